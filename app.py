@@ -15,7 +15,7 @@ def frame() -> None:
     from explorer.browser.frame import glossary, history, moved
     from explorer.locale.messages import t
     from explorer.screens.lessons import sidebar as lesson_sidebar
-    from explorer.web import address, security, session, sidebar, warm_up
+    from explorer.web import address, language, security, session, sidebar, warm_up
     from explorer.web import frame as shell
     from explorer.web.faults import contained, handle_callback_faults
     from explorer.web.streamlit_private import end_after_leaving
@@ -30,27 +30,28 @@ def frame() -> None:
 
     handle_callback_faults()
     end_after_leaving()
+    language.settle()
     continues = sidebar.continues()
-    first, icon = ("Continue", "edit_note") if continues else ("Translate", "translate")
+    first, icon = (t("Continue"), "edit_note") if continues else (t("Translate"), "translate")
     look = [
         st.Page("pages/translate.py", title=first, icon=f":material/{icon}:", url_path="start", default=True),
         # Streamlit serves the default page only at "/"; links to it by name must work too.
         st.Page("pages/translate.py", title=first, url_path="translate", visibility="hidden"),
-        st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
-        st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
+        st.Page("pages/attention.py", title=t("Attention"), icon=":material/grid_view:", url_path="attention"),
+        st.Page("pages/inside.py", title=t("Inside"), icon=":material/account_tree:", url_path="inside"),
         # Another task; links on Attention and Runs lead to it.
-        st.Page("pages/own.py", title="Attention of another model", url_path="own", visibility="hidden"),
+        st.Page("pages/own.py", title=t("Attention of another model"), url_path="own", visibility="hidden"),
     ]
     understand = [
-        st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
-        st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
-        st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
-        st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
+        st.Page("pages/lessons.py", title=t("Lessons"), icon=":material/school:", url_path="lessons"),
+        st.Page("pages/positions.py", title=t("Positions"), icon=":material/pin:", url_path="positions"),
+        st.Page("pages/masks.py", title=t("Masks"), icon=":material/visibility_off:", url_path="masks"),
+        st.Page("pages/probe.py", title=t("Probe"), icon=":material/labs:", url_path="probe"),
     ]
     train = [
-        st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
-        st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
-        st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
+        st.Page("pages/train.py", title=t("Train"), icon=":material/model_training:", url_path="train"),
+        st.Page("pages/runs.py", title=t("Runs"), icon=":material/list:", url_path="runs"),
+        st.Page("pages/experiments.py", title=t("Experiments"), icon=":material/science:", url_path="experiments"),
     ]
     pages = {t("Look"): look, t("Understand"): understand, t("Train"): train}
     in_frame = shell.is_embedded()
@@ -63,6 +64,7 @@ def frame() -> None:
 
     with address.page_run(page.url_path or "translate", moved=moved()):
         session.adopt_address()
+        language.write_address()
         if in_frame:
             sidebar.select()
         else:
@@ -74,6 +76,8 @@ def frame() -> None:
                     sidebar.draw_link()
                 else:
                     sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)
+            with st.sidebar:
+                language.draw_menu()
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()

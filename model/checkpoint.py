@@ -85,7 +85,7 @@ class LoadedModel:
             CheckpointError: it is another architecture.
         """
         if not isinstance(self.model, Transformer):
-            raise CheckpointError(f"{self.name} is an LSTM; this needs a Transformer.")
+            raise CheckpointError("{name} is an LSTM; this needs a Transformer.", name=self.name)
         return self.model
 
 
@@ -142,14 +142,21 @@ def read_weights(
     """
     shapes = tensor_shapes(path)
     for name in expected.keys() - shapes.keys():
-        raise CheckpointError(f"{label(path)} has no weights '{name}', which its configuration asks for.")
+        raise CheckpointError(
+            "{label} has no weights '{name}', which its configuration asks for.", label=label(path), name=name
+        )
     for name, shape in shapes.items():
         if name not in expected:
-            raise CheckpointError(f"{label(path)} has weights '{name}', which its configuration does not know.")
+            raise CheckpointError(
+                "{label} has weights '{name}', which its configuration does not know.", label=label(path), name=name
+            )
         if shape != expected[name]:
             raise CheckpointError(
-                f"{label(path)}: '{name}' has shape {list(shape)}, but its configuration asks for "
-                f"{list(expected[name])}."
+                "{label}: '{name}' has shape {list}, but its configuration asks for {list_2}.",
+                label=label(path),
+                name=name,
+                list=list(shape),
+                list_2=list(expected[name]),
             )
     try:
         if mapped:
@@ -163,12 +170,13 @@ def read_weights(
             tensors = safetensors.torch.load(path.read_bytes())
             tensors |= {name: column_major(tensors[name]) for name in by_columns}
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
+        raise CheckpointError("{label} cannot be read: {error}.", label=label(path), error=error) from None
     for name, tensor in tensors.items():
         if not all_usable(tensor):
             raise CheckpointError(
-                f"{label(path)}: '{name}' holds numbers that are not finite, or larger than any weight; training went "
-                f"wrong."
+                "{label}: '{name}' holds numbers that are not finite, or larger than any weight; training went wrong.",
+                label=label(path),
+                name=name,
             )
     return tensors
 
@@ -209,7 +217,9 @@ def save_model(
     """
     check_name(folder.name)
     if folder.exists() and not overwrite:
-        raise CheckpointError(f"there is a model '{folder.name}' already; choose another name or pass --overwrite.")
+        raise CheckpointError(
+            "there is a model '{name}' already; choose another name or pass --overwrite.", name=folder.name
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = folder.with_name(f".{folder.name}.building")
     shutil.rmtree(building, ignore_errors=True)
@@ -254,7 +264,7 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise CheckpointError(f"there is no model folder '{folder.name}'.")
+        raise CheckpointError("there is no model folder '{name}'.", name=folder.name)
     description = read_run(folder)
     path = folder / WEIGHTS if snapshot is None else snapshot_path(folder, snapshot)
     return LoadedModel(
@@ -292,14 +302,17 @@ def read_run(folder: Path) -> Description:
         data = from_dict(DataConfig, sections["data"])
         training = from_dict(TrainConfig, sections["training"])
     except (ConfigError, TypeError) as error:
-        raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
+        raise CheckpointError("{label}: {error}", label=label(folder / CONFIG), error=error) from None
     source, target = read_tokenizers(folder)
     sizes = (("source", source, model.src_vocab_size), ("target", target, model.tgt_vocab_size))
     for side, tokenizer, size in sizes:
         if len(tokenizer) != size:
             raise CheckpointError(
-                f"{label(folder / TOKENIZER)}: the {side} tokenizer knows {len(tokenizer)} tokens, "
-                f"but the model was built for {size}."
+                "{label}: the {side} tokenizer knows {tokenizer} tokens, but the model was built for {size}.",
+                label=label(folder / TOKENIZER),
+                side=side,
+                tokenizer=len(tokenizer),
+                size=size,
             )
     parsed = ("format_version", "model", "data", "training")
     extra = {key: value for key, value in sections.items() if key not in parsed}
@@ -317,7 +330,7 @@ def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
     try:
         return tokenizers_from_dict(values)
     except TokenizerError as error:
-        raise CheckpointError(f"{label(path)}: {error}") from None
+        raise CheckpointError("{label}: {error}", label=label(path), error=error) from None
 
 
 def build_model(config: ModelConfig, path: Path) -> Model:
@@ -334,9 +347,14 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
     least += config.tgt_vocab_size * config.d_model
     if least > sum(math.prod(shape) for shape in stored.values()):
-        raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
+        raise CheckpointError("{label} holds too few weights for the sizes in its configuration.", label=label(path))
     if config.max_positions > MAX_POSITIONS:
-        raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
+        raise CheckpointError(
+            "{label}: max_positions={max_positions} is more than {max_positions_2}.",
+            label=label(path),
+            max_positions=config.max_positions,
+            max_positions_2=MAX_POSITIONS,
+        )
     if config.architecture == "lstm":
         lstm = make_model(config)
         load_stored(lstm, _read_float(path, lstm, mapped=False))

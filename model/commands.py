@@ -72,7 +72,7 @@ def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> N
 
     class Retired(argparse.Action):
         def __call__(self, *_: object) -> NoReturn:
-            raise CommandError(f"{option} is no longer an option: {instead}")
+            raise CommandError("{option} is no longer an option: {instead}", option=option, instead=instead)
 
     parser.add_argument(option, action=Retired, nargs="?", help=argparse.SUPPRESS)
 

@@ -146,14 +146,18 @@ class ModelConfig:
             )
         if self.positions == "relative" and self.relative_distance <= self.relative_buckets // 2:
             raise ConfigError(
-                f"relative_distance={self.relative_distance} must be larger than half of "
-                f"relative_buckets={self.relative_buckets}."
+                "relative_distance={relative_distance} must be larger than half of "
+                "relative_buckets={relative_buckets}.",
+                relative_distance=self.relative_distance,
+                relative_buckets=self.relative_buckets,
             )
         target_ids = (*self.banned_tokens, self.first_token)
         if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in target_ids):
             raise ConfigError(
-                f"banned_tokens={list(self.banned_tokens)} and first_token={self.first_token} must be ids of the "
-                f"{self.tgt_vocab_size} target tokens."
+                "banned_tokens={list} and first_token={first_token} must be ids of the {tgt_vocab_size} target tokens.",
+                list=list(self.banned_tokens),
+                first_token=self.first_token,
+                tgt_vocab_size=self.tgt_vocab_size,
             )
         shared = "architecture=decoder" if not self.has_encoder else "share_embeddings=all"
         if (self.share_embeddings == "all" or not self.has_encoder) and self.src_vocab_size != self.tgt_vocab_size:
@@ -379,7 +383,11 @@ def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         name = names.get(key, key)
         if name in current:
-            raise ConfigError(f"{FORMER_NAMES[name]} is the former name of {name}; give only one of them.")
+            raise ConfigError(
+                "{former_names} is the former name of {name}; give only one of them.",
+                former_names=FORMER_NAMES[name],
+                name=name,
+            )
         current[name] = next(
             (now for (setting, now), former in FORMER_VALUES.items() if (setting, former) == (name, value)), value
         )

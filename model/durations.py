@@ -23,8 +23,14 @@ def clock(seconds: float) -> str:
 
 def span(low: float, high: float) -> str:
     """Write a range of seconds: "20 to 45 s", "3 to 5 min", "1.5 to 2 h"; "about 4 min" if both ends read the same."""
+    first, last, unit = rounded_span(low, high)
+    return f"about {last} {unit}" if first == last else f"{first} to {last} {unit}"
+
+
+def rounded_span(low: float, high: float) -> tuple[str, str, str]:
+    """Round the ends of a range of seconds to a common unit: ("20", "45", "s")."""
     size, unit, step = (
         (1, "s", _STEP) if high < _IN_SECONDS else (60, "min", 1) if high < _IN_MINUTES else (3600, "h", 0.5)
     )
     first, last = (f"{max(step * round(end / size / step), step):g}" for end in (low, high))
-    return f"about {last} {unit}" if first == last else f"{first} to {last} {unit}"
+    return first, last, unit

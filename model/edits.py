@@ -56,17 +56,23 @@ class HeadEdit:
 
     def __post_init__(self) -> None:
         if self.kind not in ATTENTION_KINDS:
-            raise EditError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {self.kind!r}.")
+            raise EditError(
+                "kind is one of {attention_kinds}, not {kind}.",
+                attention_kinds=", ".join(ATTENTION_KINDS),
+                kind=repr(self.kind),
+            )
         axes_of_values = {"zero": None, "uniform": None, "mean": 1, "row": 1, "pattern": 2, "output": 2, "position": 1}
         if self.op not in axes_of_values:
-            raise EditError(f"op is one of {', '.join(axes_of_values)}, not {self.op!r}.")
+            raise EditError(
+                "op is one of {axes_of_values}, not {op}.", axes_of_values=", ".join(axes_of_values), op=repr(self.op)
+            )
         dimensions = axes_of_values[self.op]
         if dimensions is None:
             return
         if self.values is None or np.ndim(self.values) != dimensions:
-            raise EditError(f"'{self.op}' needs values with {dimensions} axis/axes.")
+            raise EditError("'{op}' needs values with {dimensions} axis/axes.", op=self.op, dimensions=dimensions)
         if not np.all(np.isfinite(self.values)):
-            raise EditError(f"the values of '{self.op}' must be finite numbers.")
+            raise EditError("the values of '{op}' must be finite numbers.", op=self.op)
         if self.op in ("row", "pattern") and (np.min(self.values, initial=0.0) < 0):
             raise EditError("attention weights cannot be negative.")
         if self.op == "row" and (self.row is None or self.row < 0):
@@ -110,9 +116,14 @@ class HeadEdits:
                 continue
             n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
             if not 0 <= edit.layer < n_layers:
-                raise EditError(f"{edit}: this model has {plural(n_layers, 'layer')} of {edit.kind} attention.")
+                raise EditError(
+                    "{edit}: this model has {plural} of {kind} attention.",
+                    edit=edit,
+                    plural=plural(n_layers, "layer"),
+                    kind=edit.kind,
+                )
             if not 0 <= edit.head < n_heads:
-                raise EditError(f"{edit}: this layer has {plural(n_heads, 'head')}.")
+                raise EditError("{edit}: this layer has {plural}.", edit=edit, plural=plural(n_heads, "head"))
 
     def describe(self) -> tuple[str, ...]:
         """A line per edit, counted from 1 as on screen."""
@@ -133,7 +144,7 @@ def patch(config: ModelConfig, changes: Mapping[str, Callable[[Tensor], Tensor]]
     names = {point.name for point in points(config)}
     for name in changes:
         if name not in names:
-            raise EditError(f"this model has no point '{name}'{nearest(name, names)}")
+            raise EditError("this model has no point '{name}'{nearest}", name=name, nearest=nearest(name, names))
 
     def patched(point: str, tensor: Tensor) -> Tensor:
         change = changes.get(point)
@@ -187,7 +198,7 @@ def _edited_weights(edit: HeadEdit, weights: Tensor, mask: Tensor | None, offset
     total = rows.sum(dim=-1, keepdim=True)
     empty = total.squeeze(-1) == 0
     if bool((empty & (original.sum(-1) > 0)).any()):
-        raise EditError(f"{edit}: a row has no weight left on any key that it may see.")
+        raise EditError("{edit}: a row has no weight left on any key that it may see.", edit=edit)
     changed = weights.clone()
     changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)
     return changed
@@ -207,7 +218,12 @@ def _replacement(edit: HeadEdit, original: Tensor, offset: int) -> Tensor:
         if not 0 <= source < pattern.size(0):
             continue
         if pattern.size(-1) < n_keys:
-            raise EditError(f"{edit}: it has weights for {plural(pattern.size(-1), 'key')}, not for {n_keys}.")
+            raise EditError(
+                "{edit}: it has weights for {plural}, not for {n_keys}.",
+                edit=edit,
+                plural=plural(pattern.size(-1), "key"),
+                n_keys=n_keys,
+            )
         rows[:, i] = pattern[source, :n_keys]
     return rows
 
@@ -220,7 +236,12 @@ def _edited_output(edit: HeadEdit, output: Tensor, offset: int) -> Tensor:
         return changed
     values = torch.as_tensor(edit.values, dtype=output.dtype, device=output.device)
     if values.size(-1) != output.size(-1):
-        raise EditError(f"{edit}: its vectors have {values.size(-1)} numbers, but the head's {output.size(-1)}.")
+        raise EditError(
+            "{edit}: its vectors have {value} numbers, but the head's {value_2}.",
+            edit=edit,
+            value=values.size(-1),
+            value_2=output.size(-1),
+        )
     if edit.op == "mean":
         changed[:, edit.head] = values
         return changed

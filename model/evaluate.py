@@ -105,8 +105,8 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
     name = name or loaded.data_config.task
     if name == IMPORTED:
         raise CommandError(
-            f"{loaded.name} was trained elsewhere, so it has no test sentences here: "
-            f"name a --task, or --source and --target."
+            "{name} was trained elsewhere, so it has no test sentences here: name a --task, or --source and --target.",
+            name=loaded.name,
         )
     if name == "files" and data_dir is None:
         data_dir = loaded.folder  # your own data is stored with the model trained on it
@@ -117,7 +117,9 @@ def _split(task: Task, name: str) -> tuple[Example, ...]:
     examples = task.split(name)
     if examples is None:
         splits = [*task.splits, *task.own_splits]
-        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, splits)}")
+        raise CommandError(
+            "task {name} has no split '{name_2}'{nearest}", name=task.name, name_2=name, nearest=nearest(name, splits)
+        )
     return examples
 
 
@@ -128,7 +130,7 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
 
     sources, targets = parallel(source, target, exact=True)
     if not any(sources):
-        raise CommandError(f"{source} is empty; there is nothing to score.")
+        raise CommandError("{source} is empty; there is nothing to score.", source=source)
     return tuple(map(Example, sources, targets))
 
 
@@ -141,7 +143,12 @@ def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
         lengths = len(loaded.source.encode(example.source)), len(loaded.target.encode(example.target))
         longest = max(lengths) if loaded.model_config.has_encoder else sum(lengths) + 1
         if longest + 1 > limit:
-            raise CommandError(f"sentence {number} has {longest} tokens, but this model places at most {limit - 1}.")
+            raise CommandError(
+                "sentence {number} has {longest} tokens, but this model places at most {limit}.",
+                number=number,
+                longest=longest,
+                limit=limit - 1,
+            )
 
 
 def _are_sentences(loaded: LoadedModel, examples: Sequence[Example]) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from model.user_error import UserError
+from model.wording import t
 
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 """A number of steps, sentences or tokens."""
@@ -204,8 +205,8 @@ def pair_problem(source: str, target: str) -> str:
     except msgspec.ValidationError as error:
         reason = str(error)
         if "regex" in reason:
-            return "control characters, or marks that reorder text"
-        return "an empty side" if ">=" in reason else f"more than {MAX_SIDE:,} characters"
+            return t("control characters, or marks that reorder text")
+        return t("an empty side") if ">=" in reason else t("more than {n:,} characters", n=MAX_SIDE)
     return ""
 
 

@@ -179,7 +179,9 @@ def read_bytes(path: Path, limit: int) -> bytes:
     with open(path, "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise CheckpointError(f"{label(path)} is larger than {limit >> 20} MB; Headlight writes no such file.")
+        raise CheckpointError(
+            "{label} is larger than {limit} MB; Headlight writes no such file.", label=label(path), limit=limit >> 20
+        )
     return content
 
 

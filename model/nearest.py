@@ -14,14 +14,22 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     if not known:
         return "."
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known)
-    if close:
+    if close := close_to(word, known):
         quoted = [f"'{name}'" for name in close]
         return f"; did you mean {' or '.join(quoted)}?"
     if len(known) <= MOST_LISTED:
         return f"; known: {', '.join(known)}."
-    few = difflib.get_close_matches(word, known, n=3, cutoff=0.0)
-    return f"; the most similar of {len(known)} are {', '.join(few)}."
+    return f"; the most similar of {len(known)} are {', '.join(similar_to(word, known))}."
+
+
+def close_to(word: str, known: list[str]) -> list[str]:
+    """The name of `known` that `word` probably means, or those that it may abbreviate; none if none is close."""
+    return difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known)
+
+
+def similar_to(word: str, known: list[str]) -> list[str]:
+    """The three names most similar to `word`."""
+    return difflib.get_close_matches(word, known, n=3, cutoff=0.0)
 
 
 def _related(word: str, known: list[str]) -> list[str]:

@@ -88,11 +88,15 @@ def main(arguments: Sequence[str]) -> int:
     if not (options.model or options.reverse):
         raise CommandError("name a model that translates the sources (--model), the targets (--reverse), or both.")
     if options.out.exists() and not options.overwrite:
-        raise CommandError(f"{options.out} exists already; choose another file or pass --overwrite.")
+        raise CommandError("{out} exists already; choose another file or pass --overwrite.", out=options.out)
     if not options.out.parent.is_dir():
-        raise CommandError(f"there is no folder {options.out.parent}; make it first.")
+        raise CommandError("there is no folder {parent}; make it first.", parent=options.out.parent)
     if not os.access(options.out.parent, os.W_OK):  # better now than after the work
-        raise CommandError(f"{options.out} cannot be written: there is no permission to write to {options.out.parent}.")
+        raise CommandError(
+            "{out} cannot be written: there is no permission to write to {parent}.",
+            out=options.out,
+            parent=options.out.parent,
+        )
     config = _search(options)
     chosen = _choice(options, config)
     import torch
@@ -122,7 +126,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
-        raise CommandError(f"{options.out} cannot be written: {error.strerror or error}.") from None
+        raise CommandError(
+            "{out} cannot be written: {value}.", out=options.out, value=error.strerror or error
+        ) from None
     print(f"{len(rows):,} pairs written to {options.out}.")
     return 0
 
@@ -166,7 +172,9 @@ def _choice(options: argparse.Namespace, config: DecodeConfig) -> Choice:
         return lambda translations, _: translations[:1]
     keep = 1 if options.translations is None else options.translations
     if not 1 <= keep <= config.beam_size:
-        raise CommandError(f"--translations is a number from 1 to {config.beam_size}, the hypotheses of the beam.")
+        raise CommandError(
+            "--translations is a number from 1 to {beam_size}, the hypotheses of the beam.", beam_size=config.beam_size
+        )
     if not options.near_reference:
         return lambda translations, _: translations[:keep]
     from sacrebleu.metrics.bleu import BLEU
@@ -197,8 +205,14 @@ def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
     want = direction(task.data, side)
     if not fits(have, want):
         raise CommandError(
-            f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
-            f"{want[0]} to {want[1]}."
+            "'{name}' translates {have} to {have_2}, but the {side}s of {name_2} need {want} to {want_2}.",
+            name=loaded.name,
+            have=have[0],
+            have_2=have[1],
+            side=side,
+            name_2=task.name,
+            want=want[0],
+            want_2=want[1],
         )
 
 

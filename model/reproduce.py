@@ -155,14 +155,20 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     if options.name not in CHAINS:
         raise CommandError(
-            f"there is no chain of commands for '{options.name}'{nearest(options.name, CHAINS)} The card of a model "
-            "names the command that made it."
+            "there is no chain of commands for '{name}'{nearest} The card of a model names the command that made it.",
+            name=options.name,
+            nearest=nearest(options.name, CHAINS),
         )
     chain = CHAINS[options.name]
     makes = [step.makes for step in chain]
     for name in options.only:
         if name not in makes:
-            raise CommandError(f"the chain of {options.name} does not make '{name}'; it makes {', '.join(makes)}.")
+            raise CommandError(
+                "the chain of {name} does not make '{name_2}'; it makes {makes}.",
+                name=options.name,
+                name_2=name,
+                makes=", ".join(makes),
+            )
     steps = needed(chain, options.only or makes, options.checkpoints)
     if options.dry_run:
         return carry_out(steps, options.checkpoints, options.data_dir, dry_run=True)
@@ -188,8 +194,10 @@ def _refuse_others(chain: Sequence[Step], folder: Path) -> None:
         model = folder / step.makes
         if step.command == "train" and model.exists() and not (model / STATUS).is_file():
             raise CommandError(
-                f"there is a model '{step.makes}' in {folder} that was not made by this command; choose another folder "
-                "with --checkpoints."
+                "there is a model '{makes}' in {folder} that was not made by this command; choose another folder "
+                "with --checkpoints.",
+                makes=step.makes,
+                folder=folder,
             )
 
 

@@ -64,12 +64,25 @@ class AttentionTrace:
         for kind, size in sizes.items():
             weights, mask = getattr(self, kind), getattr(self, f"{kind}_mask")
             if weights.ndim != 4 or weights.shape[2:] != size:
-                raise TraceError(f"{kind} must be [layer, head, {size[0]}, {size[1]}], but is {list(weights.shape)}.")
+                raise TraceError(
+                    "{kind} must be [layer, head, {size}, {size_2}], but is {list}.",
+                    kind=kind,
+                    size=size[0],
+                    size_2=size[1],
+                    list=list(weights.shape),
+                )
             if mask.shape != size:
-                raise TraceError(f"{kind}_mask must be {list(size)}, but is {list(mask.shape)}.")
+                raise TraceError(
+                    "{kind}_mask must be {list}, but is {list_2}.", kind=kind, list=list(size), list_2=list(mask.shape)
+                )
         for name, length in (("predicted_tokens", n_tgt), ("src_words", n_src), ("tgt_words", n_tgt)):
             if len(getattr(self, name)) != length:
-                raise TraceError(f"{name} must have {length} entries, but has {len(getattr(self, name))}.")
+                raise TraceError(
+                    "{name} must have {length} entries, but has {getattr}.",
+                    name=name,
+                    length=length,
+                    getattr=len(getattr(self, name)),
+                )
         k = len(self.top_tokens[0]) if self.top_tokens else 0
         for name, shape in (
             ("probabilities", (n_tgt,)),
@@ -77,9 +90,14 @@ class AttentionTrace:
             ("top_probabilities", (n_tgt, k)),
         ):
             if getattr(self, name).shape != shape:
-                raise TraceError(f"{name} must be {list(shape)}, but is {list(getattr(self, name).shape)}.")
+                raise TraceError(
+                    "{name} must be {list}, but is {list_2}.",
+                    name=name,
+                    list=list(shape),
+                    list_2=list(getattr(self, name).shape),
+                )
         if [len(row) for row in self.top_tokens] != [k] * n_tgt:
-            raise TraceError(f"top_tokens must be [{n_tgt}, {k}] like top_ids.")
+            raise TraceError("top_tokens must be [{n_tgt}, {k}] like top_ids.", n_tgt=n_tgt, k=k)
 
     def weights(self, kind: AttentionKind) -> Floats:
         """[layer, head, query, key] of one kind."""
@@ -119,10 +137,12 @@ class AttentionTrace:
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         except Exception as error:  # numpy and zipfile raise a dozen kinds for files that are cut, damaged or foreign
-            raise TraceError(f"{Path(path).name} is not a readable attention file (.npz): {error}") from error
+            raise TraceError(
+                "{name} is not a readable attention file (.npz): {error}", name=Path(path).name, error=error
+            ) from error
         missing = [item.name for item in fields(cls) if item.name not in arrays]
         if missing:
-            raise TraceError(f"{Path(path).name} lacks {', '.join(missing)}.")
+            raise TraceError("{name} lacks {missing}.", name=Path(path).name, missing=", ".join(missing))
         return cls(**{item.name: _read(item.name, arrays[item.name]) for item in fields(cls)})
 
 
@@ -134,14 +154,16 @@ def _read(name: str, array: NDArray[np.generic]) -> Any:
     """A field of the trace from its array in the file."""
     dimensions = _dimensions(name)
     if array.ndim != dimensions:
-        raise TraceError(f"{name} must have {dimensions} axes, but has {array.ndim}.")
+        raise TraceError(
+            "{name} must have {dimensions} axes, but has {ndim}.", name=name, dimensions=dimensions, ndim=array.ndim
+        )
     if _is_text(name):
         if array.dtype.kind not in "US" and array.size:
-            raise TraceError(f"{name} must hold strings, not {array.dtype}.")
+            raise TraceError("{name} must hold strings, not {dtype}.", name=name, dtype=array.dtype)
         rows = array.astype(np.str_).tolist()
         return tuple(tuple(row) if isinstance(row, list) else str(row) for row in rows)
     if array.dtype.kind not in "buif":
-        raise TraceError(f"{name} must hold numbers, not {array.dtype}.")
+        raise TraceError("{name} must hold numbers, not {dtype}.", name=name, dtype=array.dtype)
     if name.endswith("_words"):
         return tuple(int(value) for value in array)
     if name.endswith("_mask"):

@@ -122,7 +122,9 @@ def main(arguments: Sequence[str]) -> int:
     if options.resume:
         for name in _NOT_WITH_RESUME:
             if getattr(options, name):
-                raise CommandError(f"--resume continues a run as it was; leave out --{name.replace('_', '-')}.")
+                raise CommandError(
+                    "--resume continues a run as it was; leave out --{value}.", value=name.replace("_", "-")
+                )
         if options.set:
             raise CommandError("--resume continues a run as it was; --init NAME starts a new one from it.")
     elif options.steps is not None:
@@ -204,7 +206,9 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
 
 def _check_free(options: argparse.Namespace, world: World) -> None:
     if world.share(_is_taken(options)) and not options.dry_run:
-        raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
+        raise CheckpointError(
+            "there is a model '{name}' already; choose another name or pass --overwrite.", name=options.name
+        )
 
 
 def _is_taken(options: argparse.Namespace) -> bool:
@@ -403,7 +407,8 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
 
 def _diagnosis(folder: Path) -> str:
     """A sentence on how the finished run went."""
-    from model.analysis.run_diagnosis import Curves, diagnose
+    from model.analysis.run_curves import Curves
+    from model.analysis.run_diagnosis import diagnose
     from model.training.runfolder import read_metrics
 
     lines = read_metrics(folder / METRICS)

@@ -60,7 +60,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; every expected failure is a :class:`UserError`."""
     options = parser().parse_args(arguments)
     if options.trace and len(options.sentences) != 1:
-        raise CommandError(f"--trace takes one sentence, not {len(options.sentences)}; give it in quotes.")
+        raise CommandError(
+            "--trace takes one sentence, not {sentences}; give it in quotes.", sentences=len(options.sentences)
+        )
     if options.max_length < 0:
         raise CommandError("--max-length must be 0 (from the source length) or more.")
     config = search_config(options, max_length=options.max_length)
@@ -98,7 +100,7 @@ def _stdin_lines() -> Iterator[str | CommandError]:
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            yield CommandError(f"line {number} of standard input is not UTF-8 text.")
+            yield CommandError("line {number} of standard input is not UTF-8 text.", number=number)
 
 
 class _Sentences:
@@ -136,8 +138,11 @@ def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
     limit = loaded.model_config.longest_source
     if len(encoding) > limit:
         raise CommandError(
-            f"the sentence that begins with {line[:40]!r} has {len(encoding)} tokens, but this model reads at most "
-            f"{limit}; shorten or split it."
+            "the sentence that begins with {line} has {encoding} tokens, but this model reads at most "
+            "{limit}; shorten or split it.",
+            line=repr(line[:40]),
+            encoding=len(encoding),
+            limit=limit,
         )
     return encoding if line.strip() else None
 
@@ -181,7 +186,7 @@ def _write_trace(decoding: Decoding | None, path: Path) -> None:
     try:
         decoding.trace.save_npz(path)
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise CommandError("{path} cannot be written: {value}.", path=path, value=error.strerror or error) from None
 
 
 def _as_json(loaded: LoadedModel, line: str, decoding: Decoding | None) -> dict[str, Any]:

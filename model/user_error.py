@@ -6,6 +6,8 @@ import errno
 import os
 import re
 import unicodedata
+from collections.abc import Callable
+from typing import Any
 
 QUOTED = 120
 """Characters of a value that a message quotes from a file, a link or an upload."""
@@ -30,6 +32,18 @@ class UserError(ValueError):
     def __init__(self, message: str = "", /, **fields: object) -> None:
         self.message, self.fields = message, fields
         super().__init__(bounded(message.format_map(fields) if fields else message))
+
+    def __str__(self) -> str:
+        return bounded(_write(self.message, self.fields)) if _write else super().__str__()
+
+
+_write: Callable[[str, dict[str, Any]], str] | None = None
+
+
+def write_with(write: Callable[[str, dict[str, Any]], str]) -> None:
+    """Let `write` make the sentence of every error from its message and its fields, in a language that it knows."""
+    global _write
+    _write = write
 
 
 def bounded(message: str) -> str:

@@ -145,8 +145,8 @@ def checkpoints_of(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("data", "viewing"),
     [
-        pytest.param(False, "", id="no corpus, everything allowed"),
-        pytest.param(True, "1", id="a folder for the corpus, viewers only"),
+        pytest.param(False, "", marks=pytest.mark.slow, id="no corpus, everything allowed"),
+        pytest.param(True, "1", marks=pytest.mark.nightly, id="a folder for the corpus, viewers only"),
     ],
 )
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str) -> None:

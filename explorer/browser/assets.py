@@ -16,7 +16,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.browser import words
 from explorer.charts.palette import palettes, strokes
+from explorer.locale.catalogue import files
+from explorer.locale.language import ENGLISH
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,6 +36,7 @@ _COMMENTS = re.compile(
 _CSS_COMMENTS = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _LINK, _MOUNT = "module_linker.js", "mount.js"
+_WORDS = "words-"  # begins the names of the catalogues
 _CACHED = "public, max-age=31536000, immutable"
 
 _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")
@@ -76,7 +80,7 @@ def modules(*entries: str) -> dict[str, str]:
     Raises:
         ValueError: modules import each other in a circle.
     """
-    files = in_order(_LINK, *(f"{entry}.js" for entry in entries))
+    files = in_order(_LINK, "markup.js", *(f"{entry}.js" for entry in entries))
     return {file: without_comments(text) for file, text in files.items()}
 
 
@@ -158,10 +162,12 @@ def address(name: str) -> str:
     return f"headlight/{hashlib.sha256(pack(name)).hexdigest()[:12]}/{name}.json"
 
 
-@functools.cache
-def mount(entry: str) -> str:
+def mount(entry: str, language: str = ENGLISH) -> str:
     """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
-    return _read("js", _MOUNT).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
+    script = (
+        without_comments(_read("js", _MOUNT)).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
+    )
+    return script.replace("%WORDS%", words.address(language))
 
 
 def routes() -> list[Route]:
@@ -176,13 +182,15 @@ def _answer(request: Request) -> Response:
     from starlette.responses import Response
 
     name = request.path_params["name"]
-    if name not in _PACKS:
+    code = name.removeprefix(_WORDS)
+    of_language = name != code and code in files()
+    if name not in _PACKS and not of_language:
         return Response(status_code=404)
-    current = address(name).split("/")[1] == request.path_params["version"]
+    current = (words.address(code) if of_language else address(name)).split("/")[1] == request.path_params["version"]
     headers = {"Cache-Control": _CACHED if current else "no-store", "Vary": "Accept-Encoding"}
-    body = pack(name)
+    body = words.as_file(code) if of_language else pack(name)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"], body = "gzip", _compressed(name)
+        headers["Content-Encoding"], body = "gzip", gzip.compress(body, 6) if of_language else _compressed(name)
     return Response(body, media_type="application/json", headers=headers)
 
 

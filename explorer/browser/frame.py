@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
 from explorer.browser.registration import component, nothing
-from explorer.locale.glossary import GLOSSARY, address_of
+from explorer.locale import language
+from explorer.locale.glossary import GLOSSARY, address_of, names_of
+from explorer.locale.messages import translated
 
 _arrival = component("arrival", "arrival")
 _copy_link = component("copy_link", "copy_link")
@@ -17,9 +20,6 @@ _history = component("history", "history")
 _top_line = component("top_line", "top_line")
 _tour = component("tour", "tour")
 _LAST_MOVE = "_history_last"
-# Always the whole glossary: Streamlit sends a message of this size once per browser tab, a smaller one in each run.
-# A tuple: for a dictionary or a list, Streamlit imports pandas to find out whether it is a table.
-_TERMS = tuple((address_of(entry.term), entry.term, entry.plain, entry.explanation) for entry in GLOSSARY)
 
 
 def arrival(label: str, turn: int, *, focus: bool, key: str) -> None:
@@ -45,7 +45,18 @@ def glossary() -> None:
     A term is a link to `#term-…`, in Markdown (:func:`explorer.locale.glossary.explained`) as in our own components
     (js/terms.js).
     """
-    _glossary(key="glossary", data={"terms": _TERMS})
+    _glossary(key="glossary", data={"terms": _terms(language.current()), "language": language.current()})
+
+
+# Always the whole glossary: Streamlit sends a message of this size once per browser tab, a smaller one in each run.
+# A tuple: for a dictionary or a list, Streamlit imports pandas to find out whether it is a table.
+@lru_cache(maxsize=8)
+def _terms(code: str) -> tuple[tuple[str, str, str, str], ...]:
+    with language.written_in(code):
+        return tuple(
+            (address_of(entry.term), names_of(entry)[0], translated(entry.plain), translated(entry.explanation))
+            for entry in GLOSSARY
+        )
 
 
 def history() -> None:

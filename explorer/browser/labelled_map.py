@@ -15,6 +15,7 @@ from explorer.browser.map_structs import MapHeader
 from explorer.browser.registration import component
 from explorer.charts.palette import FRAME
 from explorer.decoding.labelled_map import LabelledMap
+from explorer.locale.messages import translated
 from model.trace import VISIBLE
 
 _component = component("labelled_map", "labelled_map")
@@ -41,9 +42,9 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         rows=list(rows),
         ends=[f"→ {token}" if token else "" for token in map_.predicted],
         columns=list(columns),
-        row_title=map_.row_title,
-        column_title=map_.column_title,
-        unit=map_.unit,
+        row_title=translated(map_.row_title),
+        column_title=translated(map_.column_title),
+        unit=map_.quantity,
         top=map_.scale,
         signed=map_.signed,
         numbers=numbers,

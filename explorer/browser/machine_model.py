@@ -7,7 +7,6 @@ itself (js/live/machine.js) to what `exported` gives.
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
 from typing import Any
 
 from explorer.browser import machine_words
@@ -26,6 +25,7 @@ from explorer.browser.structs import (
 from explorer.decoding.model_diagram import MEMORY, SOFTMAX, Block, blocks_of
 from explorer.decoding.operation_names import title_of
 from explorer.locale import glossary
+from explorer.locale.language import cached_by_language
 from model.analysis.operations import parameter_counts
 from model.analysis.point_code import NoCode, code_of
 from model.architectures import Model, empty_model
@@ -40,7 +40,7 @@ BLOCK_PARTS = ("joined", "gated", "out_proj")
 """The parts of an attention block that follow its heads."""
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def machine_of(config: ModelConfig) -> MachineMessage:
     """The message of the diagram without a sentence: pictures without numbers, `SOURCE` in the shapes."""
     blocks, counts = blocks_of(config), parameter_counts(config)
@@ -68,7 +68,7 @@ def machine_of(config: ModelConfig) -> MachineMessage:
     )
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def points_of(config: ModelConfig) -> dict[str, dict[str, PointNumbers]]:
     """The operations of each block by the names of their points, without their numbers.
 

@@ -7,12 +7,13 @@ that it requests by place (machine_numbers.py).
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Literal
 
 from explorer.browser.machine_structs import MachineStage, StageOperation
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.operation_names import title_of
+from explorer.locale.language import cached_by_language
+from explorer.locale.messages import t
 from model.architectures import empty_model
 from model.config import ATTENTION_KINDS, ModelConfig
 from model.dry_run import Point, points
@@ -40,7 +41,7 @@ _OF_LSTM = ("tokens", "embedding", "masked", "weights", "output", "logits")
 """Operations of an LSTM that are those of a Transformer."""
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def stages_of(config: ModelConfig) -> tuple[MachineStage, ...]:
     """The stages in the order of computation. The scores before their division by √d_head are a stage, too."""
     stages: list[MachineStage] = []
@@ -83,7 +84,7 @@ def _stage(point: Point, block: Block, config: ModelConfig) -> MachineStage:
     return MachineStage(
         point=point.name,
         block=block.name,
-        title="Ids of the tokens" if short == "tokens" else title_of(point.name),
+        title=t("Ids of the tokens") if short == "tokens" else title_of(point.name),
         side=side_of(point.name, block),
         op=op,
         reads=reads,

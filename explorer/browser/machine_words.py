@@ -9,33 +9,39 @@ from __future__ import annotations
 
 from explorer.browser.structs import Formula, MachinePart
 from explorer.decoding.model_diagram import Block
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t, translated
 from model.config import ModelConfig
 
 _TITLES = {
-    "embedding": "Embedding",
-    "positions": "Positions",
-    "norm": "Layer norm",
-    "add": "Add",
-    "feed_forward": "Feed-forward",
+    "embedding": message("Embedding"),
+    "positions": message("Positions"),
+    "norm": message("Layer norm"),
+    "add": message("Add"),
+    "feed_forward": message("Feed-forward"),
     "lstm": "LSTM",
-    "initial": "First state",
-    "combine": "Combine",
-    "memory": "Memory",
-    "linear": "Linear",
-    "softmax": "Softmax",
-    "word": "Next word",
+    "initial": message("First state"),
+    "combine": message("Combine"),
+    "memory": message("Memory"),
+    "linear": message("Linear"),
+    "softmax": message("Softmax"),
+    "word": message("Next word"),
 }
-_ATTENTION = {"encoder": "Self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}
+_ATTENTION = {
+    "encoder": message("Self-attention"),
+    "decoder": message("Masked self-attention"),
+    "cross": message("Cross-attention"),
+}
 
 
 def title_of(block: Block, config: ModelConfig) -> str:
     """The title of a block, without its layer."""
     if block.kind == "tokens":
-        return "Source" if block.stack == "source" else "Target so far" if config.has_encoder else "Text so far"
+        return (
+            t("Source") if block.stack == "source" else t("Target so far") if config.has_encoder else t("Text so far")
+        )
     if block.attention == "decoder" and not config.causal:
-        return "Self-attention"
-    return _ATTENTION[block.attention] if block.attention else _TITLES[block.kind]
+        return t("Self-attention")
+    return translated(_ATTENTION[block.attention] if block.attention else _TITLES[block.kind])
 
 
 def _sub(symbol: Formula, below: Formula) -> Formula:
@@ -62,109 +68,161 @@ def words_of(block: Block, config: ModelConfig) -> str:
     source = block.stack in ("source", "encoder")
     if block.kind == "tokens":
         if source:
-            return (
+            return t(
                 "The sentence is split into tokens; <eos> marks its end. Each has an id, its number in the vocabulary."
             )
         if not config.has_encoder:
-            return "The decoder reads the prompt, then every word chosen up to now, and in the next step the next one."
-        return (
+            return t(
+                "The decoder reads the prompt, then every word chosen up to now, and in the next step the next one."
+            )
+        return t(
             "The decoder reads the target so far: the start token <sos>, then every word chosen up to now. The word "
             "that is chosen next is read in the next step."
         )
     if block.kind == "embedding":
         return _embedding_words(config)
     if block.kind == "positions":
-        how = "sines and cosines of the position" if config.positions == "sinusoidal" else "learned in training"
-        return (
-            f"A vector for the position is added to each embedding ({how}), because attention alone does not know the "
-            f"order of the tokens. The picture shows the vectors that are added."
+        sines = config.positions == "sinusoidal"
+        return t(
+            "A vector for the position is added to each embedding ({how}), because attention alone does not know the "
+            "order of the tokens. The picture shows the vectors that are added.",
+            how=t("sines and cosines of the position") if sines else t("learned in training"),
         )
     if block.kind == "norm":
         return _norm_words(block, config)
     if block.kind == "attention":
         return _attention_words(block, config)
     if block.kind == "add":
-        return (
+        return t(
             "The sublayer's result is added to its input (residual connection): the sublayer only computes a change, "
             "and the vector itself passes by unchanged."
         )
     if block.kind == "feed_forward":
-        return (
-            f"Each token's vector passes through a small network of its own: from {config.d_model} numbers to "
-            f"{config.d_ff} and back. No token sees another one here."
+        return t(
+            "Each token's vector passes through a small network of its own: from {d_model} numbers to {d_ff} and back. "
+            "No token sees another one here.",
+            d_model=config.d_model,
+            d_ff=config.d_ff,
         )
     return _other_words(block, config)
 
 
 def _embedding_words(config: ModelConfig) -> str:
     factor = config.embedding_factor or (config.d_model**0.5 if config.scale_embeddings and _paper(config) else 1.0)
-    times = f" Then it is multiplied by {factor:.4g}." if factor != 1.0 else ""
-    text = f"Each token is looked up in a table: its row, a vector of {config.d_model} numbers, stands for it.{times}"
-    absent = {
-        "rope": " No position is added: this model turns the queries and keys of self-attention instead (RoPE).",
-        "alibi": " No position is added: this model lowers the scores of self-attention with the distance (ALiBi).",
-        "relative": " No position is added: this model adds a learned number per distance to self-attention's scores.",
-        "none": " No position is added: this model has none." if _paper(config) else "",
-    }
-    return text + absent.get(config.positions, "")
+    sentences = [
+        t(
+            "Each token is looked up in a table: its row, a vector of {d_model} numbers, stands for it.",
+            d_model=config.d_model,
+        )
+    ]
+    if factor != 1.0:
+        sentences.append(t("Then it is multiplied by {factor:.4g}.", factor=factor))
+    if config.positions in _NO_POSITION and (config.positions != "none" or _paper(config)):
+        sentences.append(translated(_NO_POSITION[config.positions]))
+    return " ".join(sentences)
+
+
+_NO_POSITION = {
+    "rope": message("No position is added: this model turns the queries and keys of self-attention instead (RoPE)."),
+    "alibi": message("No position is added: this model lowers the scores of self-attention with the distance (ALiBi)."),
+    "relative": message(
+        "No position is added: this model adds a learned number per distance to self-attention's scores."
+    ),
+    "none": message("No position is added: this model has none."),
+}
 
 
 def _norm_words(block: Block, config: ModelConfig) -> str:
     if block.layer == 0 and block.stack in ("source", "target"):
-        where = "before the first layer, as in BART"
+        where = t("before the first layer, as in BART")
     elif block.layer == 0:
-        where = "at the end of the stack, since a pre-norm model normalises nothing on the way"
+        where = t("at the end of the stack, since a pre-norm model normalises nothing on the way")
     else:
-        where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+        where = (
+            t("before the sublayer (pre-norm)")
+            if config.norm_first
+            else t("after the sum (post-norm, as in the paper)")
+        )
     if config.layer_norm == "rms":
-        return f"Each token's vector is brought to a root mean square of 1, then scaled (RMS norm); {where}."
-    return f"Each token's vector is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
+        return t(
+            "Each token's vector is brought to a root mean square of 1, then scaled (RMS norm); {where}.", where=where
+        )
+    return t(
+        "Each token's vector is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}.",
+        where=where,
+    )
 
 
 def _attention_words(block: Block, config: ModelConfig) -> str:
     if block.attention == "cross":
-        n = config.n_heads("cross")
-        text = (
-            f"Each target token asks and the source tokens answer: queries come from the decoder, keys and values from "
-            f"the encoder's memory. This is where the decoder looks at the source, with {plural(n, 'head')}."
+        text = t(
+            "Each target token asks and the source tokens answer: queries come from the decoder, keys and values from "
+            "the encoder's memory. This is where the decoder looks at the source, with {heads}.",
+            heads=t("{n} head", "{n:,} heads", n=config.n_heads("cross")),
         )
     elif block.attention == "decoder":
-        closed = (
-            "itself and the tokens before it; the mask closes those that come later"
-            if config.causal
-            else "all tokens written so far; this model was trained without the mask"
-        )
-        n = config.n_heads("decoder")
-        text = (
-            f"Each target token looks at {closed}. Queries, keys and values come from the target ({plural(n, 'head')})."
-        )
+        heads = t("{n} head", "{n:,} heads", n=config.n_heads("decoder"))
+        if config.causal:
+            text = t(
+                "Each target token looks at itself and the tokens before it; the mask closes those that come later. "
+                "Queries, keys and values come from the target ({heads}).",
+                heads=heads,
+            )
+        else:
+            text = t(
+                "Each target token looks at all tokens written so far; this model was trained without the mask. "
+                "Queries, keys and values come from the target ({heads}).",
+                heads=heads,
+            )
     else:
-        n = config.n_heads("encoder")
-        text = (
-            f"Each source token looks at all source tokens, itself too, and takes from them what fits. Queries, keys "
-            f"and values come from the source ({plural(n, 'head')})."
+        text = t(
+            "Each source token looks at all source tokens, itself too, and takes from them what fits. Queries, keys "
+            "and values come from the source ({heads}).",
+            heads=t("{n} head", "{n:,} heads", n=config.n_heads("encoder")),
         )
     if config.attention_gate:
-        text += " A gate decides how much of the heads' result may pass."
+        text += " " + t("A gate decides how much of the heads' result may pass.")
     return text
 
 
 def _other_words(block: Block, config: ModelConfig) -> str:
-    layers = config.n_encoder_layers if block.stack == "encoder" else config.n_decoder_layers
-    both = ", in both directions" if block.stack == "encoder" else ""
+    if block.kind == "lstm" and block.stack == "encoder":
+        return t(
+            "{n} layer of LSTM read the tokens one after the other, in both directions; each state depends on the one "
+            "before, so the order needs no position.",
+            "{n:,} layers of LSTM read the tokens one after the other, in both directions; each state depends on the "
+            "one before, so the order needs no position.",
+            n=config.n_encoder_layers,
+        )
+    if block.kind == "lstm":
+        return t(
+            "{n} layer of LSTM read the tokens one after the other; each state depends on the one before, so the order "
+            "needs no position.",
+            "{n:,} layers of LSTM read the tokens one after the other; each state depends on the one before, so the "
+            "order needs no position.",
+            n=config.n_decoder_layers,
+        )
+    if block.kind == "linear":
+        text = t(
+            "The last vector of the newest token is compared with one row for each of the {n:,} target tokens: a score "
+            "(logit) for each.",
+            n=config.tgt_vocab_size,
+        )
+        shared = config.share_embeddings != "none"
+        return f"{text} {t('The rows are those of the target embedding.')}" if shared else text
     return {
-        "lstm": f"{plural(layers, 'layer')} of LSTM read the tokens one after the other{both}; each state depends on "
-        f"the one before, so the order needs no position.",
-        "initial": "The decoder starts with a state that is computed from the encoder's result at the first token.",
-        "combine": "The result of attention and the decoder's state are joined, multiplied by a matrix, and "
-        "passed through tanh.",
-        "memory": f"The encoder's result: one vector of {config.d_model} numbers for each source token. It is all that "
-        f"goes from the encoder to the decoder; cross-attention in each decoder layer makes keys and values from it.",
-        "linear": f"The last vector of the newest token is compared with one row for each of the "
-        f"{config.tgt_vocab_size:,} target tokens: a score (logit) for each."
-        + (" The rows are those of the target embedding." if config.share_embeddings != "none" else ""),
-        "softmax": "The scores become probabilities that sum to 1.",
-        "word": "The next word is chosen from these probabilities. In the next step the decoder reads it.",
+        "initial": t("The decoder starts with a state that is computed from the encoder's result at the first token."),
+        "combine": t(
+            "The result of attention and the decoder's state are joined, multiplied by a matrix, and passed through "
+            "tanh."
+        ),
+        "memory": t(
+            "The encoder's result: one vector of {d_model} numbers for each source token. It is all that goes from the "
+            "encoder to the decoder; cross-attention in each decoder layer makes keys and values from it.",
+            d_model=config.d_model,
+        ),
+        "softmax": t("The scores become probabilities that sum to 1."),
+        "word": t("The next word is chosen from these probabilities. In the next step the decoder reads it."),
     }[block.kind]
 
 
@@ -235,72 +293,104 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
 
     The entry "head" is about the head as a whole. What follows the heads belongs to the block.
     """
-    source = "the memory" if block.attention == "cross" else "the token's vector"
-    turned = config.positions == "rope" and block.attention != "cross"
-    turns = " and then turned by an angle that grows with the position (RoPE)" if turned else ""
     learned = _paper(config)
-    query = (
-        f"What this token looks for: its whole vector times this head's part of the matrix W_Q{turns}."
-        if learned
-        else "What this token looks for: the decoder's state itself, without a matrix."
-    )
-    key = f"What each token can be found by: {source}, whole, times this head's part of the matrix W_K{turns}."
-    value = (
-        f"What each token passes on if it is looked at: {source}, whole, times this head's part of the matrix W_V."
-        if learned
-        else "What each token passes on: the encoder's result itself, without a matrix."
-    )
-    closed = "later tokens" if block.attention == "decoder" else "padding"
+    query, key, value = _projection_words(block, config)
     nothing = (
-        f"The mask closes {closed}: such a score becomes the lowest possible number, so that softmax gives it 0."
+        t("The mask closes later tokens: such a score becomes the lowest possible number, so that softmax gives it 0.")
         if block.attention == "decoder" and config.causal
-        else "The mask would close padding; a single sentence has none, so nothing changes here."
+        else t("The mask would close padding; a single sentence has none, so nothing changes here.")
     )
     biased = config.positions in ("alibi", "relative") and block.attention != "cross"
-    distance = " The penalty for the distance is already subtracted (ALiBi)." if biased else ""
+    distance = ""
     if biased and config.positions == "relative":
-        distance = " The learned number for the distance is already added."
+        distance = t("The learned number for the distance is already added.")
+    elif biased:
+        distance = t("The penalty for the distance is already subtracted (ALiBi).")
     scaled = config.scale_scores
     head = (
-        "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
-        "matrices, and so has its own pattern of weights."
+        t(
+            "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
+            "matrices, and so has its own pattern of weights."
+        )
         if learned
-        else "The only head: it compares the decoder's state with what the encoder has made of each token."
+        else t("The only head: it compares the decoder's state with what the encoder has made of each token.")
     )
     gate = _GATE if config.attention_gate else ()
     bias = ["−", "m", "·", "|i − j|"] if biased else []
     if biased and config.positions == "relative":
         bias = ["+", _sub("b", "j − i")]
     softmax = _row("softmax", "(", _scaled(config), *bias, ")")
-    product = "How well each query fits each key: the product of the two vectors, number by number, added up."
-    divided = (
+    product = t("How well each query fits each key: the product of the two vectors, number by number, added up.")
+    divided = t(
         "Each product is divided by √d_head: sums of more products are larger, and without the division wider heads "
         "would have more one-sided weights for that reason alone."
     )
-    mean = "Each token receives the mean of the values, weighted by its row of weights."
-    joined = "Concatenation: the results of all heads stand side by side again, one vector for each token."
-    mixed = (
+    mean = t("Each token receives the mean of the values, weighted by its row of weights.")
+    joined = t("Concatenation: the results of all heads stand side by side again, one vector for each token.")
+    mixed = t(
         "The joined vector times the matrix W_O. Until here each head had numbers of its own; W_O mixes what all heads "
         "have found into the vector that is added to the token's."
     )
     return {
-        "head": MachinePart("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
-        "query": MachinePart("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
-        "key": MachinePart("Keys K", key, _projected("K")),
-        "value": MachinePart("Values V", value, _projected("V") if learned else _row("V", "=", "m")),
-        "product": MachinePart("Products Q·Kᵀ", product, _PRODUCT),
+        "head": MachinePart(t("Head"), head, _row(_sub("head", "i"), "=", softmax, "V")),
+        "query": MachinePart(t("Queries Q"), query, _projected("Q") if learned else _row("Q", "=", "h")),
+        "key": MachinePart(t("Keys K"), key, _projected("K")),
+        "value": MachinePart(t("Values V"), value, _projected("V") if learned else _row("V", "=", "m")),
+        "product": MachinePart(t("Products Q·Kᵀ"), product, _PRODUCT),
         "scores": MachinePart(
-            "Scores ÷ √d_head" if scaled else "Scores",
-            (divided if scaled else product) + distance,
+            t("Scores ÷ √d_head") if scaled else t("Scores"),
+            " ".join(filter(None, [divided if scaled else product, distance])),
             _row(_scaled(config), *bias),
         ),
-        "masked": MachinePart("Mask", nothing, _row("score", "=", "−∞", " where closed")),
-        "weights": MachinePart("Softmax", "The scores of each row become weights that sum to 1.", softmax),
-        "output": MachinePart("Weighted values", mean, _row(softmax, "V")),
-        "joined": MachinePart("Concatenation", joined, _row(*_HEADS)),
-        "gated": MachinePart("Gate", "Each number is multiplied by its gate, between 0 and 1.", _row(*_HEADS, *_GATE)),
-        "out_proj": MachinePart("Output matrix W_O", mixed, _row(*_HEADS, *gate, _sup("W", "O"))),
+        "masked": MachinePart(t("Mask"), nothing, _row(t("score"), "=", "−∞", f" {t('where closed')}")),
+        "weights": MachinePart(t("Softmax"), t("The scores of each row become weights that sum to 1."), softmax),
+        "output": MachinePart(t("Weighted values"), mean, _row(softmax, "V")),
+        "joined": MachinePart(t("Concatenation"), joined, _row(*_HEADS)),
+        "gated": MachinePart(
+            t("Gate"), t("Each number is multiplied by its gate, between 0 and 1."), _row(*_HEADS, *_GATE)
+        ),
+        "out_proj": MachinePart(t("Output matrix W_O"), mixed, _row(*_HEADS, *gate, _sup("W", "O"))),
     }
+
+
+def _projection_words(block: Block, config: ModelConfig) -> tuple[str, str, str]:
+    """What the queries, keys and values of a block are computed from."""
+    if not _paper(config):
+        return (
+            t("What this token looks for: the decoder's state itself, without a matrix."),
+            t("What each token can be found by: the memory, whole, times this head's part of the matrix W_K."),
+            t("What each token passes on: the encoder's result itself, without a matrix."),
+        )
+    if block.attention == "cross":
+        return (
+            t("What this token looks for: its whole vector times this head's part of the matrix W_Q."),
+            t("What each token can be found by: the memory, whole, times this head's part of the matrix W_K."),
+            t(
+                "What each token passes on if it is looked at: the memory, whole, times this head's part of the matrix "
+                "W_V."
+            ),
+        )
+    value = t(
+        "What each token passes on if it is looked at: the token's vector, whole, times this head's part of the matrix "
+        "W_V."
+    )
+    if config.positions == "rope":
+        return (
+            t(
+                "What this token looks for: its whole vector times this head's part of the matrix W_Q and then turned "
+                "by an angle that grows with the position (RoPE)."
+            ),
+            t(
+                "What each token can be found by: the token's vector, whole, times this head's part of the matrix W_K "
+                "and then turned by an angle that grows with the position (RoPE)."
+            ),
+            value,
+        )
+    return (
+        t("What this token looks for: its whole vector times this head's part of the matrix W_Q."),
+        t("What each token can be found by: the token's vector, whole, times this head's part of the matrix W_K."),
+        value,
+    )
 
 
 def _projected(letter: str) -> Formula:

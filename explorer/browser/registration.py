@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
 from explorer.browser import assets
+from explorer.locale.language import ENGLISH, current
 
 
 def nothing() -> None:
@@ -17,11 +19,22 @@ def nothing() -> None:
 def component(name: str, entry: str) -> Any:
     """Register the component `headlight_<name>`, whose code is the pack of this entry.
 
-    A component without styles is not isolated: the browser then mounts it in one pass instead of two.
+    A component without styles is not isolated: the browser then mounts it in one pass instead of two. In each language
+    it is another component, so that the browser draws it anew when the language changes.
     """
-    return st.components.v2.component(
-        f"headlight_{name}", js=assets.mount(entry), isolate_styles=assets.has_styles(entry)
-    )
+    _registered(name, entry, ENGLISH, assets.mount(entry))
+
+    def draw(**options: Any) -> Any:
+        code = current()
+        return _registered(name, entry, code, assets.mount(entry, code))(**options)
+
+    return draw
+
+
+@functools.cache
+def _registered(name: str, entry: str, code: str, script: str) -> Any:
+    language = "" if code == ENGLISH else f"_{code}"
+    return st.components.v2.component(f"headlight_{name}{language}", js=script, isolate_styles=assets.has_styles(entry))
 
 
 def as_data(mount: Any) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.browser.structs import Words
 from model.config import AttentionKind
 
 
@@ -100,3 +101,4 @@ class SiteHeader:
     models: list[SiteModel]
     more: str
     lessons: str
+    words: Words | None

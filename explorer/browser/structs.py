@@ -434,6 +434,15 @@ class RecordingHeader:
 
 
 @dataclass(frozen=True)
+class Words:
+    """The catalogue of a page: its language, its decimal mark, and the translation or forms of each English message."""
+
+    language: str
+    decimal: str
+    messages: dict[str, str | list[str]]
+
+
+@dataclass(frozen=True)
 class StandaloneHeader:
     """A page that stands alone: its views, its recordings, and the place where it opens.
 
@@ -445,4 +454,5 @@ class StandaloneHeader:
     at: int
     place: Position
     terms: dict[str, tuple[str, str, str]]
+    words: Words | None
     recordings: list[RecordingHeader]

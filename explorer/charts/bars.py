@@ -6,6 +6,7 @@ from typing import Any
 
 from explorer.charts.chart import Figure
 from explorer.decoding.target_probabilities import probability_caption, probability_columns
+from explorer.locale.messages import t
 from model.trace import AttentionTrace
 
 
@@ -13,15 +14,15 @@ def probability_figure(trace: AttentionTrace) -> Figure:
     """Draw how likely the model found each token of a given target."""
     axis = {"labelAngle": -30, "labelOverlap": False, "labelLimit": 140}
     encoding = {
-        "x": _field("token", "nominal", sort=None, title="predicted token", axis=axis),
-        "y": _field("probability", title="probability (%)", scale={"domain": [0, 100]}),
+        "x": _field("token", "nominal", sort=None, title=t("predicted token"), axis=axis),
+        "y": _field("probability", title=t("probability (%)"), scale={"domain": [0, 100]}),
         "tooltip": [
-            _field("token", "nominal"),
-            _field("probability", format=".2f"),
-            _field("first", "nominal", title="first choice"),
+            _field("token", "nominal", title=t("token")),
+            _field("probability", format=".2f", title=t("probability")),
+            _field("first", "nominal", title=t("first choice")),
         ],
     }
-    title = "Probability of each token, in %"
+    title = t("Probability of each token, in %")
     spec = {"mark": {"type": "bar"}, "height": 220, "encoding": encoding}
     return Figure(spec, probability_columns(trace), probability_caption(trace), title)
 

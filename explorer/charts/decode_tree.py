@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.charts.chart import GREY
 from explorer.decoding.decode_tree import Fate, Node, Tree
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import shortened
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
 # Name, symbol, colour, size and line dash of each fate, which thus differ in more than colour.
 LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
-    "shown": ("on screen", "circle", "#b4530a", 11, "solid"),
-    "path": ("a whole path", "square", "#8a4a9e", 9, "solid"),
-    "ended": ("ended by beam search", "diamond", "#2b8fb3", 10, "solid"),
-    "kept": ("kept by beam search", "circle-open", "#2b8fb3", 9, "solid"),
-    "pruned": ("dropped", "x-thin-open", GREY, 7, "dot"),
+    "shown": (message("on screen"), "circle", "#b4530a", 11, "solid"),
+    "path": (message("a whole path"), "square", "#8a4a9e", 9, "solid"),
+    "ended": (message("ended by beam search"), "diamond", "#2b8fb3", 10, "solid"),
+    "kept": (message("kept by beam search"), "circle-open", "#2b8fb3", 9, "solid"),
+    "pruned": (message("dropped"), "x-thin-open", GREY, 7, "dot"),
 }
 LABELS_UP_TO = 120  # nodes; more labels would overlap
 ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a character; labels are cut to fit
@@ -59,10 +60,10 @@ def tree_figure(tree: Tree) -> go.Figure:
             customdata=[i for i, _ in chosen],
             hovertext=[hover(node) for _, node in chosen],
             hoverinfo="text",
-            name=name,
+            name=translated(name),
         )
     figure.update_xaxes(
-        title_text="step (target tokens)", range=[-0.4, deepest + 0.6], dtick=1, showgrid=False, zeroline=False
+        title_text=t("step (target tokens)"), range=[-0.4, deepest + 0.6], dtick=1, showgrid=False, zeroline=False
     )
     figure.update_yaxes(visible=False, range=[lowest + 0.7, -0.9])
     figure.update_layout(
@@ -77,9 +78,9 @@ def tree_figure(tree: Tree) -> go.Figure:
 
 def hover(node: Node) -> str:
     """The hover text of a node, one fact per line; tokens are escaped."""
-    parts = [f"step {len(node.path)}: {html.escape(node.token)}"]
+    parts = [t("step {step}: {token}", step=len(node.path), token=html.escape(node.token))]
     if node.probability is not None:
-        parts.append(f"probability {100 * node.probability:.2f} %")
+        parts.append(t("probability {percent:.2f} %", percent=100 * node.probability))
     if node.score is not None and node.total is not None:
-        parts.append(f"log-probability {node.total:.3f} nats, score {node.score:.3f}")
+        parts.append(t("log-probability {total:.3f} nats, score {score:.3f}", total=node.total, score=node.score))
     return "<br>".join([*parts, *map(html.escape, node.names)])

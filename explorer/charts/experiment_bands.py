@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
 from explorer.charts.chart import GREY, HEIGHT, Figure, Table
 from explorer.charts.vega_chart import marker, named, specification, value_axis
-from explorer.locale.text import plural
+from explorer.locale.language import cached_by_language
+from explorer.locale.messages import t
 
 PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
@@ -52,7 +52,7 @@ def band_figure(
     caption = end_words(data, x_title, unit)
     before = {name: [column[i] for i, x in enumerate(data["x"]) if x < mark] for name, column in data.items()}
     if before["x"]:
-        caption = f"{end_words(before, x_title, unit, 'Left of the dashed line')} {caption}"
+        caption = f"{end_words(before, x_title, unit, left_of_mark=True)} {caption}"
     if own:
         data["own"] = [""] * len(data["x"])
         for name, variant, xs, ys in own:
@@ -65,31 +65,59 @@ def band_figure(
     return Figure(spec, data, caption, title)
 
 
-def end_words(data: Table, x_title: str, unit: str, place: str = "At the right end") -> str:
-    """State where each variant's curve ends, highest first, in a sentence; `place` names that end."""
+def end_words(data: Table, x_title: str, unit: str, *, left_of_mark: bool = False) -> str:
+    """State where each variant's curve ends, highest first, in a sentence; `left_of_mark`: or where it is marked."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
-        return "Nothing to draw yet: there are no such runs."
+        return t("Nothing to draw yet: there are no such runs.")
     order = sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
     last = {row["x"] for row in order}
     different_ends = len(last) > 1  # a variant may end earlier than the others
-    parts = [
-        f"{row['variant']} {row['mean']:.3g}{unit} ({row['low']:.3g} to {row['high']:.3g}, "
-        f"{plural(row['runs'], 'run')})" + (f" at {row['x']:,.0f} {x_title}" if different_ends else "")
-        for row in order
-    ]
-    where = "Where each curve ends" if different_ends else f"{place} ({x_title} {last.pop():,.0f})"
-    return f"{where}, mean and range over the runs, highest first: {'; '.join(parts)}."
+    parts = []
+    for row in order:
+        words = t(
+            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs})",
+            variant=row["variant"],
+            mean=row["mean"],
+            unit=unit,
+            low=row["low"],
+            high=row["high"],
+            runs=t("{n} run", "{n:,} runs", n=row["runs"]),
+        )
+        parts.append(t("{end} at {x:,.0f} {axis}", end=words, x=row["x"], axis=x_title) if different_ends else words)
+    if different_ends:
+        return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
+    x, joined = last.pop(), "; ".join(parts)
+    if left_of_mark:
+        return t(
+            "Left of the dashed line ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
+            axis=x_title,
+            x=x,
+            ends=joined,
+        )
+    return t(
+        "At the right end ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
+        axis=x_title,
+        x=x,
+        ends=joined,
+    )
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
     """Pivot the data into a table: one row per x, three columns per variant, one per own run."""
     rows: dict[float, dict[str, Any]] = {}
     for i, x in enumerate(data["x"]):
-        row = rows.setdefault(x, {"at": round(x)})
+        row = rows.setdefault(x, {t("at"): round(x)})
         name = data["own"][i] if "own" in data else ""
-        columns = {name: "mean"} if name else {f"{data['variant'][i]}, {of}": of for of in ("mean", "low", "high")}
+        variant = data["variant"][i]
+        columns = {name: "mean"}
+        if not name:
+            columns = {
+                t("{variant}, mean", variant=variant): "mean",
+                t("{variant}, low", variant=variant): "low",
+                t("{variant}, high", variant=variant): "high",
+            }
         row |= {column: float(f"{data[of][i]:.4g}") for column, of in columns.items()}
     return [rows[x] for x in sorted(rows)]
 
@@ -100,7 +128,7 @@ def legend_columns(variants: Sequence[str]) -> int:
     return max(1, min(3, int(PHONE / longest)))
 
 
-@lru_cache(maxsize=32)
+@cached_by_language(32)
 def _spec(
     variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...]
 ) -> dict[str, Any]:
@@ -117,10 +145,10 @@ def _spec(
         tooltip=[
             alt.Tooltip("variant:N", title=" "),
             alt.Tooltip("x:Q", format=",d", title=x_title),
-            alt.Tooltip("mean:Q", format=".4~g"),
-            alt.Tooltip("low:Q", format=".4~g", title="lowest"),
-            alt.Tooltip("high:Q", format=".4~g", title="highest"),
-            alt.Tooltip("runs:Q"),
+            alt.Tooltip("mean:Q", format=".4~g", title=t("mean")),
+            alt.Tooltip("low:Q", format=".4~g", title=t("lowest")),
+            alt.Tooltip("high:Q", format=".4~g", title=t("highest")),
+            alt.Tooltip("runs:Q", title=t("runs")),
         ],
         **named("variant", variants, symbolOpacity=1, **room),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -13,6 +12,8 @@ from numpy.typing import NDArray
 from explorer.charts.chart import GREY, Figure, Table
 from explorer.charts.vega_chart import marker, specification, step_axis, value_axis
 from explorer.decoding.names import index_name, short_name
+from explorer.locale.language import cached_by_language
+from explorer.locale.messages import t
 
 CHOSEN, OTHER = "the chosen head", "another head"
 
@@ -32,7 +33,7 @@ def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int
             data["head"].append(index_name(row, column))
             data["role"].append(CHOSEN if chosen else OTHER)
             data["mark"].append(step)
-    return Figure(_spec(title), data, head_words(scores, layer, head, step, title), f"{title}, in %")
+    return Figure(_spec(title), data, head_words(scores, layer, head, step, title), t("{score}, in %", score=title))
 
 
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
@@ -41,23 +42,32 @@ def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int,
     now = scores[step]
     first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
     best = np.unravel_index(int(now.argmax()), now.shape)
-    return (
-        f"{title}, {short_name(layer, head)}: {100 * now[layer - 1, head - 1]:.0f} % at step {step:,}, from "
-        f"{100 * first:.0f} % at step {steps[0]:,} to {100 * last:.0f} % at step {steps[-1]:,}. The highest head at "
-        f"step {step:,} is {index_name(int(best[0]), int(best[1]))} with {100 * now.max():.0f} %."
+    return t(
+        "{score}, {head}: {percent:.0f} % at step {step:,}, from {before:.0f} % at step {first:,} to {after:.0f} % at "
+        "step {last:,}. The highest head at step {step:,} is {best} with {most:.0f} %.",
+        score=title,
+        head=short_name(layer, head),
+        percent=100 * float(now[layer - 1, head - 1]),
+        step=step,
+        before=100 * float(first),
+        first=steps[0],
+        after=100 * float(last),
+        last=steps[-1],
+        best=index_name(int(best[0]), int(best[1])),
+        most=100 * float(now.max()),
     )
 
 
 def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]:
     """Tabulate the scores: one row per step, one column per head, in percent."""
     return [
-        {"step": step}
+        {t("step"): step}
         | {index_name(row, column): round(100 * float(value), 1) for (row, column), value in np.ndenumerate(values)}
         for step, values in sorted(scores.items())
     ]
 
 
-@lru_cache(maxsize=8)
+@cached_by_language(8)
 def _spec(title: str) -> dict[str, Any]:
     """Specify grey lines for all heads, a thick one for the chosen head, and a rule at the chosen step."""
     base = alt.Chart().encode(
@@ -65,9 +75,9 @@ def _spec(title: str) -> dict[str, Any]:
         y=value_axis(top=100),
         detail="head:N",
         tooltip=[
-            alt.Tooltip("head:N", title="head"),
-            alt.Tooltip("step:Q", format=",d"),
-            alt.Tooltip("value:Q", format=".1f", title=f"{title} (%)"),
+            alt.Tooltip("head:N", title=t("head")),
+            alt.Tooltip("step:Q", format=",d", title=t("step")),
+            alt.Tooltip("value:Q", format=".1f", title=t("{score} (%)", score=title)),
         ],
     )
     thin = base.transform_filter(alt.datum.role == OTHER).mark_line(strokeWidth=1, opacity=0.6, color=GREY)

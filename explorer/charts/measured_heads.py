@@ -21,8 +21,10 @@ from explorer.charts.plotly_charts import (
     rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
-from explorer.locale.text import fixed, percent, rounded
+from explorer.locale.messages import t, translated
+from explorer.locale.text import capitalised, fixed, percent, rounded
 from explorer.probing.cross_checks import SentenceSources
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
@@ -57,8 +59,8 @@ def layer_head_map(
         values,
         x=columns,
         y=rows,
-        x_title="head",
-        y_title="layer",
+        x_title=t("head"),
+        y_title=t("layer"),
         span=span,
         height=140 + 40 * n_layers,
     )
@@ -68,14 +70,14 @@ def layer_head_map(
         for line in zip(values, distinguishable, strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    caption = _extremes(values, kind, title, decimals)
+    captions = [_extremes(values, kind, title, decimals)]
     if not distinguishable.all():
-        caption += " In brackets: not distinguishable from zero."
+        captions.append(t("In brackets: not distinguishable from zero."))
     if baseline is not None and np.isfinite(baseline):
-        caption += f" Uniform attention: {baseline:.{decimals}f}."
-    table: dict[str, list[Any]] = {"layer": [i + 1 for i in range(n_layers)]}
+        captions.append(t("Uniform attention: {number}.", number=fixed(float(baseline), decimals)))
+    table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
     table |= {short_head(j + 1): [rounded(float(value), decimals) for value in values[:, j]] for j in range(n_heads)}
-    return Plot(figure, caption, f"{kind.capitalize()}", table)
+    return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
 
 
 def _word(value: float, decimals: int, clear: bool) -> str:
@@ -85,12 +87,18 @@ def _word(value: float, decimals: int, clear: bool) -> str:
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
     if not np.isfinite(values).any():
-        return f"{title.capitalize()} is not known for {kind} heads on this sample."
+        return t(
+            "{score} is not known for {kind} heads on this sample.", score=capitalised(title), kind=translated(kind)
+        )
     high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
     highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
-    return (
-        f"{title.capitalize()}: highest in {highest} ({fixed(float(values[high]), decimals)}), lowest in "
-        f"{lowest} ({fixed(float(values[low]), decimals)})."
+    return t(
+        "{score}: highest in {highest} ({most}), lowest in {lowest} ({least}).",
+        score=capitalised(title),
+        highest=highest,
+        most=fixed(float(values[high]), decimals),
+        lowest=lowest,
+        least=fixed(float(values[low]), decimals),
     )
 
 
@@ -111,7 +119,7 @@ def score_scatter(
             margin=margin(top=40),
         )
     )
-    table: dict[str, list[Any]] = {name: [] for name in ("kind", "head", "role", *titles)}
+    table: dict[str, list[Any]] = {name: [] for name in (t("kind"), t("head"), t("role"), *titles)}
     pairs: list[tuple[float, float]] = []
     for kind in (kind for kind in symbols if kind in x and kind in y):
         places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
@@ -122,7 +130,7 @@ def score_scatter(
                 x=[point[0] for point in points],
                 y=[point[1] for point in points],
                 text=names,
-                name=kind,
+                name=translated(kind),
                 mode="markers+text",
                 textposition="top center",
                 customdata=[label(role) for role in role_names],
@@ -131,7 +139,7 @@ def score_scatter(
             )
         )
         rounded_points = ([round(point[axis], 4) for point in points] for axis in range(2))
-        columns: tuple[list[Any], ...] = ([kind] * len(places), names, role_names, *rounded_points)
+        columns: tuple[list[Any], ...] = ([translated(kind)] * len(places), names, role_names, *rounded_points)
         for column, values in zip(table.values(), columns, strict=True):
             column += values
         pairs += points
@@ -141,12 +149,18 @@ def score_scatter(
 def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
     """State Spearman's rank correlation (1904) of both scores over the heads."""
     if len(pairs) < 3:
-        return "There are too few heads with both scores to compare."
+        return t("There are too few heads with both scores to compare.")
     ranks = [_ranks(np.array(values)) for values in zip(*pairs, strict=True)]
     if min(float(rank.std()) for rank in ranks) == 0:
-        return f"One of the scores has the same value in all {len(pairs)} heads, so there is nothing to compare."
+        return t("One of the scores has the same value in all {n} heads, so there is nothing to compare.", n=len(pairs))
     correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-    return f"{len(pairs)} heads: {titles[0]} and {titles[1]} have a rank correlation of {correlation:+.2f} (Spearman)."
+    return t(
+        "{n} heads: {score} and {other} have a rank correlation of {correlation:+.2f} (Spearman).",
+        n=len(pairs),
+        score=titles[0],
+        other=titles[1],
+        correlation=correlation,
+    )
 
 
 def _ranks(values: Scores) -> Scores:
@@ -159,19 +173,19 @@ def _ranks(values: Scores) -> Scores:
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
     """Draw the attention that each source token received in a whole translation, and the mean; weights [query, key]."""
     total = coverage(weights)
-    figure = bars({"coverage": total.tolist()}, tokens, y_title="weight over all rows", height=230)
-    rule(figure, y=float(total.mean()), text="even")
-    table: dict[str, list[Any]] = {"source": numbered(tokens), "coverage": [round(float(v), 4) for v in total]}
-    return Plot(figure, coverage_caption(weights, tokens), "Coverage of the source", table)
+    figure = bars({t("coverage"): total.tolist()}, tokens, y_title=t("weight over all rows"), height=230)
+    rule(figure, y=float(total.mean()), text=t("even"))
+    table: dict[str, list[Any]] = {t("source"): numbered(tokens), t("coverage"): [round(float(v), 4) for v in total]}
+    return Plot(figure, coverage_caption(weights, tokens), t("Coverage of the source"), table)
 
 
 def source_share_plot(sources: SentenceSources) -> Plot:
     """Draw the share of each prediction that comes from the source, beside the weight on <eos>."""
-    series = {f"comes from {sources.source}": sources.shares.tolist()}
+    series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
     if sources.on_end is not None:
-        series["weight on <eos>"] = sources.on_end.tolist()
-    figure = bars(series, sources.words, y_title="share", height=250)
-    table: dict[str, list[Any]] = {"predicts": numbered(sources.words)}
+        series[t("weight on <eos>")] = sources.on_end.tolist()
+    figure = bars(series, sources.words, y_title=t("share"), height=250)
+    table: dict[str, list[Any]] = {t("predicts"): numbered(sources.words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
     return Plot(figure, sources.caption(), "", table)
 
@@ -179,11 +193,13 @@ def source_share_plot(sources: SentenceSources) -> Plot:
 def pruning_plot(curve: PruningCurve) -> Plot:
     """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
     series, by_chance = curve.remaining_quality(), curve.random_quality()
-    drawn = {**series, f"probability per token, {len(by_chance)} random orders": by_chance.mean(axis=0).tolist()}
+    random_orders = t("probability per token, {n} random orders", n=len(by_chance))
+    series = {translated(name): values for name, values in series.items()}
+    drawn = {**series, random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
-        x_title="heads switched off, least important first",
-        y_title="remaining quality (%)",
+        x_title=t("heads switched off, least important first"),
+        y_title=t("remaining quality (%)"),
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
@@ -201,20 +217,23 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         "array": by_chance.max(axis=0) - by_chance.mean(axis=0),
         "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
     }
-    table: dict[str, list[Any]] = {"heads switched off": list(curve.counts)}
-    columns = {f"{first}, low": low, f"{first}, high": high, **drawn}
-    columns |= {"random orders, lowest": by_chance.min(axis=0), "random orders, highest": by_chance.max(axis=0)}
-    table |= {f"{name} (%)": [rounded(value, 1) for value in column] for name, column in columns.items()}
-    return Plot(figure, curve.summary(), "Quality with heads switched off", table)
+    table: dict[str, list[Any]] = {t("heads switched off"): list(curve.counts)}
+    columns = {t("{measure}, low", measure=first): low, t("{measure}, high", measure=first): high, **drawn}
+    columns |= {
+        t("random orders, lowest"): by_chance.min(axis=0),
+        t("random orders, highest"): by_chance.max(axis=0),
+    }
+    table |= {t("{name} (%)", name=name): [rounded(value, 1) for value in column] for name, column in columns.items()}
+    return Plot(figure, curve.summary(), t("Quality with heads switched off"), table)
 
 
 def _patch_titles(stack: Stack, stacks: Collection[Stack]) -> tuple[str, str]:
     """The title of a map of patches and of its columns, for a model with these stacks."""
     if len(stacks) == 1:
-        return "Prompt and continuation", "token (← of the other sentence)"
+        return t("Prompt and continuation"), t("token (← of the other sentence)")
     if stack == "encoder":
-        return "Source side", "source token (← of the other sentence)"
-    return "Target side", "decoder has read"
+        return t("Source side"), t("source token (← of the other sentence)")
+    return t("Target side"), t("decoder has read")
 
 
 def patch_plot(patched: Patched, stack: Stack) -> Plot:
@@ -222,10 +241,10 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
     change, columns = patched.change(stack), patched.columns[stack]
     rows, titles = point_names(len(change)), _patch_titles(stack, patched.columns)
     figure = _patch_map(change, rows, labels(columns), titles[1], patched.top)
-    table: dict[str, list[Any]] = {"position": numbered(columns)}
+    table: dict[str, list[Any]] = {t("position"): numbered(columns)}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
-        table[f"{name}: change (nats)"] = [rounded(float(value), 3) for value in values]
-        table[f"{name}: likeliest"] = list(instead)
+        table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
+        table[t("{place}: likeliest", place=name)] = list(instead)
     return Plot(figure, patched.caption(stack), titles[0], table)
 
 
@@ -235,24 +254,29 @@ def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
     shares = np.stack([item.value for item in places.values()], axis=1)
     rows = point_names(len(shares))
     titles = _patch_titles(stack, means.mean_place)
-    figure = _patch_map(shares, rows, list(places), titles[1], means.top, scale="share")
+    figure = _patch_map(shares, rows, [translated(place) for place in places], titles[1], means.top, scale=t("share"))
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
-    caption = f"Largest: {name}, {rows[point]}: {item.text(percent, point)} of the difference."
+    caption = t(
+        "Largest: {place}, {point}: {share} of the difference.",
+        place=translated(name),
+        point=rows[point],
+        share=with_interval(item, percent, point),
+    )
     return Plot(figure, caption, titles[0], {})
 
 
 def _patch_map(
-    change: Scores, rows: Sequence[str], columns: Sequence[str], x_title: str, top: float, scale: str = "nats"
+    change: Scores, rows: Sequence[str], columns: Sequence[str], x_title: str, top: float, scale: str = ""
 ) -> go.Figure:
     figure = heatmap(
         change,
         x=columns,
         y=rows,
         x_title=x_title,
-        y_title="output of layer",
+        y_title=t("output of layer"),
         span=(-top, top),
-        scale_title=scale,
+        scale_title=scale or t("nats"),
         height=200 + 30 * len(rows),
     )
     words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]

@@ -22,7 +22,7 @@ from explorer.charts.plotly_charts import (
     names_at,
     numbered,
 )
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, quoted
 from model.analysis.operations import Operation, Projection, Recording
 from model.analysis.size import Part
@@ -38,19 +38,28 @@ def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: 
     """
     top = float(np.quantile(np.abs(values), 0.99)) or 1.0
     figure = heatmap(
-        values, x_title="dimension", y_title=side, span=(-top, top), height=120 + 24 * min(len(values), 16)
+        values, x_title=t("dimension"), y_title=side, span=(-top, top), height=120 + 24 * min(len(values), 16)
     )
     names = labels(tokens, first)
     figure.update_layout(margin_l=beside(names), yaxis=names_at(names, figure.layout.height - 66))
     flat = int(np.abs(values).argmax())
     row, column = divmod(flat, values.shape[1])
-    caption = (
-        f"{values.shape[0]} × {values.shape[1]} numbers, mean {values.mean():.3f}, standard deviation "
-        f"{values.std():.3f}. The largest in magnitude is {values[row, column]:.2f}, at {row + first} "
-        f"{quoted(tokens[row])}, dimension {column}. The colour scale ends at ±{top:.2g}."
+    caption = t(
+        "{rows} × {columns} numbers, mean {mean:.3f}, standard deviation {deviation:.3f}. The largest in "
+        "magnitude is {most:.2f}, at {position} {token}, dimension {dimension}. The colour scale ends at "
+        "±{top:.2g}.",
+        rows=values.shape[0],
+        columns=values.shape[1],
+        mean=values.mean(),
+        deviation=values.std(),
+        most=values[row, column],
+        position=row + first,
+        token=quoted(tokens[row]),
+        dimension=column,
+        top=top,
     )
-    columns: Columns = {"position": numbered(tokens, first)}
-    columns |= {f"dim {i}": values[:, i].round(4).tolist() for i in range(min(values.shape[1], MAX_COLUMNS))}
+    columns: Columns = {t("position"): numbered(tokens, first)}
+    columns |= {t("dim {i}", i=i): values[:, i].round(4).tolist() for i in range(min(values.shape[1], MAX_COLUMNS))}
     return Plot(figure, caption, title, columns)
 
 
@@ -116,7 +125,7 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
     figure = go.Figure()
     start, symbols = 0, ("circle", "diamond", "square")
     sides = label_sides(projection.points, [name for _, tokens in groups for name in numbered(tokens)])
-    columns: Columns = {"group": [], "token": [], "x": [], "y": []}
+    columns: Columns = {t("group"): [], t("token"): [], "x": [], "y": []}
     for i, (name, tokens) in enumerate(groups):
         points, places = projection.points[start : start + len(tokens)], sides[start : start + len(tokens)]
         start += len(tokens)
@@ -132,8 +141,8 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
                 hovertemplate=name + ": %{text}<extra></extra>",
             )
         )
-        columns["group"] += [name] * len(tokens)
-        columns["token"] += numbered(tokens)
+        columns[t("group")] += [name] * len(tokens)
+        columns[t("token")] += numbered(tokens)
         columns["x"] += points[:, 0].round(4).tolist()
         columns["y"] += points[:, 1].round(4).tolist()
     figure.update_layout(
@@ -141,21 +150,22 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
         margin=margin(top=44),
         legend={"orientation": "h", "y": 1.1},
         xaxis={
-            "title": {"text": "first principal component", "standoff": 10},
+            "title": {"text": t("first principal component"), "standoff": 10},
             "zeroline": False,
             "automargin": False,
             "range": _range_with_room(projection.points[:, 0], 0.18),
         },
         yaxis={
-            "title": {"text": "second principal component", "standoff": 14},
+            "title": {"text": t("second principal component"), "standoff": 14},
             "zeroline": False,
             "automargin": False,
             "range": _range_with_room(projection.points[:, 1], 0.12),
         },
     )
-    caption = (
-        f"The two principal components explain {100 * projection.explained_variance:.0f} % of the variance; the rest "
-        f"is not in the figure, so points that are close here may still be far apart."
+    caption = t(
+        "The two principal components explain {percent:.0f} % of the variance; the rest is not in the "
+        "figure, so points that are close here may still be far apart.",
+        percent=100 * projection.explained_variance,
     )
     return Plot(figure, caption, title, columns)
 
@@ -168,8 +178,8 @@ def lens_plot(
         probabilities.T,
         x=[label(stage) for stage in stages],
         y=labels(rows),
-        x_title="read off after",
-        y_title="decoder reads",
+        x_title=t("read off after"),
+        y_title=t("decoder reads"),
         height=150 + 30 * min(len(rows), 16),
     )
     cell_tokens = np.array([[label(words[s][r]) for s in range(len(stages))] for r in range(len(rows))])
@@ -177,29 +187,35 @@ def lens_plot(
         text=cell_tokens,
         texttemplate="%{text}",
         customdata=cell_tokens,
-        hovertemplate="%{y}, after %{x}: %{customdata}, %{z:.1%}<extra></extra>",
+        hovertemplate=t("%{{y}}, after %{{x}}: %{{customdata}}, %{{z:.1%}}") + "<extra></extra>",
     )
     last, final = len(rows) - 1, words[-1][-1]
-    first_final = next(s for s in range(len(stages)) if all(words[t][last] == final for t in range(s, len(stages))))
-    caption = (
-        f"After {quoted(rows[last])} the prediction is {quoted(final)} ({100 * probabilities[-1, last]:.0f} %); it is "
-        f"first from '{stages[first_final]}' on."
+    first_final = next(s for s in range(len(stages)) if all(words[i][last] == final for i in range(s, len(stages))))
+    caption = t(
+        "After {read} the prediction is {token} ({percent:.0f} %); it is first from '{stage}' on.",
+        read=quoted(rows[last]),
+        token=quoted(final),
+        percent=100 * probabilities[-1, last],
+        stage=stages[first_final],
     )
-    table: Columns = {"decoder reads": numbered(rows)}
+    table: Columns = {t("decoder reads"): numbered(rows)}
     for s, stage in enumerate(stages):
-        table[stage] = [f"{words[s][r]} ({100 * probabilities[s, r]:.1f} %)" for r in range(len(rows))]
-    return Plot(figure, caption, "How the prediction forms", table)
+        table[stage] = [
+            t("{token} ({percent:.1f} %)", token=words[s][r], percent=100 * probabilities[s, r])
+            for r in range(len(rows))
+        ]
+    return Plot(figure, caption, t("How the prediction forms"), table)
 
 
-OTHERS = "all others"
+OTHERS = message("all others")
 
 
 def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
     """Draw the probabilities of some tokens, and of all others together, as one series of bars per name, in percent."""
     percent = {name: [100 * v for v in (*values, max(0.0, 1 - sum(values)))] for name, values in series.items()}
-    figure = bars(percent, tokens, y_title="probability (%)", top=105, height=340, also=[OTHERS])
-    columns: Columns = {"token": [*numbered(tokens), OTHERS]}
-    columns |= {f"{name} (%)": [round(v, 4) for v in values] for name, values in percent.items()}
+    figure = bars(percent, tokens, y_title=t("probability (%)"), top=105, height=340, also=[translated(OTHERS)])
+    columns: Columns = {t("token"): [*numbered(tokens), translated(OTHERS)]}
+    columns |= {t("{name} (%)", name=name): [round(v, 4) for v in values] for name, values in percent.items()}
     return Plot(figure, caption, title, columns)
 
 
@@ -211,11 +227,11 @@ def budget_plot(parts: Sequence[Part]) -> Plot:
     }
     shares = {unit: [100 * value / (sum(values) or 1) for value in values] for unit, values in counts.items()}
     names = [part.name for part in parts]
-    figure = bars(shares, (), y_title="share (%)", height=400, also=names)
+    figure = bars(shares, (), y_title=t("share (%)"), height=400, also=names)
     table: Columns = {t("part"): names}
     sentences = []
     for unit, values in counts.items():
-        table |= {unit: values, f"{unit} (%)": [round(share, 2) for share in shares[unit]]}
+        table |= {unit: values, t("{unit} (%)", unit=unit): [round(share, 2) for share in shares[unit]]}
         most = max(range(len(parts)), key=lambda i: values[i])
         sentences.append(
             t(
@@ -259,7 +275,7 @@ def operation_table(
         numbers = {t("id"): ids[-len(tokens) :]}
     else:
         return None
-    table: Columns = {"position": numbered(tokens, first)}
+    table: Columns = {t("position"): numbered(tokens, first)}
     return table | {name: [round(float(v), 4) for v in values] for name, values in numbers.items()}, title
 
 
@@ -269,10 +285,10 @@ def highest_values(operation: Operation, label_of: Callable[[int], str]) -> Colu
     order = np.argsort(-values, kind="stable")[:12]
     is_share = operation.name == "softmax"
     return {
-        "rank": list(range(1, len(order) + 1)),
-        "token": [label_of(int(i)) for i in order],
-        "id": order.tolist(),
-        "probability (%)" if is_share else "logit": [
+        t("rank"): list(range(1, len(order) + 1)),
+        t("token"): [label_of(int(i)) for i in order],
+        t("id"): order.tolist(),
+        t("probability (%)") if is_share else t("logit"): [
             round(float(100 * values[i] if is_share else values[i]), 4) for i in order
         ],
     }

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import Columns, Plot, curves, heatmap, rule
-from explorer.locale.text import percent, plural, quoted
+from explorer.locale.messages import t
+from explorer.locale.text import capitalised, percent, quoted
 from model.analysis.position_scores import ByDistance
 from model.analysis.sinusoidal_checks import RotationCheck
 from model.analysis.word_order import Length
@@ -18,10 +19,10 @@ Floats = NDArray[np.float64]
 MAX_COLUMNS = 32  # of a table under a figure
 
 
-def _columns(first: str, rows: Sequence[Any], values: NDArray[Any], name: str = "dim {}") -> Columns:
-    """Table columns: the names of the rows, and the values [row, column], at most `MAX_COLUMNS` columns."""
+def _columns(first: str, rows: Sequence[Any], values: NDArray[Any]) -> Columns:
+    """Table columns: the names of the rows, and the values [row, dimension], at most `MAX_COLUMNS` columns."""
     columns = range(min(values.shape[1], MAX_COLUMNS))
-    return {first: list(rows)} | {name.format(i): values[:, i].round(4).tolist() for i in columns}
+    return {first: list(rows)} | {t("dim {i}", i=i): values[:, i].round(4).tolist() for i in columns}
 
 
 def _span(values: NDArray[Any]) -> tuple[float, float]:
@@ -35,52 +36,67 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
     length, d_model = table.shape
     complete = int((wavelengths <= length).sum())
     incomplete = len(wavelengths) - complete
-    caption = (
-        f"Each row is the vector of one position, {d_model} numbers between −1 and 1. On the left the numbers "
-        f"change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
-        f"change ({wavelengths[-1]:,.0f} positions): {complete} of {len(wavelengths)} sine–cosine pairs complete a "
-        f"turn within these {plural(length, 'position')}, {incomplete} do not."
+    caption = t(
+        "Each row is the vector of one position, {d_model} numbers between −1 and 1. On the left the numbers "
+        "change from row to row (a full turn in {first:.1f} positions), on the right they hardly change "
+        "({last:,.0f} positions): {complete} of {pairs} sine–cosine pairs complete a turn within these "
+        "{positions}, {incomplete} do not.",
+        d_model=d_model,
+        first=wavelengths[0],
+        last=wavelengths[-1],
+        complete=complete,
+        pairs=len(wavelengths),
+        positions=t("{n} position", "{n:,} positions", n=length),
+        incomplete=incomplete,
     )
-    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
-    return Plot(figure, caption, "The table", _columns("position", range(length), table))
+    figure = heatmap(table, x_title=t("dimension"), y_title=t("position (from 0)"), span=(-1.0, 1.0), height=420)
+    return Plot(figure, caption, t("The table"), _columns(t("position"), range(length), table))
 
 
 def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -> Plot:
     """Draw chosen dimensions against position."""
     positions = np.arange(table.shape[0])
-    names = {i: f"dim {i} ({'cos' if i % 2 else 'sin'})" for i in dimensions}
+    names = {i: t("dim {i} ({function})", i=i, function="cos" if i % 2 else "sin") for i in dimensions}
     figure = curves(
-        {names[i]: (positions, table[:, i]) for i in dimensions}, x_title="position (from 0)", y_title="value"
+        {names[i]: (positions, table[:, i]) for i in dimensions}, x_title=t("position (from 0)"), y_title=t("value")
     )
-    periods = [f"dimension {i} repeats every {wavelengths[i // 2]:,.1f} positions" for i in dimensions]
-    caption = "; ".join(periods) + "." if periods else "Choose one or more dimensions."
-    columns: Columns = {"position": positions.tolist()}
+    periods = [
+        t("dimension {i} repeats every {positions:,.1f} positions", i=i, positions=wavelengths[i // 2])
+        for i in dimensions
+    ]
+    caption = capitalised("; ".join(periods)) + "." if periods else t("Choose one or more dimensions.")
+    columns: Columns = {t("position"): positions.tolist()}
     columns |= {names[i]: table[:, i].round(4).tolist() for i in dimensions}
-    return Plot(figure, caption[0].upper() + caption[1:], "Curves of chosen dimensions", columns)
+    return Plot(figure, caption, t("Curves of chosen dimensions"), columns)
 
 
 def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
     """Draw the wavelength of each sine–cosine pair on a logarithmic axis."""
     pairs = np.arange(len(wavelengths))
     figure = curves(
-        {"wavelength": (2 * pairs, wavelengths), f"{length} positions": (2 * pairs, np.full(len(pairs), length))},
-        x_title="dimension 2i",
-        y_title="wavelength (positions)",
+        {
+            t("wavelength"): (2 * pairs, wavelengths),
+            t("{length} positions", length=length): (2 * pairs, np.full(len(pairs), length)),
+        },
+        x_title=t("dimension 2i"),
+        y_title=t("wavelength (positions)"),
         log=True,
         dots=True,
     )
     figure.data[1].update(mode="lines")
-    caption = (
-        f"From {wavelengths[0]:.2f} positions (2π) in dimensions 0 and 1 to {wavelengths[-1]:,.0f} in the last two. "
-        f"Evenly spaced on this logarithmic axis: each pair is "
-        f"{wavelengths[min(1, len(wavelengths) - 1)] / wavelengths[0]:.3f} × slower than the one before."
+    caption = t(
+        "From {first:.2f} positions (2π) in dimensions 0 and 1 to {last:,.0f} in the last two. Evenly spaced "
+        "on this logarithmic axis: each pair is {factor:.3f} × slower than the one before.",
+        first=wavelengths[0],
+        last=wavelengths[-1],
+        factor=wavelengths[min(1, len(wavelengths) - 1)] / wavelengths[0],
     )
     columns: Columns = {
-        "dimensions": [f"{2 * i}, {2 * i + 1}" for i in pairs],
-        "wavelength (positions)": wavelengths.round(3).tolist(),
-        "angle per position (rad)": (2 * np.pi / wavelengths).round(8).tolist(),
+        t("dimensions"): [f"{2 * i}, {2 * i + 1}" for i in pairs],
+        t("wavelength (positions)"): wavelengths.round(3).tolist(),
+        t("angle per position (rad)"): (2 * np.pi / wavelengths).round(8).tolist(),
     }
-    return Plot(figure, caption, "Wavelengths", columns)
+    return Plot(figure, caption, t("Wavelengths"), columns)
 
 
 def product_plot(table: Floats, *, distance: bool) -> Plot:
@@ -91,41 +107,64 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
     values = distances if distance else dot_products
     length = len(table)
     variation = max(float(np.ptp(np.diag(values, k))) for k in range(length))
-    noun = "distance" if distance else "dot product"
     near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
-    caption = (
-        f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
-        f"{variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
+    if distance:
+        noun, title = t("distance"), t("Distance")
+        caption = t(
+            "The distance of two positions depends only on how far apart they are: along each diagonal it varies by at "
+            "most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}.",
+            variation=variation,
+            near=near,
+            far=far,
+        )
+    else:
+        noun, title = t("dot product"), t("Dot product")
+        caption = t(
+            "The dot product of two positions depends only on how far apart they are: along each diagonal it varies by "
+            "at most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}.",
+            variation=variation,
+            near=near,
+            far=far,
+        )
+    figure = heatmap(
+        values, x_title=t("position (from 0)"), y_title=t("position (from 0)"), span=_span(values), height=380
     )
-    figure = heatmap(values, x_title="position (from 0)", y_title="position (from 0)", span=_span(values), height=380)
-    columns: Columns = {"offset": list(range(length)), noun: values[0].round(4).tolist()}
-    return Plot(figure, caption, "Distance" if distance else "Dot product", columns)
+    columns: Columns = {t("offset"): list(range(length)), noun: values[0].round(4).tolist()}
+    return Plot(figure, caption, title, columns)
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
     """Draw a token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
-    strips = {"embedding": embedding}
+    strips = {t("embedding"): embedding}
     size = float(np.linalg.norm(embedding))
     if row is None:
-        caption = (
-            f"This model adds no positions: {quoted(token)} is the same vector of length {size:.2f} wherever it stands."
+        caption = t(
+            "This model adds no positions: {token} is the same vector of length {length:.2f} wherever it stands.",
+            token=quoted(token),
+            length=size,
         )
     else:
-        strips |= {"+ position": row, "= sum": embedding + row}
+        strips |= {t("+ position"): row, t("= sum"): embedding + row}
         added = float(np.linalg.norm(row))
-        caption = (
-            f"{quoted(token)} at position {position}: the embedding has length {size:.2f}, the position {added:.2f} "
-            f"({100 * added / max(size, 1e-12):.0f} % of it), and their sum {np.linalg.norm(embedding + row):.2f}."
+        caption = t(
+            "{token} at position {position}: the embedding has length {length:.2f}, the position {added:.2f} "
+            "({percent:.0f} % of it), and their sum {sum:.2f}.",
+            token=quoted(token),
+            position=position,
+            length=size,
+            added=added,
+            percent=100 * added / max(size, 1e-12),
+            sum=np.linalg.norm(embedding + row),
         )
-    columns: Columns = {"dimension": list(range(len(embedding)))}
+    columns: Columns = {t("dimension"): list(range(len(embedding)))}
     columns |= {name.lstrip("+= "): strip.round(4).tolist() for name, strip in strips.items()}
     values = np.stack(list(strips.values()))  # [strip, d_model]
     top = float(np.abs(values).max()) or 1.0
-    figure = heatmap(values, x_title="dimension", y_title="", span=(-top, top), height=110 + 50 * len(strips))
+    figure = heatmap(values, x_title=t("dimension"), y_title="", span=(-top, top), height=110 + 50 * len(strips))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(strips))), ticktext=list(strips))
     figure.update_layout(margin_l=100)
     figure.update_traces(ygap=8)
-    return Plot(figure, caption, "One word and its position", columns)
+    return Plot(figure, caption, t("One word and its position"), columns)
 
 
 def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
@@ -134,12 +173,12 @@ def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
     turn = np.linspace(0, 2 * np.pi, 121)
     figure = curves(
         {
-            "all positions": (np.cos(turn), np.sin(turn)),
+            t("all positions"): (np.cos(turn), np.sin(turn)),
             f"PE({position})": ([0, here[1]], [0, here[0]]),
             f"PE({position + offset})": ([0, there[1]], [0, there[0]]),
         },
-        x_title=f"cos (dimension {2 * pair + 1})",
-        y_title=f"sin (dimension {2 * pair})",
+        x_title=t("cos (dimension {dimension})", dimension=2 * pair + 1),
+        y_title=t("sin (dimension {dimension})", dimension=2 * pair),
         height=380,
     )
     for hand in figure.data[1:]:
@@ -148,22 +187,26 @@ def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
     figure.update_yaxes(scaleanchor="x", range=[-1.15, 1.15])
     figure.update_xaxes(range=[-1.15, 1.15])
     angle = np.degrees((np.arctan2(*there) - np.arctan2(*here)) % (2 * np.pi))
-    caption = (
-        f"Pair {pair + 1} at position {position} and {offset} later: the hand has turned by {angle:.1f}° (full turns "
-        f"not counted). It turns by the same angle from any other position."
+    caption = t(
+        "Pair {pair} at position {position} and {offset} later: the hand has turned by {degrees:.1f}° (full "
+        "turns not counted). It turns by the same angle from any other position.",
+        pair=pair + 1,
+        position=position,
+        offset=offset,
+        degrees=angle,
     )
-    return Plot(figure, caption, "One pair is a clock hand")
+    return Plot(figure, caption, t("One pair is a clock hand"))
 
 
 def rotation_columns(check: RotationCheck) -> Columns:
     """M_k of every pair as the columns of a table."""
     return {
-        "pair": list(range(1, len(check.angles) + 1)),
-        "angle k·ω (°)": np.degrees(check.angles).round(4).tolist(),
+        t("pair"): list(range(1, len(check.angles) + 1)),
+        t("angle k·ω (°)"): np.degrees(check.angles).round(4).tolist(),
         "cos": check.matrices[:, 0, 0].round(6).tolist(),
         "sin": check.matrices[:, 0, 1].round(6).tolist(),
         "−sin": check.matrices[:, 1, 0].round(6).tolist(),
-        "largest error (10⁻¹⁵)": (1e15 * check.errors).round(2).tolist(),
+        t("largest error (10⁻¹⁵)"): (1e15 * check.errors).round(2).tolist(),
     }
 
 
@@ -171,70 +214,121 @@ def length_plot(lengths: Sequence[Length], trained: int) -> Plot:
     """Draw the share of exactly right sentences by source length, with the longest trained length marked."""
     tokens = [length.tokens for length in lengths]
     right = [100 * length.right / length.sentences for length in lengths]
-    figure = curves({"exactly right": (tokens, right)}, x_title="source tokens", y_title="exactly right (%)", dots=True)
+    figure = curves(
+        {t("exactly right"): (tokens, right)}, x_title=t("source tokens"), y_title=t("exactly right (%)"), dots=True
+    )
     figure.update_yaxes(range=[-4, 104])
-    rule(figure, x=trained + 0.5, text=f"longest in training: {trained}")
+    rule(figure, x=trained + 0.5, text=t("longest in training: {trained}", trained=trained))
     inside = [length for length in lengths if length.tokens <= trained]
     beyond = [length for length in lengths if length.tokens > trained]
-    caption = (
-        f"Up to {plural(trained, 'token')}, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, "
-        f"the model never saw a token at these positions."
+    caption = t(
+        "Up to {tokens}, {inside} are exactly right; beyond, {beyond}: in training, the model never saw a token at "
+        "these positions.",
+        tokens=t("{n} token", "{n:,} tokens", n=trained),
+        inside=_share(inside),
+        beyond=_share(beyond),
     )
     columns: Columns = {
-        "source tokens": tokens,
-        "sentences": [length.sentences for length in lengths],
-        "exactly right (%)": right,
+        t("source tokens"): tokens,
+        t("sentences"): [length.sentences for length in lengths],
+        t("exactly right (%)"): right,
     }
-    return Plot(figure, caption, "Past the longest trained length", columns)
+    return Plot(figure, caption, t("Past the longest trained length"), columns)
 
 
 def _share(lengths: Sequence[Length]) -> str:
     total = sum(length.sentences for length in lengths)
-    return f"{sum(length.right for length in lengths)} of {plural(total, 'sentence')}"
+    return t(
+        "{right} of {sentences}",
+        right=sum(length.right for length in lengths),
+        sentences=t("{n} sentence", "{n:,} sentences", n=total),
+    )
 
 
 def score_map(name: str, scores: Floats) -> Plot:
     """Draw scores of one word with itself at every two positions, [query, key]."""
-    x_title, y_title = "position of the key (from 0)", "position of the query (from 0)"
+    x_title, y_title = t("position of the key (from 0)"), t("position of the query (from 0)")
     figure = heatmap(scores, x_title=x_title, y_title=y_title, span=_span(scores), height=380)
     low, high = float(scores.min()), float(scores.max())
-    caption = f"{name}: scores of one word with itself at {len(scores)} positions, from {low:.2f} to {high:.2f}."
-    return Plot(figure, caption, "Every two positions", _columns("query at", range(len(scores)), scores, "key at {}"))
+    caption = t(
+        "{name}: scores of one word with itself at {n} positions, from {low:.2f} to {high:.2f}.",
+        name=name,
+        n=len(scores),
+        low=low,
+        high=high,
+    )
+    columns: Columns = {t("query at"): list(range(len(scores)))}
+    columns |= {t("key at {i}", i=i): scores[:, i].round(4).tolist() for i in range(min(scores.shape[1], MAX_COLUMNS))}
+    return Plot(figure, caption, t("Every two positions"), columns)
 
 
-def by_distance_plot(name: str, by_distance: ByDistance, noun: str = "score") -> Plot:
-    """Draw the mean, lowest and highest score (or another quantity of two positions) at each distance."""
+def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = False) -> Plot:
+    """Draw the mean, lowest and highest score, or dot product (`products`), at each distance."""
     distances = list(by_distance.distances)
     series = {
-        "mean": (distances, by_distance.mean),
-        "lowest": (distances, by_distance.low),
-        "highest": (distances, by_distance.high),
+        t("mean"): (distances, by_distance.mean),
+        t("lowest"): (distances, by_distance.low),
+        t("highest"): (distances, by_distance.high),
     }
-    figure = curves(series, x_title="position of the key − position of the query", y_title=noun, height=380)
+    figure = curves(
+        series,
+        x_title=t("position of the key − position of the query"),
+        y_title=t("dot product") if products else t("score"),
+        height=380,
+    )
     here = by_distance.mean[len(distances) // 2]
     if max(by_distance.high) - min(by_distance.low) <= 1e-9:
-        words = f"All {noun}s are equal: neither the distance nor the place makes a difference."
+        words = (
+            t("All dot products are equal: neither the distance nor the place makes a difference.")
+            if products
+            else t("All scores are equal: neither the distance nor the place makes a difference.")
+        )
     elif by_distance.spread < 1e-9:
-        words = f"At each distance all {noun}s are the same: the distance alone decides."
+        words = (
+            t("At each distance all dot products are the same: the distance alone decides.")
+            if products
+            else t("At each distance all scores are the same: the distance alone decides.")
+        )
     else:
         share = percent(by_distance.spread)
-        words = f"At one distance the {noun}s vary by up to {share} of their whole range: it matters where the pair is."
-    caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {by_distance.mean[-1]:.2f}."
+        words = (
+            t(
+                "At one distance the dot products vary by up to {share} of their whole range: it matters where the "
+                "pair is.",
+                share=share,
+            )
+            if products
+            else t(
+                "At one distance the scores vary by up to {share} of their whole range: it matters where the pair is.",
+                share=share,
+            )
+        )
+    caption = t(
+        "{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {last:.2f}.",
+        name=name,
+        words=words,
+        here=here,
+        last=by_distance.mean[-1],
+    )
     columns: Columns = {
-        "key − query": distances,
-        "mean": [round(value, 4) for value in by_distance.mean],
-        "lowest": [round(value, 4) for value in by_distance.low],
-        "highest": [round(value, 4) for value in by_distance.high],
+        t("key − query"): distances,
+        t("mean"): [round(value, 4) for value in by_distance.mean],
+        t("lowest"): [round(value, 4) for value in by_distance.low],
+        t("highest"): [round(value, 4) for value in by_distance.high],
     }
-    return Plot(figure, caption, "By distance", columns)
+    return Plot(figure, caption, t("By distance"), columns)
 
 
 def scheme_plot(name: str, table: Floats) -> Plot:
     """Draw the table of a scheme, [pos, d_model], with its own colour scale."""
     distinct = len(np.unique(table.round(9), axis=0))
-    caption = (
-        f"{name}: {plural(table.shape[0], 'row')}, {distinct} of them distinct; entries from {table.min():.2g} to "
-        f"{table.max():.2g}."
+    caption = t(
+        "{name}: {rows}, {distinct} of them distinct; entries from {low:.2g} to {high:.2g}.",
+        name=name,
+        rows=t("{n} row", "{n:,} rows", n=table.shape[0]),
+        distinct=distinct,
+        low=table.min(),
+        high=table.max(),
     )
-    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=_span(table))
-    return Plot(figure, caption, "", _columns("position", range(table.shape[0]), table))
+    figure = heatmap(table, x_title=t("dimension"), y_title=t("position (from 0)"), span=_span(table))
+    return Plot(figure, caption, "", _columns(t("position"), range(table.shape[0]), table))

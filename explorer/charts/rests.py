@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from explorer.charts.chart import GREY
 from explorer.charts.plotly_charts import COLOURS, Plot, label, legend_room, margin
+from explorer.locale.messages import t, translated
 from explorer.runs.experiment_rests import MEASURES, UNIFORM, Place, caption
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
@@ -19,13 +20,14 @@ def rests_plot(places: Sequence[Place], measure: str) -> Plot:
     names = [place.name for place in places]
     labels = list(dict.fromkeys(variant for place in places for variant in place.values))
     figure = go.Figure()
-    columns: dict[str, list[Any]] = {"place": names}
+    columns: dict[str, list[Any]] = {t("place"): names}
+    uniform = translated(UNIFORM)
     if any(place.uniform is not None for place in places):
-        columns[UNIFORM] = [None if place.uniform is None else round(place.uniform, 1) for place in places]
+        columns[uniform] = [None if place.uniform is None else round(place.uniform, 1) for place in places]
         figure.add_scatter(
             x=names,
             y=[place.uniform for place in places],
-            name=UNIFORM,
+            name=uniform,
             mode="markers",
             marker={"symbol": "line-ew-open", "size": 26, "color": GREY, "line": {"width": 2}},
         )
@@ -44,15 +46,19 @@ def rests_plot(places: Sequence[Place], measure: str) -> Plot:
                 "arrayminus": [value.mean - value.low for value in values.values()],
             },
         )
-        for part in ("mean", "low", "high"):
+        for part, title in (
+            ("mean", t("{variant}, mean", variant=variant)),
+            ("low", t("{variant}, low", variant=variant)),
+            ("high", t("{variant}, high", variant=variant)),
+        ):
             numbers = {name: round(getattr(value, part), 1) for name, value in values.items()}
-            columns[f"{variant}, {part}"] = [numbers.get(name) for name in names]
+            columns[title] = [numbers.get(name) for name in names]
     figure.update_layout(
         height=380,
-        margin=margin(top=legend_room([UNIFORM, *labels])),
+        margin=margin(top=legend_room([uniform, *labels])),
         scattermode="group",
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-        yaxis={"title": {"text": MEASURES[measure]}, "rangemode": "tozero"},
+        yaxis={"title": {"text": translated(MEASURES[measure])}, "rangemode": "tozero"},
         xaxis={"type": "category"},
     )
     return Plot(figure, caption(places, measure), "", columns)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import Plot, heatmap
 from explorer.decoding.score_parts import part_label, term_rows
+from explorer.locale.messages import t
 from explorer.locale.text import fixed
 from model.analysis.score_terms import Part
 
@@ -25,10 +26,10 @@ def terms_plot(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[P
         table,
         x=columns,
         y=rows,
-        x_title="part of the key",
-        y_title="part of the query",
+        x_title=t("part of the key"),
+        y_title=t("part of the query"),
         span=(-top, top),
-        scale_title="term",
+        scale_title=t("term"),
         height=190 + 26 * len(rows),
         width=680,
     )
@@ -36,4 +37,4 @@ def terms_plot(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[P
         words = [[fixed(float(value), 2, signed=True) for value in line] for line in table]
         figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     listed = term_rows(table, query_parts, key_parts)
-    return Plot(figure, caption, "", {name: [row[name] for row in listed] for name in ("query", "key", "term")})
+    return Plot(figure, caption, "", {name: [row[name] for row in listed] for name in listed[0]})

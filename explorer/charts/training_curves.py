@@ -7,13 +7,16 @@ numbers and nothing on the page jumps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
 from explorer.charts.chart import DASHES, HEIGHT, Figure, Table
 from explorer.charts.vega_chart import dots, marker, named, specification, step_axis, value_axis
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import cached_by_language, current
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, fixed, percent
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 from model.headline import headline_name
 
@@ -21,29 +24,43 @@ CACHED = 16  # figures of each kind, shared by everybody who watches a run
 MAX_DRAWN = 300  # points of one curve; more could not be told apart, and would slow down updates
 MAX_CURVES = len(DASHES)
 
-TRAINING, OPTIMISED, VALIDATION = "training", "training, as optimised", "validation"
+TRAINING = message("training")
+OPTIMISED = message("training, as optimised")
+VALIDATION = message("validation")
 MEASURES = {
-    "loss": ("loss", "loss (nats per target token)"),
-    "exact_match": ("exact match", "sentences exactly right (%)"),
-    "token_accuracy": ("token accuracy", "tokens right (%)"),
+    "loss": (message("loss"), message("loss (nats per target token)")),
+    "exact_match": (message("exact match"), message("sentences exactly right (%)")),
+    "token_accuracy": (message("token accuracy"), message("tokens right (%)")),
     "bleu": ("BLEU", "BLEU"),
 }
 _IN_PERCENT = ("exact_match", "token_accuracy")
 TRAINING_LOSS = "training_loss"
 # The measures by which runs are compared: a name, and the title of the axis.
-COMPARED = {name: (f"validation {of[0]}", of[1]) for name, of in MEASURES.items()} | {
-    TRAINING_LOSS: ("training loss", MEASURES["loss"][1])
+COMPARED = {
+    "loss": (message("validation loss"), MEASURES["loss"][1]),
+    "exact_match": (message("validation exact match"), MEASURES["exact_match"][1]),
+    "token_accuracy": (message("validation token accuracy"), MEASURES["token_accuracy"][1]),
+    "bleu": (message("validation BLEU"), "BLEU"),
+    TRAINING_LOSS: (message("training loss"), MEASURES["loss"][1]),
+}
+_HEADINGS = {
+    "loss": message("Validation loss (nats per target token)"),
+    "exact_match": message("Validation exact match: sentences exactly right (%)"),
+    "token_accuracy": message("Validation token accuracy: tokens right (%)"),
+    "bleu": message("Validation BLEU"),
+    TRAINING_LOSS: message("Training loss (nats per target token)"),
 }
 _AFTER_PEAK = {
-    "inverse_sqrt": "then falls with 1/√step",
-    "constant": "then stays constant",
-    "cosine": "then falls along half a cosine",
+    "inverse_sqrt": message("then falls with 1/√step"),
+    "constant": message("then stays constant"),
+    "cosine": message("then falls along half a cosine"),
 }
+_CHANGES = message("then changes")
 
 Rows = list[tuple[float, float, str]]  # step, value, curve
 
 
-@lru_cache(maxsize=CACHED)
+@cached_by_language(CACHED)
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Draw training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
@@ -51,15 +68,16 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
     dashed rule is drawn at step `mark`, if given.
     """
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
-    rows = _rows(metrics.train, "nll", TRAINING) if plain else []
-    rows += _rows(metrics.train, "loss", OPTIMISED) if both or not plain else []
-    curves = [TRAINING] if plain or not metrics.train else []
-    curves += [OPTIMISED] if both or (metrics.train and not plain) else []
-    spec = _spec(MEASURES["loss"][1], max_steps, (*curves, VALIDATION), dotted=(VALIDATION,), marked=mark is not None)
-    data = _columns(rows + _rows(metrics.evals, "loss", VALIDATION))
+    rows = _rows(metrics.train, "nll", translated(TRAINING)) if plain else []
+    rows += _rows(metrics.train, "loss", translated(OPTIMISED)) if both or not plain else []
+    curves = [translated(TRAINING)] if plain or not metrics.train else []
+    curves += [translated(OPTIMISED)] if both or (metrics.train and not plain) else []
+    validation, title = translated(VALIDATION), translated(MEASURES["loss"][1])
+    spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None)
+    data = _columns(rows + _rows(metrics.evals, "loss", validation))
     if mark is not None:
         data["mark"] = [mark] * len(data["step"])
-    return Figure(spec, data, loss_caption(metrics), "Loss, in nats per target token")
+    return Figure(spec, data, loss_caption(metrics), t("Loss, in nats per target token"))
 
 
 def loss_caption(metrics: Metrics) -> str:
@@ -68,17 +86,23 @@ def loss_caption(metrics: Metrics) -> str:
     evals = _measured(metrics, "loss")
     parts = []
     if train:
-        parts.append(f"Training loss {_loss_at(train[-1], TRAINING_LOSS)}")
-        if len(train) > 1:
-            parts[-1] += f", from {_loss_at(train[0], TRAINING_LOSS)}"
+        now, first = _loss_at(train[-1], TRAINING_LOSS), _loss_at(train[0], TRAINING_LOSS)
+        one = len(train) == 1
+        parts.append(
+            t("Training loss {now}.", now=now) if one else t("Training loss {now}, from {first}.", now=now, first=first)
+        )
     if evals:
         best = min(evals, key=lambda point: point["loss"])
-        parts.append(f"Validation loss {_loss_at(evals[-1], 'loss')}")
-        if best["step"] != evals[-1]["step"]:
-            parts[-1] += f"; lowest {_loss_at(best, 'loss')}"
+        now, lowest = _loss_at(evals[-1], "loss"), _loss_at(best, "loss")
+        newest_is_best = best["step"] == evals[-1]["step"]
+        parts.append(
+            t("Validation loss {now}.", now=now)
+            if newest_is_best
+            else t("Validation loss {now}; lowest {lowest}.", now=now, lowest=lowest)
+        )
     if not parts:
-        return "Nothing has been measured yet."
-    return " ".join([". ".join(parts) + ".", *_which_loss(metrics)])
+        return t("Nothing has been measured yet.")
+    return " ".join([*parts, *_which_loss(metrics)])
 
 
 def _which_loss(metrics: Metrics) -> list[str]:
@@ -87,11 +111,15 @@ def _which_loss(metrics: Metrics) -> list[str]:
         return []
     if not logs_plain_loss(metrics):
         return [
-            "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation loss "
-            "has neither: compare the curves' shapes, not their heights."
+            t(
+                "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation "
+                "loss has neither: compare the curves' shapes, not their heights."
+            )
         ]
-    optimised = " The optimised loss adds label smoothing or consistency." if optimises_another_loss(metrics) else ""
-    return [f"Training is measured with dropout, validation without.{optimised}"]
+    said = [t("Training is measured with dropout, validation without.")]
+    if optimises_another_loss(metrics):
+        said.append(t("The optimised loss adds label smoothing or consistency."))
+    return said
 
 
 def score_name(metrics: Metrics) -> str:
@@ -99,47 +127,64 @@ def score_name(metrics: Metrics) -> str:
     return headline_name(metrics.evals[-1] if metrics.evals else {})
 
 
-@lru_cache(maxsize=CACHED)
+@cached_by_language(CACHED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Draw exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
     bleu = main == "bleu"
-    names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, "right (%)", 100.0)
-    rows = [row for name in names for row in _rows(metrics.evals, name, MEASURES[name][0])]
+    names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, t("right (%)"), 100.0)
+    rows = [row for name in names for row in _rows(metrics.evals, name, translated(MEASURES[name][0]))]
     points = _measured(metrics, main)
     if points:
-        write = "BLEU {:.1f}" if bleu else "{:.1f} % exactly right"
-        last, best = (write.format(_in_unit(main, value)) for value in _ends(points, main))
-        caption = f"{last} at step {metrics.evals[-1]['step']:,.0f}; best so far {best}."
+        last, best = (
+            t("BLEU {number:.1f}", number=value) if bleu else t("{percent:.1f} % exactly right", percent=100 * value)
+            for value in _ends(points, main)
+        )
+        caption = t("{last} at step {step:,.0f}; best so far {best}.", last=last, step=points[-1]["step"], best=best)
     else:
-        caption = "Not scored yet: the first evaluation is still to come."
-    curves = tuple(MEASURES[name][0] for name in names)
+        caption = t("Not scored yet: the first evaluation is still to come.")
+    curves = tuple(translated(MEASURES[name][0]) for name in names)
     spec = _spec(title, max_steps, curves, dotted=curves, top=top)
-    return Figure(spec, _columns(rows), caption, "BLEU on validation" if bleu else "Right on validation, in %")
+    return Figure(spec, _columns(rows), caption, t("BLEU on validation") if bleu else t("Right on validation, in %"))
 
 
-@lru_cache(maxsize=CACHED)
+@cached_by_language(CACHED)
 def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Draw the learning rate of each logged update."""
-    caption = "No update has been logged yet."
+    caption = t("No update has been logged yet.")
     if points := [point for point in metrics.train if "lr" in point]:
         last, top = _ends(points, "lr")
-        caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}."
-    data = _columns(_rows(metrics.train, "lr", "learning rate"))
-    return Figure(_spec("learning rate", max_steps), data, caption, "Learning rate")
+        caption = t("Learning rate {last:.3g} now; highest so far {top:.3g}.", last=last, top=top)
+    data = _columns(_rows(metrics.train, "lr", t("learning rate")))
+    return Figure(_spec(t("learning rate"), max_steps), data, caption, t("Learning rate"))
 
 
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
     """Draw the planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
-    caption = "The schedule is not known yet."
+    caption = t("The schedule is not known yet.")
     if points:
         step, peak = max(points, key=lambda point: point[1])
         last_step, last = points[-1]
-        rises = f"rises linearly to {peak:.3g} at step {step:,}" if step > 1 else f"begins at {peak:.3g}"
-        after = _AFTER_PEAK.get(schedule, "then changes")
-        caption = f"The learning rate {rises}, {after}, and ends with {last:.2g} at step {last_step:,}."
-    data = _columns([(step, rate, "learning rate") for step, rate in points])
-    return Figure(_spec("learning rate", 0, height=160), data, caption, "The learning rate")
+        after = translated(_AFTER_PEAK.get(schedule, _CHANGES))
+        rises = t(
+            "The learning rate rises linearly to {peak:.3g} at step {step:,}, {after}, and ends with {last:.2g} at "
+            "step {last_step:,}.",
+            peak=peak,
+            step=step,
+            after=after,
+            last=last,
+            last_step=last_step,
+        )
+        begins = t(
+            "The learning rate begins at {peak:.3g}, {after}, and ends with {last:.2g} at step {last_step:,}.",
+            peak=peak,
+            after=after,
+            last=last,
+            last_step=last_step,
+        )
+        caption = rises if step > 1 else begins
+    data = _columns([(step, rate, t("learning rate")) for step, rate in points])
+    return Figure(_spec(t("learning rate"), 0, height=160), data, caption, t("The learning rate"))
 
 
 def comparison_figure(
@@ -157,32 +202,37 @@ def comparison_figure(
     title, axis = COMPARED[measure]
     if lasts:
         order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
-        unit = "{:,.0f} s" if over_time else "step {:,.0f}"
-        values = [f"{name} {_value(measure, lasts[name])} ({unit.format(lasts[name]['step'])})" for name in order]
-        caption = f"{title[0].upper()}{title[1:]} at the end, best first: {', '.join(values)}."
+        values = [
+            t("{run} {value} ({seconds:,.0f} s)", run=name, value=_value(measure, last), seconds=last["step"])
+            if over_time
+            else t("{run} {value} (step {step:,.0f})", run=name, value=_value(measure, last), step=last["step"])
+            for name in order
+            if (last := lasts[name])
+        ]
+        caption = t(
+            "{measure} at the end, best first: {runs}.",
+            measure=capitalised(translated(title)),
+            runs=", ".join(values),
+        )
         if over_time and (without_times := [name for name in chosen if name not in lasts]):
-            caption += f" No times were logged by {', '.join(without_times)}."
+            caption += " " + t("No times were logged by {runs}.", runs=", ".join(without_times))
+    elif over_time:
+        caption = t("None of these runs has measured {measure}, or logged its time.", measure=translated(title))
     else:
-        caption = f"None of these runs has measured {title}{', or logged its time' if over_time else ''}."
+        caption = t("None of these runs has measured {measure}.", measure=translated(title))
     curves = tuple(chosen)
     spec = _spec(
-        axis,
+        translated(axis),
         0,
         curves,
         dotted=curves,
         top=100.0 if measure in _IN_PERCENT else None,
         zero=False,
         log=log and "loss" in measure,
-        x_title="seconds of training, without evaluations" if over_time else "step",
+        x_title=t("seconds of training, without evaluations") if over_time else "",
     )
     data = _columns([row for name, run in points.items() for row in _rows(run, measure, name)])
-    return Figure(spec, data, caption, _heading(title, axis))
-
-
-def _heading(title: str, axis: str) -> str:
-    """Join a measure and its unit; a word that ends one and begins the other is written once."""
-    word, capital = title.split()[-1], f"{title[0].upper()}{title[1:]}"
-    return f"{capital}{axis.removeprefix(word)}" if axis.startswith(word) else f"{capital}: {axis}"
+    return Figure(spec, data, caption, translated(_HEADINGS[measure]))
 
 
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
@@ -191,12 +241,13 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     rows = []
     for point in reversed(metrics.evals):
         before = (p[TRAINING_LOSS] for p in reversed(train) if p["step"] <= point["step"])
-        row: dict[str, Any] = {"step": int(point["step"]), "validation loss": point.get("loss")}
-        row["training loss"] = next(before, None)
+        row: dict[str, Any] = {t("step"): int(point["step"]), t("validation loss"): point.get("loss")}
+        row[t("training loss")] = next(before, None)
         for name in ("exact_match", "token_accuracy", "bleu"):
             if name in point:
-                unit = " (%)" if name in _IN_PERCENT else ""
-                row[MEASURES[name][0] + unit] = _in_unit(name, point[name])
+                measure = translated(MEASURES[name][0])
+                column = t("{measure} (%)", measure=measure) if name in _IN_PERCENT else measure
+                row[column] = _in_unit(name, point[name])
         rows.append(row)
     return rows
 
@@ -214,14 +265,15 @@ def _ends(points: Sequence[Point], name: str) -> tuple[float, float]:
 
 
 def _loss_at(point: Point, name: str) -> str:
-    return f"{_value(name, point)} at step {point['step']:,.0f}"
+    return t("{loss} at step {step:,.0f}", loss=_value(name, point), step=point["step"])
 
 
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
-        return f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
-    return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
+        number = f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+        return in_digits_of(current(), number)
+    return percent(value, 1) if name in _IN_PERCENT else fixed(value, 1)
 
 
 def _in_unit(name: str, value: float) -> float:
@@ -240,7 +292,7 @@ def _columns(rows: Rows) -> Table:
     return {name: [row[at] for row in rows] for at, name in enumerate(("step", "value", "curve"))}
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def _spec(
     title: str,
     max_steps: int,
@@ -251,7 +303,7 @@ def _spec(
     zero: bool = True,
     marked: bool = False,
     log: bool = False,
-    x_title: str = "step",
+    x_title: str = "",
     height: int = HEIGHT,
 ) -> dict[str, Any]:
     """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
@@ -260,7 +312,7 @@ def _spec(
         y=value_axis(top=top, **({"type": "log"} if log else {"zero": zero})),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
-            alt.Tooltip("step:Q", format=",d", title=x_title),
+            alt.Tooltip("step:Q", format=",d", title=x_title or t("step")),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
         **(named("curve", curves, labelLimit=220) if curves else {}),

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import AttentionMaps
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, labelled
-from explorer.decoding.names import layer_name, name_in_kind
+from explorer.decoding.names import title_in_kind
+from explorer.locale.messages import message, t, translated
 from model.config import AttentionKind
 
 if TYPE_CHECKING:
@@ -148,20 +149,23 @@ def shares(norms: Floats) -> Floats:
 
 Source = Literal["rollout", "head norms", "layer norms"]
 AGGREGATES = {
-    "mean-heads": ("mean over heads", "Rows sum to 1. Heads that differ blur into each other."),
-    "max-heads": ("maximum over heads", "Whether any head looks there. Rows do not sum to 1."),
-    "mean-all": ("mean over heads and layers", "Rows sum to 1."),
-    "max-all": ("maximum over heads and layers", "Rows do not sum to 1."),
+    "mean-heads": (message("mean over heads"), message("Rows sum to 1. Heads that differ blur into each other.")),
+    "max-heads": (message("maximum over heads"), message("Whether any head looks there. Rows do not sum to 1.")),
+    "mean-all": (message("mean over heads and layers"), message("Rows sum to 1.")),
+    "max-all": (message("maximum over heads and layers"), message("Rows do not sum to 1.")),
     "rollout": (
-        "attention rollout",
-        "How much of each input token would arrive if vectors were mixed by attention alone.",
+        message("attention rollout"),
+        message("How much of each input token would arrive if vectors were mixed by attention alone."),
     ),
     "norm": (
-        "norm-weighted, this head",
-        "The length of the vector that each key adds, instead of the size of its weight.",
+        message("norm-weighted, this head"),
+        message("The length of the vector that each key adds, instead of the size of its weight."),
     ),
-    "norm-share": ("norm-weighted as shares", "The same, each row divided by its sum."),
-    "norm-layer": ("norm-weighted, all heads", "Heads that write in opposite directions cancel here."),
+    "norm-share": (message("norm-weighted as shares"), message("The same, each row divided by its sum.")),
+    "norm-layer": (
+        message("norm-weighted, all heads"),
+        message("Heads that write in opposite directions cancel here."),
+    ),
 }
 """Name and meaning of each aggregate, by its name in the address."""
 
@@ -175,23 +179,34 @@ def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Sour
     Raises:
         NoSingleHead: the aggregate needs a single head, and the place is the mean over the heads.
     """
-    layer, head = layer_name(at.layer), name_in_kind(at.layer, at.head).capitalize()
+    head = title_in_kind(at.layer, at.head)
     if name.startswith(("mean", "max")):
         how: How = "mean" if name.startswith("mean") else "maximum"
+        mean = how == "mean"
         if name.endswith("all"):
-            title, values = f"All layers: {how} over heads and layers", pooled(maps.weights, how, (0, 1))
+            title = (
+                t("All layers: mean over heads and layers") if mean else t("All layers: maximum over heads and layers")
+            )
+            values = pooled(maps.weights, how, (0, 1))
         else:
-            title, values = f"{layer.capitalize()}: {how} over heads", pooled(maps.weights[at.layer - 1], how, (0,))
-        return labelled(maps, values, title, unit=f"{how} weight")
+            title = (
+                t("Layer {layer}: mean over heads", layer=at.layer)
+                if mean
+                else t("Layer {layer}: maximum over heads", layer=at.layer)
+            )
+            values = pooled(maps.weights[at.layer - 1], how, (0,))
+        return labelled(maps, values, title, unit=message("mean weight") if mean else message("maximum weight"))
     if name == "rollout":
-        return labelled(maps, numbers("rollout")[at.layer - 1], f"Rollout after {layer}", unit="share that arrives")
+        title = t("Rollout after layer {layer}", layer=at.layer)
+        return labelled(maps, numbers("rollout")[at.layer - 1], title, unit=message("share that arrives"))
     if name == "norm-layer":
-        title = f"{layer.capitalize()}, all heads together: ‖Σ weight × value × W_O‖"
-        return labelled(maps, numbers("layer norms")[at.layer - 1], title, unit="length", top=None)
+        title = t("Layer {layer}, all heads together: ‖Σ weight × value × W_O‖", layer=at.layer)
+        return labelled(maps, numbers("layer norms")[at.layer - 1], title, unit=message("length"), top=None)
     norms = numbers("head norms")[at.index]
     if name == "norm":
-        return labelled(maps, norms, f"{head}: ‖weight × value × W_O‖", unit="length", top=None)
-    return labelled(maps, shares(norms), f"{head}: norms as shares of their row", unit="share")
+        return labelled(maps, norms, t("{head}: ‖weight × value × W_O‖", head=head), unit=message("length"), top=None)
+    title = t("{head}: norms as shares of their row", head=head)
+    return labelled(maps, shares(norms), title, unit=message("share"))
 
 
 def pooled(weights: Floats, how: How, axes: tuple[int, ...]) -> Floats:
@@ -206,16 +221,25 @@ def pooled(weights: Floats, how: How, axes: tuple[int, ...]) -> Floats:
 
 
 _DECODER_ROLLOUT: dict[AttentionKind, str] = {
-    "decoder": "what arrives from target tokens; the rest of each row comes from the source (see cross-attention)",
-    "cross": "what arrives from source tokens; the rest of each row comes from the target read so far (see decoder)",
+    "decoder": message(
+        "Here: what arrives from target tokens; the rest of each row comes from the source (see cross-attention). We "
+        "extended it to decoders; it is defined for encoders."
+    ),
+    "cross": message(
+        "Here: what arrives from source tokens; the rest of each row comes from the target read so far (see decoder). "
+        "We extended it to decoders; it is defined for encoders."
+    ),
 }
 
 
 def meaning(name: str, kind: AttentionKind) -> str:
     """What an aggregate shows, in one or two sentences, with its reference if it has one."""
     _, text = AGGREGATES[name]
+    sentences = [translated(text)]
     if name == "rollout" and kind != "encoder":
-        text += f" Here: {_DECODER_ROLLOUT[kind]}. We extended it to decoders; it is defined for encoders."
+        sentences.append(translated(_DECODER_ROLLOUT[kind]))
     if name == "rollout":
-        text += " (Abnar & Zuidema 2020.)"
-    return f"{text} (Kobayashi et al. 2020.)" if name.startswith("norm") else text
+        sentences.append("(Abnar & Zuidema 2020.)")
+    if name.startswith("norm"):
+        sentences.append("(Kobayashi et al. 2020.)")
+    return " ".join(sentences)

@@ -38,7 +38,11 @@ def read_npz(
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             if len(names) > _MAX_MEMBERS:
-                raise FileError(f"it holds {len(names)} files; at most {_MAX_MEMBERS} are allowed.")
+                raise FileError(
+                    "it holds {names} files; at most {max_members} are allowed.",
+                    names=len(names),
+                    max_members=_MAX_MEMBERS,
+                )
             for name in (*texts, *numbers):
                 if f"{name}.npy" not in names:
                     continue
@@ -52,7 +56,7 @@ def read_npz(
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen types for truncated, damaged or foreign files
         [reason, *_] = str(error)[:120].splitlines() or [type(error).__name__]
-        raise FileError(f"it is not a readable .npz file ({reason}).") from None
+        raise FileError("it is not a readable .npz file ({reason}).", reason=reason) from None
     return arrays
 
 
@@ -60,41 +64,58 @@ def _array(member: IO[bytes], name: str, kinds: str, max_entries: int, max_bytes
     """One `.npy` file of an archive; at most `max_entries` of at most `max_bytes` each are read."""
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
-        raise FileError(f"{name} has an unknown .npy version.")
+        raise FileError("{name} has an unknown .npy version.", name=name)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(member)
     if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > max_bytes:
-        wanted = "strings of bounded length" if "U" in kinds else "numbers of at most 64 bits"
-        raise FileError(f"{name} must hold {wanted}, not {str(dtype)[:40]}.")
+        sort = str(dtype)[:40]
+        if "U" in kinds:
+            raise FileError("{name} must hold strings of bounded length, not {dtype}.", name=name, dtype=sort)
+        raise FileError("{name} must hold numbers of at most 64 bits, not {dtype}.", name=name, dtype=sort)
     if any(length < 0 for length in shape):
-        raise FileError(f"{name} has an axis of negative length.")
+        raise FileError("{name} has an axis of negative length.", name=name)
     count = math.prod(shape)
     if count > max_entries:
-        declared = f"{count:,}" if count < 10**15 else "far too many"
-        raise FileError(f"{name} declares {declared} entries, but only {max_entries:,} fit.")
+        if count >= 10**15:
+            raise FileError(
+                "{name} declares far too many entries, but only {max_entries:,} fit.",
+                name=name,
+                max_entries=max_entries,
+            )
+        raise FileError(
+            "{name} declares {declared:,} entries, but only {max_entries:,} fit.",
+            name=name,
+            declared=count,
+            max_entries=max_entries,
+        )
     size = count * dtype.itemsize
     raw = member.read(size)
     if len(raw) != size:
-        raise FileError(f"{name} is truncated.")
+        raise FileError("{name} is truncated.", name=name)
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def _texts_of(name: str, array: NDArray[Any], max_entries: int) -> NDArray[Any]:
     if array.ndim != 1:
-        raise FileError(f"{name} must be a plain list of strings, but has {array.ndim} axes.")
+        raise FileError("{name} must be a plain list of strings, but has {ndim} axes.", name=name, ndim=array.ndim)
     try:
         entries = array.tolist()
     except SystemError:  # raised by Python for a number that is no code point
-        raise FileError(f"{name} holds numbers that are not characters.") from None
+        raise FileError("{name} holds numbers that are not characters.", name=name) from None
     return _texts(name, [e.decode("utf-8", "replace") if isinstance(e, bytes) else e for e in entries], max_entries)
 
 
 def _texts(name: str, entries: Any, max_entries: int) -> NDArray[Any]:
     """A list of strings as an array of objects; fixed-width strings would lose trailing zero characters."""
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        raise FileError(f"{name} must be a plain list of strings.")
+        raise FileError("{name} must be a plain list of strings.", name=name)
     if len(entries) > max_entries:
-        raise FileError(f"{name} has {len(entries):,} tokens; at most {max_entries:,} are shown.")
+        raise FileError(
+            "{name} has {entries:,} tokens; at most {max_entries:,} are shown.",
+            name=name,
+            entries=len(entries),
+            max_entries=max_entries,
+        )
     # Lone surrogates are not valid text and could not be sent to the browser.
     clean = [entry[:_MAX_LABEL].encode("utf-8", "replace").decode("utf-8") for entry in entries]
     array = np.empty(len(clean), dtype=object)
@@ -115,7 +136,7 @@ def read_json(
     except UnicodeDecodeError:
         raise FileError("it is neither an .npz file nor JSON text in UTF-8.") from None
     except (ValueError, RecursionError) as error:
-        raise FileError(f"it is neither an .npz file nor JSON ({str(error)[:120]}).") from None
+        raise FileError("it is neither an .npz file nor JSON ({error}).", error=str(error)[:120]) from None
     if not isinstance(values, dict):
         raise FileError("its JSON is not an object of named arrays.")
     arrays: dict[str, NDArray[Any]] = {}
@@ -129,14 +150,14 @@ def read_json(
         arrays[name] = _numbers(name, values[name])
         remaining -= arrays[name].size
         if remaining < 0:
-            raise FileError(f"its arrays hold more than {max_numbers:,} numbers.")
+            raise FileError("its arrays hold more than {max_numbers:,} numbers.", max_numbers=max_numbers)
     return arrays
 
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     if not isinstance(value, list):
-        raise FileError(f"{name} must be nested lists of numbers.")
+        raise FileError("{name} must be nested lists of numbers.", name=name)
     try:
         return np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        raise FileError(f"{name} must be nested lists of numbers of equal length.") from None
+        raise FileError("{name} must be nested lists of numbers of equal length.", name=name) from None

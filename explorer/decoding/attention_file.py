@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.array_file import FileError, read_json, read_npz
 from explorer.decoding.decoding import Decoding
-from explorer.locale.text import plural, shortened
+from explorer.locale.messages import t
+from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 from model.user_error import UserError
@@ -80,9 +81,14 @@ def read_own(content: bytes, name: str) -> Decoding:
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
     """
-    label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
+    label = PurePath(name.replace("\\", "/")).name[:80] or t("the file")
     if len(content) > MAX_BYTES:
-        raise OwnAttentionError(f"{label} has {len(content):,} bytes; at most {MAX_BYTES:,} are read.")
+        raise OwnAttentionError(
+            "{label} has {content:,} bytes; at most {max_bytes:,} are read.",
+            label=label,
+            content=len(content),
+            max_bytes=MAX_BYTES,
+        )
     try:
         if content[:2] == b"PK":
             arrays = read_npz(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
@@ -90,7 +96,7 @@ def read_own(content: bytes, name: str) -> Decoding:
             arrays = read_json(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
         trace, notes = trace_of(arrays)
     except (FileError, TraceError, OwnAttentionError) as unfit:
-        raise OwnAttentionError(f"{label} cannot be shown: {unfit}") from None
+        raise OwnAttentionError("{label} cannot be shown: {unfit}", label=label, unfit=unfit) from None
     return Decoding(trace, f"own-{hashlib.sha256(content).hexdigest()[:16]}", label, notes=tuple(notes))
 
 
@@ -148,7 +154,9 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         array = array[None]
     if array.ndim != 4 or 0 in array.shape:
         raise OwnAttentionError(
-            f"{kind} must be [layer, head, query, key] without empty axes, not {list(array.shape)}."
+            "{kind} must be [layer, head, query, key] without empty axes, not {list}.",
+            kind=kind,
+            list=list(array.shape),
         )
     with np.errstate(over="ignore"):  # values too large for float32 become infinite; :func:`_check_values` refuses them
         return np.ascontiguousarray(array, dtype=np.float32)
@@ -157,22 +165,37 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
 def _check_axes(
     kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]], called: Mapping[str, str]
 ) -> None:
-    for axis, side, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
+    for axis, side, length in zip((t("queries"), t("keys")), _AXES[kind], array.shape[2:], strict=True):
         name = called.get(side, side)
         if side not in given:
-            raise OwnAttentionError(f"{kind} needs {name}, a list of {plural(length, 'string')}.")
+            raise OwnAttentionError(
+                "{kind} needs {name}, a list of {strings}.",
+                kind=kind,
+                name=name,
+                strings=t("{n} string", "{n:,} strings", n=length),
+            )
         if len(given[side]) != length:
-            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {plural(len(given[side]), 'token')}.")
+            raise OwnAttentionError(
+                "{kind} has {length} {axis}, but {name} has {tokens}.",
+                kind=kind,
+                length=length,
+                axis=axis,
+                name=name,
+                tokens=t("{n} token", "{n:,} tokens", n=len(given[side])),
+            )
 
 
 def _check_values(kind: str, array: NDArray[np.float32]) -> None:
     if not np.isfinite(array).all():
-        raise OwnAttentionError(f"{row_at(kind, ~np.isfinite(array))} holds a value that is not a number (NaN or ∞).")
+        raise OwnAttentionError(
+            "{row_at} holds a value that is not a number (NaN or ∞).", row_at=row_at(kind, ~np.isfinite(array))
+        )
     outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
     if outside.any():
         raise OwnAttentionError(
-            f"{row_at(kind, outside)} holds {array[outside][0]:.4g}; weights lie between 0 and 1. Scores before the "
-            "softmax cannot be shown."
+            "{row_at} holds {array:.4g}; weights lie between 0 and 1. Scores before the softmax cannot be shown.",
+            row_at=row_at(kind, outside),
+            array=array[outside][0],
         )
 
 
@@ -192,12 +215,14 @@ def _mask(
         return future_mask(n_tgt) if causal else np.full(shape, VISIBLE, np.uint8)
     given = arrays[name]
     if given.shape != shape:
-        raise OwnAttentionError(f"{name} must be {list(shape)}, not {list(given.shape)}.")
+        raise OwnAttentionError(
+            "{name} must be {list}, not {list_2}.", name=name, list=list(shape), list_2=list(given.shape)
+        )
     if not np.isin(given, range(PADDING + 1)).all():
-        raise OwnAttentionError(f"{name} holds other values than 0 (visible), 1 (future) and 2 (padding).")
+        raise OwnAttentionError("{name} holds other values than 0 (visible), 1 (future) and 2 (padding).", name=name)
     mask = given.astype(np.uint8)
     if weights is not None and weights[..., mask != VISIBLE].any():
-        raise OwnAttentionError(f"{name} masks cells in which {kind} has weights.")
+        raise OwnAttentionError("{name} masks cells in which {kind} has weights.", name=name, kind=kind)
     return mask
 
 
@@ -217,9 +242,15 @@ def _notes(
         has_keys = (masks[kind] == VISIBLE).any(-1)
         error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
         if error > SUM_TOLERANCE:
-            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.")
+            notes.append(
+                t(
+                    "Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.",
+                    kind=kind,
+                    error=float(error),
+                )
+            )
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
+        notes.append(t("All decoder weights above the diagonal are 0, so those cells are shown as masked (future)."))
     return notes
 
 
@@ -253,7 +284,7 @@ def _word_numbers(name: str, arrays: Mapping[str, NDArray[Any]], derived: tuple[
         return derived
     given = arrays[name]
     if given.ndim != 1 or not np.array_equal(given, np.rint(given)) or np.abs(given).max(initial=0) > MAX_TOKENS:
-        raise OwnAttentionError(f"{name} must be whole numbers, one per token.")
+        raise OwnAttentionError("{name} must be whole numbers, one per token.", name=name)
     return tuple(int(word) for word in given)
 
 

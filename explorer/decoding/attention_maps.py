@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.locale.messages import message
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 
@@ -21,8 +22,16 @@ Form = Literal["tokens", "words", "words-next"]
 FORMS: tuple[Form, ...] = ("tokens", "words", "words-next")
 Spans = tuple[tuple[int, int], ...]
 Scores = NDArray[np.float64]
-MIXED = "mixed"
-PLACES = ("itself", "previous", "next", "first", "last", "diagonal", "mirror")
+MIXED = message("mixed")
+PLACES = (
+    message("itself"),
+    message("previous"),
+    message("next"),
+    message("first"),
+    message("last"),
+    message("diagonal"),
+    message("mirror"),
+)
 _CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # a favourite has at least this share, and this multiple of chance
 
 

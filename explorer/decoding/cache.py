@@ -16,6 +16,8 @@ from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
+from explorer.locale import language
+
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 Key = tuple[Hashable, ...]
@@ -68,7 +70,8 @@ _guard = threading.Lock()
 def cached(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """Cache the results of a function for all sessions; simultaneous calls with equal arguments share one computation.
 
-    The arguments are the key, except those whose name begins with an underscore. Exceptions are not cached.
+    The arguments are the key, except those whose name begins with an underscore, and so is the language, since a
+    result may contain texts. Exceptions are not cached.
     """
     signature = inspect.signature(function)
     names = list(signature.parameters)
@@ -82,7 +85,7 @@ def cached(function: Callable[Params, Result]) -> Callable[Params, Result]:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             values = list(bound.arguments.values())
-        return shared((name, *[values[i] for i in keyed]), partial(function, *args, **kwargs))
+        return shared((name, language.current(), *[values[i] for i in keyed]), partial(function, *args, **kwargs))
 
     return wrapper
 

@@ -10,8 +10,7 @@ from explorer.decoding.labelled_map import LabelledMap, difference, head_map, ro
 from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.pair_marks import marked
 from explorer.decoding.word_changes import changes_in_words, word_spans
-from explorer.locale.messages import t
-from explorer.locale.text import plural
+from explorer.locale.messages import t, translated
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -40,7 +39,7 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
     """
     top = max(a.scale, b.scale)
     scaled_a, scaled_b = replace(a, top=top), replace(b, top=top)
-    return Comparison(scaled_a, scaled_b, difference(scaled_a, scaled_b, "B minus A"), _comparability(a, b))
+    return Comparison(scaled_a, scaled_b, difference(scaled_a, scaled_b, t("B minus A")), _comparability(a, b))
 
 
 def with_marks(comparison: Comparison) -> Comparison:
@@ -52,17 +51,25 @@ def with_marks(comparison: Comparison) -> Comparison:
 def _comparability(a: LabelledMap, b: LabelledMap) -> str:
     """State what may be compared between two maps, in a sentence."""
     if a.values.shape != b.values.shape:
-        sizes = " and ".join(f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
-        return f"The maps differ in size ({sizes}), so there is no difference to draw."
+        first, second = (f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
+        return t(
+            "The maps differ in size ({first} and {second}), so there is no difference to draw.",
+            first=first,
+            second=second,
+        )
     rows, columns = (
         sum(label != other for label, other in zip(*labels, strict=True))
         for labels in ((a.rows, b.rows), (a.columns, b.columns))
     )
     if not rows and not columns:
-        return "Both maps have the same tokens."
-    return (
-        f"Cells are compared by position: {rows} of {plural(len(a.rows), 'row')} and {columns} of "
-        f"{plural(len(a.columns), 'column')} have different tokens in A and B."
+        return t("Both maps have the same tokens.")
+    return t(
+        "Cells are compared by position: {rows} of {all_rows} and {columns} of {all_columns} have different tokens in "
+        "A and B.",
+        rows=rows,
+        all_rows=t("{n} row", "{n:,} rows", n=len(a.rows)),
+        columns=columns,
+        all_columns=t("{n} column", "{n:,} columns", n=len(a.columns)),
     )
 
 
@@ -103,7 +110,7 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str, n_p
     """
     maps = attention_maps(trace, at.kind, n_prompt=n_prompt)
     if not maps.weights.size:
-        raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
+        raise NothingToCompare("{model} has no {kind_names}.", model=model, kind_names=translated(KIND_NAMES[at.kind]))
     layers, heads = maps.weights.shape[:2]
     nearest = head_map(maps, min(at.layer, layers), min(at.head, heads))
     return replace(nearest, title=f"{title.removesuffix('.')}. {nearest.title}")
@@ -116,7 +123,7 @@ def single_row(map_: LabelledMap, row: int) -> LabelledMap:
         IndexError: there is no such row.
     """
     if not 1 <= row <= len(map_.rows):
-        raise IndexError(f"This map has {plural(len(map_.rows), 'row')}; there is no row {row}.")
+        raise IndexError(f"This map has {len(map_.rows)} rows; there is no row {row}.")
     cut = slice(row - 1, row)
     return replace(
         map_,

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from explorer.locale.text import fixed, plural, quoted
+from explorer.locale.messages import t
+from explorer.locale.text import fixed, quoted
 
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation
@@ -20,11 +21,15 @@ MAX_NODES = 600  # more cannot be told apart; the worst of the pruned branches a
 
 @dataclass(frozen=True)
 class Line:
-    """A whole decoding in the tree: its path of token ids, its name, and the probability of each token if known."""
+    """A whole decoding in the tree: its path of token ids, its name, and the probability of each token if known.
+
+    `hypothesis` says that beam search found it.
+    """
 
     path: tuple[int, ...]
     name: str
     probabilities: tuple[float, ...] = ()
+    hypothesis: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Node:
 
     `fate`: on the path on screen; on another whole path; kept by beam search for some steps; ended with <eos>; pruned
     at once. `probability` of the token is from 0 to 1; `total` (in nats) and `score` are known where beam search scored
-    the node. `names` are those of the lines that end here. The node is drawn in `row`, at the length of its path.
+    the node. `names` are those of the lines that end here, and `hypothesis`
+    says that a hypothesis of beam search is one of them. The node is drawn in `row`, at the length of its path.
     """
 
     path: tuple[int, ...]
@@ -43,6 +49,7 @@ class Node:
     total: float | None = None
     score: float | None = None
     names: tuple[str, ...] = ()
+    hypothesis: bool = False
     row: int = 0
 
 
@@ -78,11 +85,15 @@ def tree_of(
     Decodings are the model's own choice, the translation on screen and the paths that the user chose; of a beam search,
     hypotheses and branches are added. `label` and `pruned` are as for :func:`grow`.
     """
-    lines = [_line(own, "the model's own choice"), _line(current, "on screen")]
-    lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
+    lines = [_line(own, t("the model's own choice")), _line(current, t("on screen"))]
+    lines += [
+        _line(translation, t("path {number} you chose", number=number))
+        for number, translation in enumerate(chosen, start=1)
+    ]
     if searched is not None:
         lines += [
-            Line(hypothesis.path, f"hypothesis {rank}") for rank, (_, hypothesis) in enumerate(searched.hypotheses, 1)
+            Line(hypothesis.path, t("hypothesis {rank}", rank=rank), hypothesis=True)
+            for rank, (_, hypothesis) in enumerate(searched.hypotheses, 1)
         ]
     branches = branches_of(searched.beam, label) if searched is not None else ()
     return grow(lines, branches, label, current_path=current.path, pruned=pruned)
@@ -111,12 +122,15 @@ def grow(
             probability = line.probabilities[end - 1] if end <= len(line.probabilities) else None
             node = nodes.setdefault(path, Node(path, label(path[-1]), "path", probability))
             if end == len(line.path) and line.name not in node.names:
-                nodes[path] = replace(node, names=(*node.names, line.name))
+                hypothesis = node.hypothesis or line.hypothesis
+                nodes[path] = replace(node, names=(*node.names, line.name), hypothesis=hypothesis)
     candidates = [branch for branch in branches if pruned or branch.fate != "pruned"]
     fitting, left_out = _fitting(candidates, MAX_NODES - len(nodes))
     for branch in fitting:
         old = nodes.get(branch.path)
-        nodes[branch.path] = replace(branch, fate=old.fate, names=old.names) if old else branch
+        if old:
+            branch = replace(branch, fate=old.fate, names=old.names, hypothesis=old.hypothesis)
+        nodes[branch.path] = branch
     for end in range(1, len(current_path) + 1):
         if current_path[:end] in nodes:
             nodes[current_path[:end]] = replace(nodes[current_path[:end]], fate="shown")
@@ -156,36 +170,66 @@ def tree_caption(tree: Tree) -> str:
     """Describe the tree in one or more sentences: its paths and tokens, and the best hypothesis of the beam search."""
     paths = sum(bool(node.names) for node in tree.nodes)
     scores = {node.path: node.score for node in tree.nodes if node.score is not None}
-    parts = [f"{plural(paths, 'whole path')}, {plural(len(tree.nodes) - 1, 'token')} in all."]
+    parts = [
+        t(
+            "{paths}, {tokens} in all.",
+            paths=t("{n} whole path", "{n:,} whole paths", n=paths),
+            tokens=t("{n} token", "{n:,} tokens", n=len(tree.nodes) - 1),
+        )
+    ]
     if scores:
         pruned = sum(node.fate == "pruned" for node in tree.nodes)
-        parts.append(f"Beam search scored {len(scores)} of them; {pruned} of those shown were dropped at once.")
+        parts.append(
+            t(
+                "Beam search scored {scored} of them; {dropped} of those shown were dropped at once.",
+                scored=len(scores),
+                dropped=pruned,
+            )
+        )
     if ended := [node.path for node in tree.nodes if node.path in scores and _is_end(node)]:
         best = max(ended, key=scores.__getitem__)
-        parts.append(f"Its best hypothesis is {quoted(tree.texts()[best])} with score {fixed(scores[best], 3)}.")
+        parts.append(
+            t(
+                "Its best hypothesis is {text} with score {score}.",
+                text=quoted(tree.texts()[best]),
+                score=fixed(scores[best], 3),
+            )
+        )
     if tree.left_out:
-        parts.append(f"Left out for lack of room: the worst {plural(tree.left_out, 'dropped branch')}.")
+        parts.append(
+            t(
+                "Left out for lack of room: the worst {n} dropped branch.",
+                "Left out for lack of room: the worst {n:,} dropped branches.",
+                n=tree.left_out,
+            )
+        )
     return " ".join(parts)
 
 
 def _is_end(node: Node) -> bool:
-    return node.fate == "ended" or any(name.startswith("hypothesis") for name in node.names)
+    return node.fate == "ended" or node.hypothesis
 
 
 def tree_table(tree: Tree) -> list[dict[str, object]]:
     """One row per node, in the order in which they are drawn; probabilities in percent."""
     texts = tree.texts()
-    fates = {"shown": "on screen", "path": "a whole path", "kept": "kept", "ended": "ended", "pruned": "dropped"}
+    fates = {
+        "shown": t("on screen"),
+        "path": t("a whole path"),
+        "kept": t("kept"),
+        "ended": t("ended"),
+        "pruned": t("dropped"),
+    }
     return [
         {
-            "step": len(node.path),
-            "token": node.token,
-            "after": texts[node.path[:-1]],
-            "probability (%)": None if node.probability is None else round(100 * node.probability, 2),
-            "log-probability (nats)": None if node.total is None else round(node.total, 4),
-            "score": None if node.score is None else round(node.score, 4),
-            "state": fates[node.fate],
-            "end of": ", ".join(node.names),
+            t("step"): len(node.path),
+            t("token"): node.token,
+            t("after"): texts[node.path[:-1]],
+            t("probability (%)"): None if node.probability is None else round(100 * node.probability, 2),
+            t("log-probability (nats)"): None if node.total is None else round(node.total, 4),
+            t("score"): None if node.score is None else round(node.score, 4),
+            t("state"): fates[node.fate],
+            t("end of"): ", ".join(node.names),
         }
         for node in tree.nodes[1:]
     ]

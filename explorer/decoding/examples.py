@@ -11,6 +11,7 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.decoding import step_worth_seeing
+from explorer.locale.messages import message, t, translated
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, DataError, Prompt
@@ -37,7 +38,9 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
             return prompts
     if task == IMPORTED:
         return _scenes(summary["data"].get("src_lang"))
-    return tuple(Prompt(source, "From this model's validation data.") for source in _samples(Path(summary["folder"])))
+    return tuple(
+        Prompt(source, message("From this model's validation data.")) for source in _samples(Path(summary["folder"]))
+    )
 
 
 def _scenes(lang: object) -> tuple[Prompt, ...]:
@@ -54,7 +57,8 @@ def hint_for(text: str, prompts: tuple[Prompt, ...], translation: Translation) -
     prompt = _prompt_of(text, prompts)
     if prompt is None or not prompt.note or not borne_out(prompt, translation):
         return ""
-    return f"What to look for: {prompt.note}{'' if prompt.note[-1] in '.?!' else '.'}"
+    note = translated(prompt.note)
+    return t("What to look for: {note}", note=note if note[-1] in ".?!" else f"{note}.")
 
 
 def offer_of(text: str, prompts: tuple[Prompt, ...], translation: Translation) -> tuple[int, int, str] | None:

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from explorer.decoding.model_diagram import ADDED
-from explorer.decoding.names import short_name
-from explorer.locale.text import plural, shortened
+from explorer.decoding.names import short_kind, short_name
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.user_error import UserError
 
 if TYPE_CHECKING:
     from model.points import Head
@@ -27,13 +29,13 @@ Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output", "position"
 OPS: tuple[Kind, ...] = get_args(Kind)
 WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these apply to any sentence
 WORDS: dict[Kind, str] = {
-    "zero": "switched off",
-    "uniform": "made uniform",
-    "mean": "replaced by its mean",
-    "row": "edited by hand",
-    "pattern": "given the pattern of another sentence",
-    "output": "given the output of another sentence",
-    "position": "moved",
+    "zero": message("switched off"),
+    "uniform": message("made uniform"),
+    "mean": message("replaced by its mean"),
+    "row": message("edited by hand"),
+    "pattern": message("given the pattern of another sentence"),
+    "output": message("given the output of another sentence"),
+    "position": message("moved"),
 }
 MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
 PARTS = 1000  # a weight in a link is a whole number of thousandths
@@ -65,18 +67,28 @@ class Change:
 
     def __str__(self) -> str:
         if self.op == "position":
-            return f"{'source' if self.kind == 'encoder' else 'target'} token {self.row} at position {self.to}"
-        where = f", row {self.row}" if self.op == "row" else ""
-        other = f" ({self.other})" if self.other else ""
-        return f"{self.kind} {short_name(self.layer, self.head)}{where} {WORDS[self.op]}{other}"
+            if self.kind == "encoder":
+                return t("source token {token} at position {position}", token=self.row, position=self.to)
+            return t("target token {token} at position {position}", token=self.row, position=self.to)
+        head, change = short_name(self.layer, self.head), translated(WORDS[self.op])
+        if self.op == "row":
+            return t(
+                "{kind} {head}, row {row} {change}", kind=short_kind(self.kind), head=head, row=self.row, change=change
+            )
+        text = t("{kind} {heads} {change}", kind=short_kind(self.kind), heads=head, change=change)
+        return f"{text} ({self.other})" if self.other else text
 
 
 Changes = tuple[Change, ...]
 
 
+class _Unfit(UserError):
+    """A change that cannot be applied; the message says why."""
+
+
 def describe(changes: Changes) -> str:
     """Describe all changes in one line; heads of one kind with the same change are named together."""
-    groups: dict[tuple[str, Kind], list[Change]] = {}
+    groups: dict[tuple[AttentionKind, Kind], list[Change]] = {}
     single = []
     for change in changes:
         if change.op in WHOLE:
@@ -84,10 +96,15 @@ def describe(changes: Changes) -> str:
         else:
             single.append(str(change))
     lines = [
-        f"{kind} {', '.join(short_name(c.layer, c.head) for c in members)} {WORDS[op]}"
+        t(
+            "{kind} {heads} {change}",
+            kind=short_kind(kind),
+            heads=", ".join(short_name(c.layer, c.head) for c in members),
+            change=translated(WORDS[op]),
+        )
         for (kind, op), members in groups.items()
     ]
-    return "; ".join([*lines, *single]) or "no change"
+    return "; ".join([*lines, *single]) or t("no change")
 
 
 def added(changes: Changes, new: Sequence[Change]) -> Changes:
@@ -130,10 +147,10 @@ def from_link(text: str) -> tuple[Changes, list[str]]:
     for part in parts[:MOST_CHANGES]:
         try:
             changes = list(added(tuple(changes), [_read(part)]))
-        except ValueError as unfit:
-            problems.append(f"The link's edit '{shortened(part, 60)}' is left out: {unfit}")
+        except _Unfit as unfit:
+            problems.append(t("The link's edit '{edit}' is left out: {unfit}", edit=shortened(part, 60), unfit=unfit))
     if len(parts) > MOST_CHANGES:
-        problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
+        problems.append(t("The link has {n} edits; the first {most} are used.", n=len(parts), most=MOST_CHANGES))
     return tuple(changes), problems
 
 
@@ -143,41 +160,53 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
     for change in changes:
         layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
         if change.op == "position" and not (config.positions in ADDED and layers):
-            problems.append("The link's moved token is left out: this model adds no positions there.")
+            problems.append(t("The link's moved token is left out: this model adds no positions there."))
         elif change.layer <= layers and change.head <= heads:
             possible.append(change)
         else:
             problems.append(
-                f"The link's edit '{shortened(_one_to_link(change), 60)}' is left out: this model has "
-                f"{plural(layers, 'layer')} of {plural(heads, f'{change.kind} head')}."
+                t(
+                    "The link's edit '{edit}' is left out: this model has {layers} of {heads}.",
+                    edit=shortened(_one_to_link(change), 60),
+                    layers=t("{n} layer", "{n:,} layers", n=layers),
+                    heads=_heads(change.kind, heads),
+                )
             )
     return tuple(possible), problems
+
+
+def _heads(kind: AttentionKind, n: int) -> str:
+    if kind == "encoder":
+        return t("{n} encoder head", "{n:,} encoder heads", n=n)
+    if kind == "decoder":
+        return t("{n} decoder head", "{n:,} decoder heads", n=n)
+    return t("{n} cross head", "{n:,} cross heads", n=n)
 
 
 def _read(part: str) -> Change:
     kind, layer, head, op, *rest = [*part.split("."), "", "", "", ""][: max(4, part.count(".") + 1)]
     if kind not in ATTENTION_KINDS or op not in OPS:
-        raise ValueError("it is not of the form cross.2.1.zero.")
+        raise _Unfit("it is not of the form cross.2.1.zero.")
     if op == "position":
         if kind == "cross" or len(rest) != 2 or not all(_NUMBER.fullmatch(number) for number in rest):
-            raise ValueError("a moved token needs its number and its position, such as encoder.0.0.position.3.5.")
+            raise _Unfit("a moved token needs its number and its position, such as encoder.0.0.position.3.5.")
         return Change(kind, 0, 0, op, row=int(rest[0]), to=int(rest[1]))
     if not (_NUMBER.fullmatch(layer) and _NUMBER.fullmatch(head)):
-        raise ValueError("layer and head are whole numbers from 1.")
+        raise _Unfit("layer and head are whole numbers from 1.")
     change = Change(kind, int(layer), int(head), op)
     if op == "row":
         if len(rest) != 2 or not _NUMBER.fullmatch(rest[0]) or not _WEIGHTS.fullmatch(rest[1]):
-            raise ValueError("a row needs its number and its weights in thousandths, such as row.3.0-500-500.")
+            raise _Unfit("a row needs its number and its weights in thousandths, such as row.3.0-500-500.")
         weights = tuple(int(weight) for weight in rest[1].split("-"))
         if len(weights) > MOST_ROW or not any(weights):
-            raise ValueError("a row needs at least one weight above 0.")
+            raise _Unfit("a row needs at least one weight above 0.")
         return Change(change.kind, change.layer, change.head, op, row=int(rest[0]), weights=weights)
     if op in ("pattern", "output"):
         if len(rest) != 1 or len(rest[0]) > 4 * MOST_OTHER:
-            raise ValueError("it does not name the sentence that it is taken from.")
+            raise _Unfit("it does not name the sentence that it is taken from.")
         return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
     if rest:
-        raise ValueError(f"'{op}' takes no values.")
+        raise _Unfit("'{op}' takes no values.", op=op)
     return change
 
 
@@ -185,9 +214,9 @@ def _decoded(text: str) -> str:
     try:
         sentence = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except (binascii.Error, ValueError):
-        raise ValueError("the sentence that it is taken from cannot be read.") from None
+        raise _Unfit("the sentence that it is taken from cannot be read.") from None
     if not sentence.strip() or len(sentence) > MOST_OTHER:
-        raise ValueError("the sentence that it is taken from is empty or too long.")
+        raise _Unfit("the sentence that it is taken from is empty or too long.")
     return sentence
 
 
@@ -199,9 +228,9 @@ def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
     """
     row = np.asarray(weights, dtype=np.float64)
     if not np.isfinite(row).all() or (row < 0).any():
-        raise ValueError("Weights must be numbers of 0 or more; none may be empty.")
+        raise _Unfit("Weights must be numbers of 0 or more; none may be empty.")
     if row.sum() <= 0:
-        raise ValueError("At least one weight must be above 0: a row has to look somewhere.")
+        raise _Unfit("At least one weight must be above 0: a row has to look somewhere.")
     parts = np.rint(PARTS * row / row.sum()).astype(int)
     if not parts.any():
         parts[row.argmax()] = PARTS

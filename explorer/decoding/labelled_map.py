@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import AttentionMaps, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
-from explorer.locale.messages import t
-from explorer.locale.text import fixed, listed, plural, quoted, weight_percent
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed, listed, quoted, weight_percent
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
 Floats = NDArray[np.float32]
-SCORE = "score"  # the unit of maps of scores before softmax
+SCORE = message("score")  # the unit of maps of scores before softmax
+_DIFFERENCE = "difference of "  # before the unit of a map that is the difference of two others
 SIGN = "≠"  # before the label of a token that a map beside this one does not have
 
 
@@ -37,10 +38,10 @@ class LabelledMap:
     Shapes:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
-    `title` names kind, layer and head; `unit` names the quantity; `top` is the end of the colour scale (None: the
-    largest number); `signed` maps are differences or scores, on a scale from -top to top. `first_row` is the position
-    of the first row: 1, except in a map that was cut out of another; 0 if each row's name says its own. `marks` are
-    what differs from a map beside it.
+    `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
+    `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
+    from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
+    each row's name says its own. `marks` are what differs from a map beside it.
     """
 
     title: str
@@ -51,11 +52,18 @@ class LabelledMap:
     row_title: str
     column_title: str
     predicted: tuple[str, ...] = ()
-    unit: str = "weight"
+    unit: str = message("weight")
     top: float | None = 1.0
     signed: bool = False
     first_row: int = 1
     marks: PairMarks = PairMarks()
+
+    @property
+    def quantity(self) -> str:
+        """What the numbers are: "weight", "difference of weight"."""
+        plain_unit = self.unit.removeprefix(_DIFFERENCE)
+        unit = translated(plain_unit)
+        return unit if plain_unit == self.unit else t("difference of {unit}", unit=unit)
 
     @property
     def row_labels(self) -> tuple[str, ...]:
@@ -148,7 +156,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         first_row=a.first_row if aligned else 0,
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
-        unit=f"difference of {a.unit}",
+        unit=f"{_DIFFERENCE}{a.unit}",
         top=None,
         signed=True,
     )
@@ -171,9 +179,15 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
     key = int(weights[query].argmax())
     tokens = float(effective_keys(weights[first:]).mean())
     reads, looked_at = quoted(numbered(rows)[query]), quoted(numbered(columns)[key])
-    return (
-        f"Its sharpest row is {reads}, which looks at {looked_at} ({weight_percent(float(weights[query, key]))}); on "
-        f"average a row looks at {fixed(tokens, 1)} of {plural(len(columns), 'token')}."
+    return t(
+        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row looks at {mean} of {n} token.",
+        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row looks at {mean} of {n:,} "
+        "tokens.",
+        query=reads,
+        key=looked_at,
+        weight=weight_percent(float(weights[query, key])),
+        mean=fixed(tokens, 1),
+        n=len(columns),
     )
 
 
@@ -181,18 +195,33 @@ def map_caption(map_: LabelledMap) -> str:
     """Describe a map in sentences: its largest number and its cell, and how many cells are masked."""
     seen = map_.seen()
     if np.isnan(seen).all():
-        return "Every cell of this map is masked."
+        return t("Every cell of this map is masked.")
     strength = np.abs(seen) if map_.signed else seen
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
-    cells = f" {closed_cells(map_.mask)}" if (map_.mask != VISIBLE).any() else ""
-    if map_.signed and not np.nanmax(strength):
-        return f"Both maps are equal in every cell.{cells}"
-    value = fixed(float(seen[row, column]), 3, signed=map_.signed)
+    largest = _largest(map_, row, column) if not map_.signed or np.nanmax(strength) else ""
+    sentences = [largest or t("Both maps are equal in every cell.")]
+    if (map_.mask != VISIBLE).any():
+        sentences.append(closed_cells(map_.mask))
+    return " ".join(sentences)
+
+
+def _largest(map_: LabelledMap, row: int, column: int) -> str:
+    """Name the number furthest from 0, and its cell."""
+    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed)
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
     if map_.unit == SCORE:
-        return f"The score furthest from 0 is {value}, of query {query} and key {key}.{cells}"
-    largest = "largest difference" if map_.signed else f"largest {map_.unit}"
-    return f"The {largest} is {value}, where {query} looks at {key}.{cells}"
+        return t(
+            "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
+        )
+    if map_.signed:
+        return t("The largest difference is {value}, where {query} looks at {key}.", value=value, query=query, key=key)
+    return t(
+        "The largest {unit} is {value}, where {query} looks at {key}.",
+        unit=map_.quantity,
+        value=value,
+        query=query,
+        key=key,
+    )
 
 
 def closed_cells(codes: Codes) -> str:
@@ -219,14 +248,16 @@ def summary_caption(maps: AttentionMaps, place: Place) -> str:
     """Summarise a head by two numbers: how many keys it looks at, and the share of its role or else its largest one."""
     at = place.index
     effective = float(maps.effective[at])
-    keys = "no choice" if np.isnan(effective) else f"{effective:.1f} keys"
+    keys = t("no choice") if np.isnan(effective) else t("{mean:.1f} keys", mean=effective)
     shares = {name: float(share[at]) for name, share in maps.shares.items()}
     defined_shares = {name: share for name, share in shares.items() if not np.isnan(share)}
     if not defined_shares:
         return keys
     role = maps.role(*at)
     name = role if role in defined_shares else max(defined_shares, key=defined_shares.__getitem__)
-    return f"{keys}, {name} {weight_percent(defined_shares[name])}"
+    return t(
+        "{keys}, {pattern} {share}", keys=keys, pattern=translated(name), share=weight_percent(defined_shares[name])
+    )
 
 
 def row_in_view(map_: LabelledMap, row: int) -> str:
@@ -244,10 +275,10 @@ def row_caption(map_: LabelledMap, row: int, *, least: float = 0.0) -> str:
         int(key) for key in np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")[:3] if values[int(key)] > 0
     ]
     if not order:
-        return f"{query} can see nothing."
+        return t("{query} can see nothing.", query=query)
     order = [key for key in order if key == order[0] or values[key] >= least]
     keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight_percent(float(values[key]))})" for key in order)
-    return f"{query} looks at {keys}."
+    return t("{query} looks at {keys}.", query=query, keys=keys)
 
 
 MAX_ROWS = 200
@@ -260,12 +291,13 @@ def head_table(
     table = []
     for query, token in enumerate(rows[:MAX_ROWS]):
         order = np.argsort(-weights[query], kind="stable")[:2]
-        row: dict[str, Any] = {"query": f"{query + 1} {token}"}
+        row: dict[str, Any] = {t("query"): f"{query + 1} {token}"}
         if predicted:
-            row["predicts"] = predicted[query]
-        for name, key in zip(("looks most at", "and then at"), order, strict=False):
+            row[t("predicts")] = predicted[query]
+        names = (t("looks most at"), t("looks most at (%)")), (t("and then at"), t("and then at (%)"))
+        for (name, share), key in zip(names, order, strict=False):
             row[name] = f"{key + 1} {columns[key]}"
-            row[f"{name} (%)"] = round(100 * float(weights[query, key]), 1)
+            row[share] = round(100 * float(weights[query, key]), 1)
         table.append(row)
     return table
 
@@ -275,9 +307,9 @@ def map_table(map_: LabelledMap) -> list[dict[str, Any]]:
     seen = map_.seen()
     table = []
     for i, label in enumerate(map_.row_labels):
-        row: dict[str, Any] = {"query": label}
+        row: dict[str, Any] = {t("query"): label}
         if map_.predicted:
-            row["predicts"] = map_.predicted[i]
+            row[t("predicts")] = map_.predicted[i]
         row |= {
             column: None if np.isnan(value) else round(float(value), 4)
             for column, value in zip(map_.column_labels, seen[i], strict=True)

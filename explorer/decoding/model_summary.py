@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.locale.text import count, fixed, percent, plural
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import count, fixed, percent
 from model.data import TASKS, get_task
 from model.headline import headline_name
 
 POSITIONS = {
-    "sinusoidal": "sinusoidal positions",
-    "learned": "learned positions",
-    "rope": "rotary positions (RoPE)",
-    "alibi": "positions as distance (ALiBi)",
-    "relative": "positions as learned biases",
-    "none": "no positions",
+    "sinusoidal": message("sinusoidal positions"),
+    "learned": message("learned positions"),
+    "rope": message("rotary positions (RoPE)"),
+    "alibi": message("positions as distance (ALiBi)"),
+    "relative": message("positions as learned biases"),
+    "none": message("no positions"),
 }
 
 
 def title(summary: dict[str, Any]) -> str:
     """A model's name in lists, marked if the model is untrained."""
-    return str(summary["name"]) if summary.get("trained") else f"{summary['name']} (untrained)"
+    return str(summary["name"]) if summary.get("trained") else t("{name} (untrained)", name=summary["name"])
 
 
 def story(summary: dict[str, Any]) -> str:
     """What the model does, in one plain sentence."""
     task = str(summary.get("task"))
     if not summary.get("trained"):
-        return "Not trained: its answers are noise."
+        return t("Not trained: its answers are noise.")
     if summary.get("imported"):
-        return f"{_origin(summary)}."
-    task_story = get_task(task).story if task in TASKS else ""
-    return f"{task_story or 'Trained on somebody’s own data'}."
+        return _origin(summary)
+    if task in TASKS and (task_story := get_task(task).story):
+        return f"{translated(task_story)}."
+    return t("Trained on somebody’s own data.")
 
 
 def facts(summary: dict[str, Any]) -> list[str]:
@@ -39,35 +41,43 @@ def facts(summary: dict[str, Any]) -> list[str]:
     model = summary["model"]
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
-    task_line = f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data."
+    task_line = f"{translated(get_task(task).title)}." if task in TASKS else t("Trained on somebody's own data.")
     return [
-        f"{_origin(summary)}." if summary.get("imported") else task_line,
-        f"{count(summary['parameters'])} parameters: {_shape(model)}.",
-        _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
+        _origin(summary) if summary.get("imported") else task_line,
+        t("{parameters} parameters: {shape}.", parameters=count(summary["parameters"]), shape=_shape(model)),
+        _scores(summary["results"], by_heart) if summary.get("trained") else t("Not trained: its answers are noise."),
     ]
 
 
 def _origin(summary: dict[str, Any]) -> str:
-    """State where an imported model came from."""
+    """State where an imported model came from, in a sentence."""
     origin = summary["imported"]
-    return f"Imported from {origin.get('source', 'elsewhere')} ({origin.get('family', 'of unknown kind')})"
+    return t(
+        "Imported from {source} ({family}).",
+        source=origin.get("source", t("elsewhere")),
+        family=origin.get("family", t("of unknown kind")),
+    )
 
 
 def _shape(model: dict[str, Any]) -> str:
-    encoder, decoder = (
-        plural(model["n_encoder_layers"], "encoder layer"),
-        plural(model["n_decoder_layers"], "decoder layer"),
-    )
-    d_model = f"d_model {model['d_model']}"
+    encoder = t("{n} encoder layer", "{n:,} encoder layers", n=model["n_encoder_layers"])
+    decoder = t("{n} decoder layer", "{n:,} decoder layers", n=model["n_decoder_layers"])
     if model.get("architecture") == "lstm":
-        return f"LSTM, {encoder} and {decoder}, one head of attention, {d_model}"
-    norm = "pre-norm" if model["norm_first"] else "post-norm"
-    if model.get("architecture") == "decoder":
-        heads = f"{decoder} × {plural(model['n_decoder_heads'], 'head')}"
-        return f"no encoder, {heads}, {d_model}; {norm}, {POSITIONS[model['positions']]}"
-    return (
-        f"{encoder} × {plural(model['n_encoder_heads'], 'head')}, "
-        f"{decoder} × {plural(model['n_decoder_heads'], 'head')}, {d_model}; {norm}, {POSITIONS[model['positions']]}"
+        return t(
+            "LSTM, {encoder} and {decoder}, one head of attention, d_model {d_model}",
+            encoder=encoder,
+            decoder=decoder,
+            d_model=model["d_model"],
+        )
+    encoder_heads = t("{n} head", "{n:,} heads", n=model["n_encoder_heads"])
+    decoder_heads = t("{n} head", "{n:,} heads", n=model["n_decoder_heads"])
+    stacks = [] if model.get("architecture") == "decoder" else [f"{encoder} × {encoder_heads}"]
+    return t(
+        "{stacks}, d_model {d_model}; {norm}, {positions}",
+        stacks=", ".join([*(stacks or [t("no encoder")]), f"{decoder} × {decoder_heads}"]),
+        d_model=model["d_model"],
+        norm="pre-norm" if model["norm_first"] else "post-norm",
+        positions=translated(POSITIONS[model["positions"]]),
     )
 
 
@@ -76,6 +86,10 @@ def _scores(results: dict[str, Any], by_heart: bool) -> str:
     leading = headline_name(test)
     scores = [f"BLEU {fixed(test['bleu'], 1)}"] if leading == "bleu" else []
     if isinstance(test.get("exact_match"), (int, float)):
-        which = "sentences that it learned by heart" if by_heart else "held-out sentences"
-        scores.append(f"{percent(test['exact_match'], 1)} of {test.get('sentences', '?')} {which} exactly right")
+        share, sentences = percent(test["exact_match"], 1), test.get("sentences", "?")
+        scores.append(
+            t("{share} of {n} sentences that it learned by heart exactly right", share=share, n=sentences)
+            if by_heart
+            else t("{share} of {n} held-out sentences exactly right", share=share, n=sentences)
+        )
     return "; ".join(scores) + "." if scores else ""

@@ -8,43 +8,65 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from explorer.locale.messages import message, t, translated
 from model.config import AttentionKind
 
 KIND_NAMES: dict[AttentionKind, str] = {
-    "encoder": "encoder self-attention",
-    "decoder": "masked decoder self-attention",
-    "cross": "cross-attention",
+    "encoder": message("encoder self-attention"),
+    "decoder": message("masked decoder self-attention"),
+    "cross": message("cross-attention"),
 }
-KIND_TITLES: dict[AttentionKind, str] = {kind: name.capitalize() for kind, name in KIND_NAMES.items()}
+KIND_TITLES: dict[AttentionKind, str] = {
+    "encoder": message("Encoder self-attention"),
+    "decoder": message("Masked decoder self-attention"),
+    "cross": message("Cross-attention"),
+}
 # For pages on which the mask may be lifted.
-TITLES_WITHOUT_MASK: dict[AttentionKind, str] = KIND_TITLES | {"decoder": "Decoder self-attention"}
+TITLES_WITHOUT_MASK: dict[AttentionKind, str] = KIND_TITLES | {"decoder": message("Decoder self-attention")}
 # Titles of the axes of a map: rows are queries, columns are keys.
 AXIS_TITLES: dict[AttentionKind, tuple[str, str]] = {
-    "encoder": ("source (query)", "source (key)"),
-    "decoder": ("decoder reads (query)", "decoder reads (key)"),
-    "cross": ("decoder reads (query)", "source (key)"),
+    "encoder": (message("source (query)"), message("source (key)")),
+    "decoder": (message("decoder reads (query)"), message("decoder reads (key)")),
+    "cross": (message("decoder reads (query)"), message("source (key)")),
 }
-PREDICTED_ROW_TITLE = "decoder predicts (query)"  # where the rows are named by the word that they predict
+PREDICTED_ROW_TITLE = message("decoder predicts (query)")  # where the rows are named by the word that they predict
 
 
 def head_title(kind: AttentionKind, layer: int, head: int) -> str:
     """A head as the title of a map: "Cross-attention, layer 1, head 2"."""
-    return f"{KIND_TITLES[kind]}, {name_in_kind(layer, head)}"
+    title = translated(KIND_TITLES[kind])
+    if head:
+        return t("{kind}, layer {layer}, head {head}", kind=title, layer=layer, head=head)
+    return t("{kind}, layer {layer}, mean over its heads", kind=title, layer=layer)
 
 
 def name_in_kind(layer: int, head: int) -> str:
     """A head where the kind of attention is known: "layer 1, head 2"."""
-    return f"{layer_name(layer)}, {name_in_layer(head)}"
+    if head:
+        return t("layer {layer}, head {head}", layer=layer, head=head)
+    return t("layer {layer}, mean over its heads", layer=layer)
+
+
+def title_in_kind(layer: int, head: int) -> str:
+    """A head as a title where the kind of attention is known: "Layer 1, head 2"."""
+    if head:
+        return t("Layer {layer}, head {head}", layer=layer, head=head)
+    return t("Layer {layer}, mean over its heads", layer=layer)
+
+
+def short_kind(kind: AttentionKind) -> str:
+    """A kind where room is short: "encoder", "decoder" or "cross"."""
+    return {"encoder": t("encoder"), "decoder": t("decoder"), "cross": t("cross")}[kind]
 
 
 def layer_name(layer: int) -> str:
     """A layer inside a sentence: "layer 1"."""
-    return f"layer {layer}"
+    return t("layer {layer}", layer=layer)
 
 
 def name_in_layer(head: int) -> str:
     """A head where the layer is known: "head 2", or "mean over its heads"."""
-    return f"head {head}" if head else "mean over its heads"
+    return t("head {head}", head=head) if head else t("mean over its heads")
 
 
 def short_name(layer: int, head: int) -> str:
@@ -59,7 +81,7 @@ def short_layer(layer: int) -> str:
 
 def short_head(head: int) -> str:
     """A head where room is short and the layer is known: "H2", or "mean"."""
-    return f"H{head}" if head else "mean"
+    return f"H{head}" if head else t("mean")
 
 
 def index_name(layer: int, head: int) -> str:

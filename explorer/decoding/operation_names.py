@@ -5,65 +5,110 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.decoding.labelled_map import SCORE, LabelledMap, token_map
-from explorer.decoding.names import name_in_layer
-from explorer.locale.messages import t
-from explorer.locale.text import count
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import count, listed
 from model.analysis.operations import Operation, Recording
 from model.config import AttentionKind, ModelConfig
 from model.trace import FUTURE, VISIBLE
 
-SOURCE, TARGET, OUTPUT = "Source in", "Target in", "Prediction"
+SOURCE, TARGET, OUTPUT = message("Source in"), message("Target in"), message("Prediction")
 
 _OPERATIONS: dict[str, tuple[str, str]] = {
     "scaled": (
-        "× √d_model",
-        "The vectors are scaled up, so that the position added next stays small beside them.",
+        message("× √d_model"),
+        message("The vectors are scaled up, so that the position added next stays small beside them."),
     ),
-    "q_proj": ("Queries W_Q·x", "What each token asks for; the matrix holds the projections of all heads."),
-    "k_proj": ("Keys W_K·x", "What each token can be found by."),
-    "v_proj": ("Values W_V·x", "What each token hands on when it is looked at."),
-    "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
-    "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
-    "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
-    "bias": ("Position bias", "What a key gains or loses by its distance from the query."),
-    "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
-    "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
-    "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
-    "output": ("Weights · values", "Each query's mean of the values, weighted by its attention."),
-    "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
-    "gate": ("Gate σ(W_G·x)", "How much of each number may pass, between 0 and 1, as the query's token decides."),
-    "gated": ("Heads × gate", "What the heads found, as far as the gate lets it pass."),
-    "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
-    "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
-    "gate_proj": ("Feed-forward gate W_g·x", "What multiplies each hidden unit; it is linear."),
-    "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
-    "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
+    "q_proj": (
+        message("Queries W_Q·x"),
+        message("What each token asks for; the matrix holds the projections of all heads."),
+    ),
+    "k_proj": (message("Keys W_K·x"), message("What each token can be found by.")),
+    "v_proj": (message("Values W_V·x"), message("What each token hands on when it is looked at.")),
+    "query": (
+        message("Queries, split into heads"),
+        message("The result of each head's own projection of all d_model numbers."),
+    ),
+    "key": (
+        message("Keys, split into heads"),
+        message("In a decoding step, the cached keys of earlier steps come first."),
+    ),
+    "value": (
+        message("Values, split into heads"),
+        message("In a decoding step, the cached values of earlier steps come first."),
+    ),
+    "bias": (message("Position bias"), message("What a key gains or loses by its distance from the query.")),
+    "scores": (message("Scores Q·Kᵀ / √d_head"), message("How well each query fits each key.")),
+    "masked": (
+        message("Mask"),
+        message("Closed cells get the lowest possible number; mean and standard deviation leave them out."),
+    ),
+    "weights": (message("Softmax over keys"), message("Scores become shares: each row sums to 1.")),
+    "output": (message("Weights · values"), message("Each query's mean of the values, weighted by its attention.")),
+    "joined": (message("Heads joined (concatenation)"), message("The slices stand next to each other again.")),
+    "gate": (
+        message("Gate σ(W_G·x)"),
+        message("How much of each number may pass, between 0 and 1, as the query's token decides."),
+    ),
+    "gated": (message("Heads × gate"), message("What the heads found, as far as the gate lets it pass.")),
+    "out_proj": (message("Output projection W_O"), message("Mixes what the heads have found.")),
+    "linear1": (message("Feed-forward W₁·x + b₁"), message("Each position on its own, into a wider space.")),
+    "gate_proj": (message("Feed-forward gate W_g·x"), message("What multiplies each hidden unit; it is linear.")),
+    "activation": (message("Activation"), message("Units below zero fall silent (ReLU), or nearly so (GELU, SiLU).")),
+    "linear2": (message("Feed-forward W₂·h + b₂"), message("Back to d_model.")),
 }
 _TOP: dict[str, tuple[str, str]] = {
-    "src.embedding": ("Embedding lookup", "Each source token's row of a table."),
-    "tgt.embedding": ("Embedding lookup", "Each target token's row of a table."),
-    "src.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
-    "tgt.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
-    "src.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
-    "tgt.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
-    "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
-    "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
-    "encoder.memory": ("LSTM of the encoder", "The states of the encoder, in both directions."),
-    "decoder.initial": ("First state", "Computed from the encoder's result at the first token."),
-    "decoder.states": ("LSTM of the decoder", "The states of the decoder, one for each token that was read."),
-    "decoder.combined": ("Combine", "What attention has found and the state, mixed."),
-    "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),
-    "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
+    "src.embedding": (message("Embedding lookup"), message("Each source token's row of a table.")),
+    "tgt.embedding": (message("Embedding lookup"), message("Each target token's row of a table.")),
+    "src.positions": (
+        message("Add position (positional encoding)"),
+        message("The row of the token's position is added."),
+    ),
+    "tgt.positions": (
+        message("Add position (positional encoding)"),
+        message("The row of the token's position is added."),
+    ),
+    "src.norm": (
+        message("Layer norm (embedding)"),
+        message("Some models, such as BART, normalise the sum before the first layer."),
+    ),
+    "tgt.norm": (
+        message("Layer norm (embedding)"),
+        message("Some models, such as BART, normalise the sum before the first layer."),
+    ),
+    "encoder.norm": (
+        message("Last layer norm"),
+        message("Pre-norm models end with one, since nothing normalised the sum."),
+    ),
+    "decoder.norm": (
+        message("Last layer norm"),
+        message("Pre-norm models end with one, since nothing normalised the sum."),
+    ),
+    "encoder.memory": (message("LSTM of the encoder"), message("The states of the encoder, in both directions.")),
+    "decoder.initial": (message("First state"), message("Computed from the encoder's result at the first token.")),
+    "decoder.states": (
+        message("LSTM of the decoder"),
+        message("The states of the decoder, one for each token that was read."),
+    ),
+    "decoder.combined": (message("Combine"), message("What attention has found and the state, mixed.")),
+    "logits": (message("Output projection (logits)"), message("One score for every word of the target vocabulary.")),
+    "softmax": (
+        message("Softmax over the vocabulary"),
+        message("Scores become probabilities; <pad> and <sos> can never be an answer."),
+    ),
 }
 _NOT_ADDED = {
-    "rope": "Nothing is added here: this model's positions turn the queries and keys of self-attention (RoPE).",
-    "alibi": "Nothing is added here: this model's self-attention lowers scores with the distance (ALiBi).",
-    "relative": "Nothing is added here: this model's self-attention adds a learned number per distance to the scores.",
-    "none": "This model has no positions: nothing is added.",
+    "rope": message(
+        "Nothing is added here: this model's positions turn the queries and keys of self-attention (RoPE)."
+    ),
+    "alibi": message("Nothing is added here: this model's self-attention lowers scores with the distance (ALiBi)."),
+    "relative": message(
+        "Nothing is added here: this model's self-attention adds a learned number per distance to the scores."
+    ),
+    "none": message("This model has no positions: nothing is added."),
 }
 _SUBLAYERS = {
-    "encoder": ("self-attention", "feed-forward"),
-    "decoder": ("self-attention", "cross-attention", "feed-forward"),
+    "encoder": (message("self-attention"), message("feed-forward")),
+    "decoder": (message("self-attention"), message("cross-attention"), message("feed-forward")),
 }
 
 
@@ -84,6 +129,14 @@ def part_of(name: str, config: ModelConfig) -> str:
     if first in ("encoder", "decoder"):
         return f"{first.capitalize()} {int(rest.split('.')[0]) + 1}"
     return SOURCE if first == "src" else TARGET
+
+
+def title_of_part(part: str) -> str:
+    """The title of a part of the model."""
+    stack, _, layer = part.partition(" ")
+    if not layer.isdecimal():
+        return translated(part)
+    return t("Encoder {layer}", layer=layer) if stack == "Encoder" else t("Decoder {layer}", layer=layer)
 
 
 def part_words(part: str, config: ModelConfig) -> str:
@@ -134,35 +187,45 @@ def name_from_link(name: str) -> str:
 def title_of(name: str, config: ModelConfig | None = None) -> str:
     """An operation's title; without `config`, in a model with an encoder."""
     if name in _TOP:
-        return _TOP[name][0]
+        return translated(_TOP[name][0])
     short = name.rsplit(".", 1)[-1]
     has_encoder = config is None or config.has_encoder
     sublayers = _SUBLAYERS.get(name.split(".")[0] if has_encoder else "encoder", ())
     if short.startswith("residual"):
-        return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
+        return t("Residual: x + {sublayer}", sublayer=translated(sublayers[int(short[-1]) - 1]))
     if short.startswith("norm"):
-        return f"Layer norm ({sublayers[int(short[-1]) - 1]})"
-    title = _OPERATIONS[short][0]
-    return f"{title} (cross)" if ".cross_attn." in name else title
+        return t("Layer norm ({sublayer})", sublayer=translated(sublayers[int(short[-1]) - 1]))
+    title = translated(_OPERATIONS[short][0])
+    return t("{title} (cross)", title=title) if ".cross_attn." in name else title
 
 
 def meaning_of(name: str, config: ModelConfig) -> str:
     """Explain the purpose of an operation, in a sentence or two."""
     if name.endswith(".positions") and config.positions in _NOT_ADDED:
-        return _NOT_ADDED[config.positions]
+        return translated(_NOT_ADDED[config.positions])
     if name in _TOP:
-        return _TOP[name][1]
+        return translated(_TOP[name][1])
     short = name.rsplit(".", 1)[-1]
     if short.startswith("residual"):
-        return "The sublayer's input is added to its output, so that the sublayer only computes a change."
+        return t("The sublayer's input is added to its output, so that the sublayer only computes a change.")
     if short.startswith("norm"):
-        where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+        where = (
+            t("before the sublayer (pre-norm)")
+            if config.norm_first
+            else t("after the sum (post-norm, as in the paper)")
+        )
         if config.layer_norm == "rms":
-            return f"Each position is brought to a root mean square of 1, then scaled (RMS norm); {where}."
-        return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
+            return t(
+                "Each position is brought to a root mean square of 1, then scaled (RMS norm); {where}.", where=where
+            )
+        return t(
+            "Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}.",
+            where=where,
+        )
     if short in ("query", "key") and config.positions == "rope" and ".self_attn." in name:
-        return f"{_OPERATIONS[short][1]} Each pair of dimensions is turned by an angle that grows with the position."
-    return _OPERATIONS[short][1]
+        turned = t("Each pair of dimensions is turned by an angle that grows with the position.")
+        return f"{translated(_OPERATIONS[short][1])} {turned}"
+    return translated(_OPERATIONS[short][1])
 
 
 def shape_words(operation: Operation) -> str:
@@ -173,19 +236,21 @@ def shape_words(operation: Operation) -> str:
 def axes_of(operation: Operation) -> str:
     """The axes of an operation's result."""
     if operation.name in ("softmax", "logits"):
-        return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
+        return t("vocabulary") if len(operation.shape) == 2 else t("position × vocabulary")
     if operation.short in ("bias", "scores", "masked", "weights"):
-        return "head × query × key"
+        return t("head × query × key")
     if len(operation.shape) == 4:
-        return "head × position × d_head"
-    return "position × d_ff" if operation.short in ("linear1", "gate_proj", "activation") else "position × d_model"
+        return t("head × position × d_head")
+    if operation.short in ("linear1", "gate_proj", "activation"):
+        return t("position × d_ff")
+    return t("position × d_model")
 
 
 def parameter_words(operation: Operation) -> str:
     """The number of parameters, or the operation that they are shared with."""
     if operation.parameters:
         return f"{operation.parameters:,}"
-    return f"those of {title_of(operation.shared_with).lower()}" if operation.shared_with else "–"
+    return t("those of embedding lookup") if operation.shared_with else "–"
 
 
 def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
@@ -193,8 +258,8 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
     names = []
     for name in operation.reads:
         other = part_of(name, config)
-        names.append(title_of(name, config) + (f" ({other})" if other != part else ""))
-    return " and ".join(names) if names else "token ids"
+        names.append(title_of(name, config) + (f" ({title_of_part(other)})" if other != part else ""))
+    return listed(names) or t("token ids")
 
 
 def run_summary(run: Recording) -> str:
@@ -220,7 +285,7 @@ def operation_map(
     kind: AttentionKind = "cross" if ".cross_attn." in operation.name else "decoder"
     if operation.name.startswith("encoder."):
         kind = "encoder"
-    title = name_in_layer(head + 1).capitalize()
+    title = t("Head {head}", head=head + 1)
     if operation.short == "weights":
         return token_map(kind, values, rows, keys, title, codes, first_row=first)
     return token_map(kind, values, rows, keys, title, codes, first_row=first, unit=SCORE, signed=True, top=None)

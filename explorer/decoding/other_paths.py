@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from explorer.locale.messages import t
 from explorer.locale.text import percent, quoted
 
 if TYPE_CHECKING:
@@ -38,7 +39,14 @@ def fork_of(translation: Translation, forked: Translation, step: int, token: int
     rank = [int(i) for i in trace.top_ids[row]].index(token)
     chosen, instead = quoted(trace.top_tokens[row][rank]), quoted(trace.predicted_tokens[row])
     probability = percent(float(trace.top_probabilities[row][rank]), 1)
-    return OtherPath(forked.text, f"step {step}: {chosen} ({probability}) instead of {instead}", forked.path, step)
+    detail = t(
+        "step {step}: {chosen} ({probability}) instead of {instead}",
+        step=step,
+        chosen=chosen,
+        probability=probability,
+        instead=instead,
+    )
+    return OtherPath(forked.text, detail, forked.path, step)
 
 
 def hypotheses(own: Translation) -> tuple[OtherPath, ...]:
@@ -46,7 +54,9 @@ def hypotheses(own: Translation) -> tuple[OtherPath, ...]:
     return tuple(
         OtherPath(
             text=f"{rank}. {text}",
-            detail=f"score {hypothesis.score:.3f}{'' if hypothesis.finished else ' · cut off'}",
+            detail=t("score {score:.3f}", score=hypothesis.score)
+            if hypothesis.finished
+            else t("score {score:.3f} · cut off", score=hypothesis.score),
             path=None if hypothesis.path == own.path else hypothesis.path,
         )
         for rank, (text, hypothesis) in enumerate(own.hypotheses, start=1)
@@ -55,4 +65,4 @@ def hypotheses(own: Translation) -> tuple[OtherPath, ...]:
 
 def chosen_paths(own: Translation, forks: Sequence[OtherPath]) -> tuple[OtherPath, ...]:
     """The model's `own` translation and all forks; empty while there is no fork."""
-    return (OtherPath(own.text, "the model's own choice", None), *forks) if forks else ()
+    return (OtherPath(own.text, t("the model's own choice"), None), *forks) if forks else ()

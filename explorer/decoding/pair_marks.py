@@ -10,7 +10,6 @@ import numpy as np
 
 from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks
 from explorer.locale.messages import t
-from explorer.locale.text import plural
 
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
 MOST_FRAMED = 40  # cells; of more, those with the largest differences
@@ -61,19 +60,30 @@ def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, c
     if any(each.rows or each.columns for each in marks):
         sentences.append(t("{sign} marks what only one of the maps has.", sign=SIGN))
     if not differing:
-        has = plural(compared, "weight")
-        sentences.append(t("Of {has} with a counterpart, none differs by {least} or more.", has=has, least=DIFFERENT))
+        sentences.append(
+            t(
+                "Of {n} weight with a counterpart, none differs by {least:g} or more.",
+                "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
+                n=compared,
+                least=DIFFERENT,
+            )
+        )
     elif framed < differing:
         sentences.append(
             t(
-                "Frames mark the {n} largest of {all} that differ by {least} or more.",
+                "Frames mark the {n} largest of {all} that differ by {least:g} or more.",
                 n=framed,
-                all=plural(differing, "weight"),
+                all=t("{n} weight", "{n:,} weights", n=differing),
                 least=DIFFERENT,
             )
         )
     else:
         sentences.append(
-            t("Frames mark {all} that differ by {least} or more.", all=plural(differing, "weight"), least=DIFFERENT)
+            t(
+                "Frames mark {n} weight that differ by {least:g} or more.",
+                "Frames mark {n:,} weights that differ by {least:g} or more.",
+                n=differing,
+                least=DIFFERENT,
+            )
         )
     return " ".join(sentences)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from explorer.decoding.translator import Translator
+from explorer.locale.messages import message
 from model.analysis import position_schemes as schemes
 from model.analysis.position_scores import (
     ByDistance,
@@ -27,7 +28,7 @@ from model.transformer import Transformer
 
 Floats = NDArray[np.float64]
 
-LEARNED = "learned (this model)"
+LEARNED = message("learned (this model)")
 PAPER_BASE = 10_000.0
 
 
@@ -85,11 +86,11 @@ def dot_products_by_distance(rows: Floats) -> ByDistance:
 def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Scheme]:
     """Build each scheme at this size, and check it; a model's learned table keeps its own size."""
     formulas: dict[str, schemes.Rows] = {
-        "sinusoidal": schemes.sinusoidal_rows(size.base),
-        "none": schemes.no_table,
-        "integer": schemes.integer_table,
-        "normalised": schemes.normalised_table,
-        "binary": schemes.binary_table,
+        message("sinusoidal"): schemes.sinusoidal_rows(size.base),
+        message("none"): schemes.no_table,
+        message("integer"): schemes.integer_table,
+        message("normalised"): schemes.normalised_table,
+        message("binary"): schemes.binary_table,
     }
     measured = {
         name: Scheme(rows(size.length, size.d_model).numpy(), schemes.wishes(rows, size.length, size.d_model))

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.coordinates import Place
-from explorer.decoding.names import short_head, short_layer
-from explorer.locale.text import fixed, percent, plural, quoted, rounded
+from explorer.decoding.names import short_head, short_kind, short_layer
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed, percent, quoted, rounded
 from model.analysis.score_terms import HeadTerms, Part, grouped
 from model.trace import AttentionTrace
 
 Floats = NDArray[np.float64]
 
 LARGEST = 3  # terms named in a sentence
-HELD_FIXED = (
+HELD_FIXED = message(
     "The terms are exact for the norms and the earlier attention of this run, which are held fixed: without one of the "
     "parts, these would change as well."
 )
@@ -27,28 +28,33 @@ HELD_FIXED = (
 def part_label(part: Part) -> str:
     """A part where room is short: "word", "encoder L1 H2", "cross L1 heads", "encoder L1 feed-forward"."""
     if part.source == "head":
-        which = short_head(part.head + 1) if part.head >= 0 else "heads"
-        return f"{part.stack} {short_layer(part.layer + 1)} {which}"
+        which = short_head(part.head + 1) if part.head >= 0 else t("heads")
+        return f"{_layer(part)} {which}"
     if part.source == "feed_forward":
-        return f"{part.stack} {short_layer(part.layer + 1)} feed-forward"
-    return "biases" if part.source == "bias" else part.source
+        return t("{layer} feed-forward", layer=_layer(part))
+    return {"word": t("word"), "position": t("position"), "bias": t("biases"), "distance": t("distance")}[part.source]
+
+
+def _layer(part: Part) -> str:
+    """The layer that a part comes from: "encoder L1"."""
+    return f"{short_kind(part.stack)} {short_layer(part.layer + 1)}" if part.stack else short_layer(part.layer + 1)
 
 
 def part_in_words(part: Part, token: str, position: int) -> str:
     """A part of the vector at a position (from 1) inside a sentence: "the word “books”", "position 4"."""
     if part.source == "word":
-        return f"the word {quoted(token)}"
+        return t("the word {token}", token=quoted(token))
     if part.source == "position":
-        return f"position {position}"
+        return t("position {position}", position=position)
     if part.source == "bias":
-        return "the biases"
+        return t("the biases")
     if part.source == "distance":
-        return "the distance (ALiBi)"
+        return t("the distance (ALiBi)")
     if part.source == "feed_forward":
-        return f"what the feed-forward network of {part.stack} {short_layer(part.layer + 1)} added"
+        return t("what the feed-forward network of {layer} added", layer=_layer(part))
     if part.head < 0:
-        return f"what the heads of {part.stack} {short_layer(part.layer + 1)} added"
-    return f"what {part_label(part)} added"
+        return t("what the heads of {layer} added", layer=_layer(part))
+    return t("what {head} added", head=part_label(part))
 
 
 def largest_terms(table: Floats, count: int = LARGEST) -> list[tuple[int, int]]:
@@ -63,14 +69,12 @@ def explanation(
     """Describe the largest terms of one score; query and key are each a position (from 1) and its token."""
     parts = []
     for i, j in largest_terms(table):
-        pair = (
-            f"{part_in_words(key_parts[j], key[1], key[0])} as key and "
-            f"{part_in_words(query_parts[i], query[1], query[0])} as query"
-        )
-        if key_parts[j].source == "distance":  # added to the score itself, so not a pair of parts
-            pair = part_in_words(key_parts[j], key[1], key[0])
+        pair = part_in_words(key_parts[j], key[1], key[0])
+        if key_parts[j].source != "distance":  # which is added to the score itself, so it is not a pair of parts
+            of_query = part_in_words(query_parts[i], query[1], query[0])
+            pair = t("{key} as key and {query} as query", key=pair, query=of_query)
         parts.append(f"{pair}: {_share(float(table[i, j]), table)}")
-    return f"{_sum(table)} Largest: {'; '.join(parts)}."
+    return t("{sum} Largest: {terms}.", sum=_sum(table), terms="; ".join(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,20 +105,30 @@ def score_table(terms: HeadTerms, trace: AttentionTrace, at: Place, *, above_row
 def mean_explanation(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], sentences: int) -> str:
     """The largest terms of the mean table of a head over a sample, in words."""
     if not np.isfinite(table).all():
-        return "No query of the sample has a choice of keys."
+        return t("No query of the sample has a choice of keys.")
     parts = [
-        f"{part_label(key_parts[j])} as key and {part_label(query_parts[i])} as query "
-        f"({_share(float(table[i, j]), table)})"
+        t(
+            "{key} as key and {query} as query ({share})",
+            key=part_label(key_parts[j]),
+            query=part_label(query_parts[i]),
+            share=_share(float(table[i, j]), table),
+        )
         for i, j in largest_terms(table)
     ]
-    return f"Over {plural(sentences, 'sentence')}. {_sum(table)} Largest: {'; '.join(parts)}. {HELD_FIXED}"
+    over = t("Over {n} sentence.", "Over {n:,} sentences.", n=sentences)
+    largest = t("{sum} Largest: {terms}.", sum=_sum(table), terms="; ".join(parts))
+    return f"{over} {largest} {translated(HELD_FIXED)}"
 
 
 def _sum(table: Floats) -> str:
     total, up, down = float(table.sum()), float(table[table > 0].sum()), float(table[table < 0].sum())
-    return (
-        f"{plural(table.size, 'term')} that sum to {fixed(total, 2, signed=True)}: "
-        f"{fixed(up, 2, signed=True)} above zero and {fixed(down, 2, signed=True)} below."
+    return t(
+        "{n} term that sum to {total}: {up} above zero and {down} below.",
+        "{n:,} terms that sum to {total}: {up} above zero and {down} below.",
+        n=table.size,
+        total=fixed(total, 2, signed=True),
+        up=fixed(up, 2, signed=True),
+        down=fixed(down, 2, signed=True),
     )
 
 
@@ -122,7 +136,10 @@ def _share(term: float, table: Floats) -> str:
     """A term as a share of all terms of its sign, so that terms that cancel cannot exceed 100 %."""
     same_sign = float(table[table > 0].sum()) if term > 0 else float(table[table < 0].sum())
     share = percent(term / same_sign) if same_sign else percent(0)
-    return f"{fixed(term, 2, signed=True)}, {share} of what {'raises' if term > 0 else 'lowers'} it"
+    value = fixed(term, 2, signed=True)
+    if term > 0:
+        return t("{term}, {share} of what raises it", term=value, share=share)
+    return t("{term}, {share} of what lowers it", term=value, share=share)
 
 
 def term_rows(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from explorer.decoding.head_change import Changes, from_link, to_link
 from explorer.decoding.view_options import MAX_VIEW, VIEW_PATTERN
+from explorer.locale.messages import message, translated
 from model.config import AttentionKind
 from model.file_formats import fits
 
@@ -115,7 +116,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
             selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
     for name in (name for name in _COMPLAINTS if name in query):
         if not fits(query[name], _TYPES[name]):
-            problems.append(_COMPLAINTS[name])
+            problems.append(translated(_COMPLAINTS[name]))
         else:
             selection = replace(selection, **{name: _VALUES.get(name, str)(query[name])})  # type: ignore[arg-type]
     if "edit" in query:
@@ -135,9 +136,12 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
     **dict.fromkeys(("step", "layer", "head"), int),
 }
 _COMPLAINTS = {
-    "path": "The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown.",
-    "kind": "The link's kind is none of encoder, decoder, cross; cross-attention is shown.",
-    **{name: f"The link's {name} is not a whole number; the default is shown." for name in ("step", "layer", "head")},
-    **{name: f"The link's {name} is not one of this app's; the default is shown." for name in ("view", "panel")},
-    "cell": "The link's cell is not a row and a column such as 3-5; none is chosen.",
+    "path": message("The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown."),
+    "kind": message("The link's kind is none of encoder, decoder, cross; cross-attention is shown."),
+    "step": message("The link's step is not a whole number; the default is shown."),
+    "layer": message("The link's layer is not a whole number; the default is shown."),
+    "head": message("The link's head is not a whole number; the default is shown."),
+    "view": message("The link's view is not one of this app's; the default is shown."),
+    "panel": message("The link's panel is not one of this app's; the default is shown."),
+    "cell": message("The link's cell is not a row and a column such as 3-5; none is chosen."),
 }

@@ -17,11 +17,13 @@ from explorer.decoding.labelled_map import (
     row_in_view,
     summary_caption,
 )
-from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name, short_head
+from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, short_head
 from explorer.decoding.view_options import ViewOptions, parse_view
-from explorer.locale.text import plural, printable, quoted
+from explorer.locale.messages import t, translated
+from explorer.locale.text import printable, quoted
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
+from model.user_error import UserError
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ def shown_maps(
     The first `n_prompt` decoder rows have a next token that was given: they are not labelled with a prediction.
 
     Raises:
-        ValueError: no head passes the filters, so there is nothing on screen.
+        UserError: no head passes the filters, so there is nothing on screen.
     """
     options = parse_view(view)
     if not has_subwords(trace):
@@ -72,13 +74,13 @@ def shown_maps(
             places.append(place)
             notes.append(summary_caption(all_heads, place) if place.head else "")
     if not maps:
-        raise ValueError("No head passes the filters, so there is nothing on screen to export.")
+        raise UserError("No head passes the filters, so there is nothing on screen to export.")
     if options.scale == "max":  # one colour scale for all maps
         top = max(head.scale for head in maps)
         maps = [replace(head, top=top) for head in maps]
     title, caption = _title_and_caption(maps, places, kinds, options, row)
     if trace.edits:
-        caption += f" Edited: {'; '.join(trace.edits)}."
+        caption += " " + t("Edited: {edits}.", edits="; ".join(trace.edits))
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 
@@ -144,25 +146,42 @@ def _title_and_caption(
 ) -> tuple[str, str]:
     first_map, place = maps[0], places[0]
     if options.view == "heads":
-        title = ", ".join(KIND_TITLES[kind] for kind in kinds) + ": all heads"
-        scale = {"unit": "0 to 1", "max": f"0 to {first_map.scale:.3f}, the largest", "log": "logarithmic"}[
-            options.scale
-        ]
-        count = plural(len(maps), "head")
-        return title, f"{count}; rows are queries, columns are keys; one colour scale ({scale})."
-    if options.view == "text" and len(maps) == 1:
-        return f"{first_map.title}: what {quoted(row_in_view(first_map, row))} looks at", row_caption(first_map, row)
-    if options.view == "text":
-        title = (
-            f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}: what {quoted(row_in_view(first_map, row))} looks at"
+        title = t("{kinds}: all heads", kinds=", ".join(translated(KIND_TITLES[kind]) for kind in kinds))
+        scale = {
+            "unit": t("0 to 1"),
+            "max": t("0 to {largest:.3f}, the largest", largest=first_map.scale),
+            "log": t("logarithmic"),
+        }[options.scale]
+        caption = t(
+            "{n} head; rows are queries, columns are keys; one colour scale ({scale}).",
+            "{n:,} heads; rows are queries, columns are keys; one colour scale ({scale}).",
+            n=len(maps),
+            scale=scale,
         )
+        return title, caption
+    layer = t("{kind}, layer {layer}", kind=translated(KIND_TITLES[place.kind]), layer=place.layer)
+    if options.view == "text":
+        query = quoted(row_in_view(first_map, row))
+        heads = first_map.title if len(maps) == 1 else layer
+        title = t("{heads}: what {query} looks at", heads=heads, query=query)
+        if len(maps) == 1:
+            return title, row_caption(first_map, row)
         each = [f"{short_head(at.head)}: {row_caption(map_, row)}" for map_, at in zip(maps, places, strict=True)]
-        return title, " ".join(["Shaded by the mean of the heads shown.", *each])
+        return title, " ".join([t("Shaded by the mean of the heads shown."), *each])
     caption = head_caption(first_map.values, first_map.rows, first_map.columns, causal=place.kind == "decoder")
     if options.view == "lines":
-        caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
+        lines = t("For each row, the heaviest lines that hold {mass} % of its weight.", mass=options.mass)
+        caption = f"{lines} {caption}"
     if len(maps) == 1:
         return first_map.title, caption
-    heads = [place for place in places if place.head]
-    count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
-    return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption
+    n_heads = sum(place.head > 0 for place in places)
+    if n_heads < len(maps):
+        title = t(
+            "{layer}, {n} head and the mean over all heads",
+            "{layer}, {n:,} heads and the mean over all heads",
+            layer=layer,
+            n=n_heads,
+        )
+    else:
+        title = t("{layer}, {n} head", "{layer}, {n:,} heads", layer=layer, n=n_heads)
+    return title, caption

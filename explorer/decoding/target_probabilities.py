@@ -7,7 +7,8 @@ from typing import Any
 
 from explorer.decoding.names import numbered
 from explorer.decoding.translator import Translation
-from explorer.locale.text import fixed, percent, plural, quoted
+from explorer.locale.messages import t
+from explorer.locale.text import fixed, percent, quoted
 from model.trace import AttentionTrace
 
 
@@ -35,11 +36,16 @@ def probability_caption(trace: AttentionTrace) -> str:
     probabilities = [float(p) for p in trace.probabilities]
     least = min(range(len(probabilities)), key=probabilities.__getitem__)
     tokens, first = _ranked(trace)[least]
-    return (
-        f"Log-probability {fixed(log_probability(trace), 3)} nats over {plural(len(probabilities), 'token')}, "
-        f"perplexity {perplexity(trace):.3g}. Least expected: {quoted(numbered(trace.predicted_tokens)[least])} "
-        f"({100 * probabilities[least]:.2g} %), where the model's first choice was {quoted(tokens[0])} "
-        f"({percent(float(first[0]))})."
+    return t(
+        "Log-probability {sum} nats over {tokens}, perplexity {perplexity:.3g}. Least expected: {token} "
+        "({probability:.2g} %), where the model's first choice was {first} ({share}).",
+        sum=fixed(log_probability(trace), 3),
+        tokens=t("{n} token", "{n:,} tokens", n=len(probabilities)),
+        perplexity=perplexity(trace),
+        token=quoted(numbered(trace.predicted_tokens)[least]),
+        probability=100 * probabilities[least],
+        first=quoted(tokens[0]),
+        share=percent(float(first[0])),
     )
 
 
@@ -47,18 +53,18 @@ def probability_table(forced: Translation) -> list[dict[str, Any]]:
     """One row per token: what was read, what it had to predict, its probability and rank, and the first choice."""
     trace = forced.trace
     table = []
-    for t, token in enumerate(trace.predicted_tokens):
-        ids = [int(i) for i in trace.top_ids[t]]
-        rank = str(ids.index(forced.path[t]) + 1) if forced.path[t] in ids else f"below {len(ids)}"
+    for row, token in enumerate(trace.predicted_tokens):
+        ids, chosen = [int(i) for i in trace.top_ids[row]], forced.path[row]
+        rank = str(ids.index(chosen) + 1) if chosen in ids else t("below {rank}", rank=len(ids))
         table.append(
             {
-                "step": t + 1,
-                "reads": trace.read_tokens[t],
-                "predicts": token,
-                "probability (%)": round(100 * float(trace.probabilities[t]), 3),
-                "rank": rank,
-                "first choice": trace.top_tokens[t][0],
-                "its probability (%)": round(100 * float(trace.top_probabilities[t][0]), 3),
+                t("step"): row + 1,
+                t("reads"): trace.read_tokens[row],
+                t("predicts"): token,
+                t("probability (%)"): round(100 * float(trace.probabilities[row]), 3),
+                t("rank"): rank,
+                t("first choice"): trace.top_tokens[row][0],
+                t("its probability (%)"): round(100 * float(trace.top_probabilities[row][0]), 3),
             }
         )
     return table

@@ -13,7 +13,8 @@ from explorer.decoding.aggregates import Floats, head_norms, layer_norms
 from explorer.decoding.decoding import Decoding, chosen_rows
 from explorer.decoding.head_edits import digest_of
 from explorer.decoding.model_diagram import diagram_of
-from explorer.locale.text import plural, quoted, shortened
+from explorer.locale.messages import message, t
+from explorer.locale.text import quoted, shortened
 from model.analysis.head_details import HeadDetails, details_of, head_details
 from model.analysis.score_terms import HeadTerms, ScoreTermsError, head_terms
 from model.checkpoint import LoadedModel
@@ -30,8 +31,8 @@ from model.user_error import UserError
 
 CHARACTERS_PER_TOKEN = 64  # longer texts are truncated before they are tokenized
 
-CHOSEN = "chosen"
-TAKEN = {"greedy": CHOSEN, "beam": "taken by beam search", "sample": "drawn at random"}
+CHOSEN = message("chosen")
+TAKEN = {"greedy": CHOSEN, "beam": message("taken by beam search"), "sample": message("drawn at random")}
 """How a token that is not the likeliest one got there: on a given path, and by decoding method."""
 
 
@@ -108,13 +109,16 @@ class Translator:
         """
         source, notes = self._read(text)
         if self.loaded.model_config.architecture == "lstm":
-            notes.append("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
+            notes.append(t("An LSTM reads in order and has no self-attention; its decoder looks at the source alone."))
         self._check_prefix(prefix, source)
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
             notes.append(
-                f"The model did not end the sentence within {plural(len(decoding.answer), 'token')}, so decoding "
-                f"stopped there."
+                t(
+                    "The model did not end the sentence within {n} token, so decoding stopped there.",
+                    "The model did not end the sentence within {n:,} tokens, so decoding stopped there.",
+                    n=len(decoding.answer),
+                )
             )
         return self._translation(source, decoding, notes, CHOSEN if prefix else TAKEN[config.method], edit)
 
@@ -137,7 +141,12 @@ class Translator:
         path = (*forced.ids, EOS) if settings.has_encoder or settings.separator else forced.ids
         if len(path) > max_tokens:
             path = path[:max_tokens]
-            notes.append(f"This model reads at most {max_tokens} target tokens; the rest of your target is left out.")
+            notes.append(
+                t(
+                    "This model reads at most {n} target tokens; the rest of your target is left out.",
+                    n=max_tokens,
+                )
+            )
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
         decoding = decode_recorded(model, source, tokenizer, config, prefix=(*prompt, *path), edit=edit)
@@ -214,25 +223,38 @@ class Translator:
         source = self.loaded.source.encode(text[:max_characters])
         notes = []
         if len(text.rstrip()) > max_characters:
-            notes.append(f"Only the first {max_characters:,} of {len(text):,} characters were read.")
+            notes.append(t("Only the first {n:,} of {all:,} characters were read.", n=max_characters, all=len(text)))
         if len(source) > limit:
             while len(source) > limit:
                 # Cut at the first token that does not fit, by at least a character, since one may be several tokens.
                 end = min(source.offsets[limit][0], len(source.text) - 1)
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
-                f"This model reads at most {plural(limit, 'token')}. Your text is longer, so only its first "
-                f"{plural(len(source), 'token')} ({len(source.text):,} of {len(text):,} characters) were read."
+                t(
+                    "This model reads at most {limit}. Your text is longer, so only its first {tokens} ({read:,} of "
+                    "{all:,} characters) were read.",
+                    limit=t("{n} token", "{n:,} tokens", n=limit),
+                    tokens=t("{n} token", "{n:,} tokens", n=len(source)),
+                    read=len(source.text),
+                    all=len(text),
+                )
             )
         if not text.strip() or not source.ids:
-            verb = "translate" if self.loaded.model_config.has_encoder else "continue"
-            raise InputError(f"There is nothing to {verb} yet: type a sentence, or choose an example.")
+            if self.loaded.model_config.has_encoder:
+                raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+            raise InputError("There is nothing to continue yet: type a sentence, or choose an example.")
         notes += self._unknown_words(source)
         labels = self.loaded.source.labels
         if labels and source.tokens[0] not in labels:
             notes.append(
-                f"This model translates into {plural(len(labels), 'language')}: choose one, or begin the sentence with "
-                f"its label, such as {labels[0]}."
+                t(
+                    "This model translates into {n} language: choose one, or begin the sentence with its label, such "
+                    "as {label}.",
+                    "This model translates into {n:,} languages: choose one, or begin the sentence with its label, "
+                    "such as {label}.",
+                    n=len(labels),
+                    label=labels[0],
+                )
             )
         return source, notes
 
@@ -243,13 +265,21 @@ class Translator:
         distinct = list(dict.fromkeys(shortened(token, 24) for token in unknown))
         names = ", ".join(map(quoted, distinct[:8])) + (", …" if len(distinct) > 8 else "")
         if in_target:
-            return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]
+            return [
+                t(
+                    "Not in this model's target vocabulary: {tokens}. The probability there is that of <unk>.",
+                    tokens=names,
+                )
+            ]
         if len(unknown) == len(encoding.ids):
             return [
-                f"This model knows none of these tokens ({names}). It sees <unk> instead of each, so its answer means "
-                f"nothing; try one of the examples."
+                t(
+                    "This model knows none of these tokens ({tokens}). It sees <unk> instead of each, so its answer "
+                    "means nothing; try one of the examples.",
+                    tokens=names,
+                )
             ]
-        return [f"Not in this model's vocabulary: {names}. The model sees <unk> there."]
+        return [t("Not in this model's vocabulary: {tokens}. The model sees <unk> there.", tokens=names)]
 
     def _check_prefix(self, prefix: Sequence[int], source: Encoding) -> None:
         size, config = len(self.loaded.target), self.loaded.model_config

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from explorer.locale.text import listed, plural, quoted
+from explorer.locale.messages import t
+from explorer.locale.text import listed, quoted
 
 _WORDS = re.compile(r"(?:\w+|[^\w\s]+)\s*")
 _MOST_NAMED = 4  # changes named in a sentence; the others are counted
@@ -42,15 +43,15 @@ def changes_in_words(spans: Sequence[WordSpan]) -> str:
     """Describe all changes in a sentence: "“Football” became “Fußball” and “rot” is new."; or "No word changes."."""
     changed = [span for span in spans if span.changed]
     if not changed:
-        return "No word changes."
+        return t("No word changes.")
     parts = [_in_words(span) for span in changed[:_MOST_NAMED]]
     if len(changed) > _MOST_NAMED:
-        parts.append(f"there are {plural(len(changed) - _MOST_NAMED, 'more change')}")
+        parts.append(t("there are {n} more change", "there are {n:,} more changes", n=len(changed) - _MOST_NAMED))
     return f"{listed(parts)}."
 
 
 def _in_words(span: WordSpan) -> str:
     old, new = quoted(span.before.strip()), quoted(span.after.strip())
     if not span.after:
-        return f"{old} is missing"
-    return f"{old} became {new}" if span.before else f"{new} is new"
+        return t("{word} is missing", word=old)
+    return t("{old} became {new}", old=old, new=new) if span.before else t("{word} is new", word=new)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import re
 
+from explorer.locale import language
+
 STYLE = """
 body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;color:#1d2733;background:#fff;
 margin:2rem auto;max-width:72rem;padding:0 1rem}
@@ -24,7 +26,7 @@ def document(
     title: str,
     body: str,
     *,
-    language: str = "en",
+    written_in: str = "",
     style: str = STYLE,
     policy: str = _POLICY,
     theme: str = "",
@@ -32,12 +34,13 @@ def document(
 ) -> bytes:
     """Write an HTML file around `body`, which must be escaped already; by default nothing in it may load or run.
 
-    `refresh` is an escaped address that the browser goes to at once.
+    `written_in` is the code of its language, by default the one chosen. `refresh` is an escaped address that the
+    browser goes to at once.
     """
     goes = f'\n<meta http-equiv="refresh" content="0; url={refresh}">' if refresh else ""
     attribute = f' data-theme="{theme}"' if theme else ""
     return f"""<!DOCTYPE html>
-<html lang="{html.escape(language)}"{attribute}>
+<html lang="{html.escape(written_in or language.current())}"{attribute}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

@@ -27,6 +27,7 @@ from explorer.browser.lesson_structs import LessonOnSite
 from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
+from explorer.browser.words import catalogue
 from explorer.decoding.domain import LOW, sources
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_summary import facts, story, title
@@ -34,6 +35,7 @@ from explorer.decoding.translator import Translator
 from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, script_hash, theme_style
 from explorer.locale.glossary import GLOSSARY, address_of
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import printable
 from explorer.probing.edit_effect import means_over
 from explorer.probing.importance import SENTENCES
@@ -50,7 +52,7 @@ PAGES = ("translate", "attention", "inside", "lessons", "class")
 _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
-HERE = "The model runs in this browser: nothing is sent to translate."
+HERE = message("The model runs in this browser: nothing is sent to translate.")
 MOST_EARLIER = 8_000_000  # bytes of weights of earlier steps of training
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
@@ -239,9 +241,9 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     task = get_task(str(summary["task"])) if summary.get("task") in TASKS else None
     ours = summary["trained"] and not summary["imported"]
     known = task if ours else None
-    data = (
-        f"Trained on {known.trained_on}: this is far from them" if known and known.trained_on else "Far from its data"
-    )
+    data = t("Far from its data")
+    if known and known.trained_on:
+        data = t("Trained on {data}: this is far from them", data=translated(known.trained_on))
     measured = known if summary["name"] in SHIPPED else None
     letters = json.loads(tokenizer)["source"]["kind"] == "characters"
     return SiteDoubt(
@@ -266,9 +268,12 @@ def header(
     lessons: str = "",
 ) -> SiteHeader:
     """The header of a page of these models; `more` and `lessons` are addresses of parts of the program."""
-    terms = {address_of(entry.term): (entry.term, entry.plain, entry.explanation) for entry in GLOSSARY}
+    terms = {
+        address_of(entry.term): (entry.term, translated(entry.plain), translated(entry.explanation))
+        for entry in GLOSSARY
+    }
     pages = PAGES if lessons and root is not None else PAGES[:_OF_DESK]
-    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons)
+    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons, catalogue())
 
 
 def single_page(
@@ -342,24 +347,28 @@ def _service_worker(files: Mapping[str, bytes]) -> bytes:
 
 def _document(name: str, script: str, policy: str, links: str = "") -> bytes:
     boot = assets.read("standalone_boot.js")
+    no_script = t("This page computes with JavaScript, which is switched off in this browser.")
     body = f"""<header>
 <h1>Headlight</h1>
-<nav id="pages" aria-label="Pages"></nav>
+<nav id="pages" aria-label="{html.escape(t("Pages"))}"></nav>
 {links}
 <div class="buttons">
-<button type="button" id="tour-button" hidden>Show me</button>
+<button type="button" id="tour-button" hidden>{html.escape(t("Show me"))}</button>
 <button type="button" id="theme" hidden></button>
 </div>
 </header>
 <main><div id="lessons-place"></div><div id="desk-home"><div id="desk-place"></div></div></main>
 <div id="tour-place"></div>
 <p id="failed" role="alert" hidden></p>
-<noscript><p>This page computes with JavaScript, which is switched off in this browser.</p></noscript>
-<footer><p>{html.escape(ADVICE)} {HERE}</p><p id="offline"></p></footer>
+<noscript><p>{html.escape(no_script)}</p></noscript>
+<footer><p>{html.escape(translated(ADVICE))} {html.escape(translated(HERE))}</p><p id="offline"></p></footer>
 <div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
 {script}
 <script type="module">{boot}</script>"""
     style = theme_style() + assets.style("standalone", "site_page")
     return document(
-        printable(name), body, style=style, policy=f"{_COMMON}; {policy}; script-src {script_hash(boot)} blob:"
+        printable(name),
+        body,
+        style=style,
+        policy=f"{_COMMON}; {policy}; script-src {script_hash(boot)} blob: 'wasm-unsafe-eval'",
     )

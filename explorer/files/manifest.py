@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from msgspec import Meta, Struct, field
 
 from explorer.decoding.selection import Selection, from_query, to_query
+from explorer.locale.messages import t
 from model.file_formats import FormatError, checked, decode
 from model.user_error import UserError
 
@@ -103,21 +104,24 @@ def read_manifest(content: bytes) -> Manifest:
         ManifestError: it is not a manifest, or has an unknown version.
     """
     if len(content) > MAX_BYTES:
-        raise ManifestError(f"A manifest is a small file; this one has {len(content):,} bytes.")
+        raise ManifestError("A manifest is a small file; this one has {content:,} bytes.", content=len(content))
     try:
         values = decode(content)
     except FormatError as error:
-        raise ManifestError(f"This file is not a manifest: it {error}") from None
+        raise ManifestError("This file is not a manifest: it {error}", error=error) from None
     if not isinstance(values, dict) or "manifest_version" not in values:
         raise ManifestError("This file is not a manifest: it has no manifest_version.")
     if values["manifest_version"] != MANIFEST_VERSION:
-        raise ManifestError(f"This manifest does not have version {MANIFEST_VERSION}, the only one that can be read.")
+        raise ManifestError(
+            "This manifest does not have version {manifest_version}, the only one that can be read.",
+            manifest_version=MANIFEST_VERSION,
+        )
     try:
         file, dropped = checked(values, ManifestFile, optional=("target_ids", "selection"))
     except FormatError as error:
-        raise ManifestError(f"This manifest {error}") from None
+        raise ManifestError("This manifest {error}", error=error) from None
     selection, problems = from_query({k: v for k, v in file.selection.items() if k not in ("model", "text")})
-    problems += [f"A part of the manifest is ignored, because it {reason}" for reason in dropped]
+    problems += [t("A part of the manifest is ignored, because it {reason}", reason=reason) for reason in dropped]
     return Manifest(
         selection=dataclasses.replace(selection, model=file.model.name, text=file.text),
         model_hash=file.model.sha256,

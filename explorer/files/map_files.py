@@ -13,6 +13,7 @@ from explorer.decoding.shown_maps import ShownMaps
 from explorer.decoding.view_options import ViewOptions
 from explorer.files.picture_drawing import draw
 from explorer.files.tables import map_csv, maps_csv
+from explorer.locale.messages import message
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 
@@ -25,11 +26,13 @@ class FileKind(NamedTuple):
 
 
 KINDS = {
-    "png": FileKind("image/png", "An image with 300 dots per inch."),
-    "svg": FileKind("image/svg+xml", "A vector drawing whose text stays text."),
-    "pdf": FileKind("application/pdf", "A vector drawing for papers, with its fonts embedded."),
-    "csv": FileKind("text/csv", "Every number on screen; masked cells are empty, and a column says why."),
-    "npz": FileKind("application/octet-stream", "All heads of the kind in view, for numpy, with masks and tokens."),
+    "png": FileKind("image/png", message("An image with 300 dots per inch.")),
+    "svg": FileKind("image/svg+xml", message("A vector drawing whose text stays text.")),
+    "pdf": FileKind("application/pdf", message("A vector drawing for papers, with its fonts embedded.")),
+    "csv": FileKind("text/csv", message("Every number on screen; masked cells are empty, and a column says why.")),
+    "npz": FileKind(
+        "application/octet-stream", message("All heads of the kind in view, for numpy, with masks and tokens.")
+    ),
 }
 PICTURES = ("png", "svg", "pdf")
 ONE_MAP = (*PICTURES, "csv")  # the kinds of file of a single map

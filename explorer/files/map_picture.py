@@ -30,7 +30,8 @@ from explorer.files.picture import (
     shades,
     width_of,
 )
-from explorer.locale.text import cell_number, shortened, weight_percent
+from explorer.locale.messages import t, translated
+from explorer.locale.text import cell_number, fixed, shortened, weight_percent
 from model.trace import VISIBLE
 
 NUMBERS_UP_TO = 225  # cells; a larger map has no numbers in them
@@ -51,8 +52,10 @@ def _sheet(
 ) -> Picture:
     """Add the title `above` inches over the marks, and caption and facts `below` inches under them."""
     n_characters = max(64, int(width * 18))
-    small = " Cells without a number are below 0.005." if _has_unwritten(view) else ""
-    foot = (ordered(line) for text in (view.caption + small, *view.facts) for line in wrap(text, n_characters) or [""])
+    below_map = view.caption
+    if _has_unwritten(view):
+        below_map += " " + t("Cells without a number are below {least}.", least=fixed(0.005, 3))
+    foot = (ordered(line) for text in (below_map, *view.facts) for line in wrap(text, n_characters) or [""])
     title = Text(0, -above, ordered(view.title), 10, bold=True, down="bottom")
     caption = Text(0, height + below, "\n".join(foot), colour=_FOOT, down="top")
     return Picture(width, height, (title, *marks, caption))
@@ -147,7 +150,7 @@ def _all_heads(view: ShownMaps) -> Picture:
     for block, n in zip(blocks, per_line, strict=True):
         first = view.maps[block[0]]
         if heading:
-            marks.append(Text(0, top + 0.16, KIND_TITLES[view.places[block[0]].kind], 8, down="baseline"))
+            marks.append(Text(0, top + 0.16, translated(KIND_TITLES[view.places[block[0]].kind]), 8, down="baseline"))
         rise = _longest([_short(name) for name in first.column_labels], size)
         top += heading + rise + 0.24
         for number, i in enumerate(block):
@@ -158,10 +161,12 @@ def _all_heads(view: ShownMaps) -> Picture:
             marks.append(Text(x, y + tile + 0.09, name, name_size, down="baseline"))
             if number < n:
                 marks += _column_names(first, x, y, tile, size)
-                marks.append(Text(x, y - rise - 0.1, first.column_title, 5, down="baseline"))
+                marks.append(Text(x, y - rise - 0.1, translated(first.column_title), 5, down="baseline"))
             if number % n == 0:
                 marks += _row_labels(first, x, y, tile, size)
-                marks.append(Text(x - 0.03, y + tile + 0.09, first.row_title, 5, across="right", down="baseline"))
+                marks.append(
+                    Text(x - 0.03, y + tile + 0.09, translated(first.row_title), 5, across="right", down="baseline")
+                )
         top += math.ceil(len(block) / n) * (tile + label)
     width = max(beside + widest * (tile + gap), 2.2)
     return _sheet(view, width, top, [*marks, *_scale(view, width + 0.1, top)])
@@ -194,9 +199,9 @@ def _labelled_tile(
     yield from _tile(map_, view, left, 0, width, height)
     yield from _column_names(map_, left, 0, width, size)
     yield from _row_labels(map_, left, 0, height, size)
-    yield Text(left + width / 2, -rise - 0.12, map_.column_title, across="center", down="bottom")
+    yield Text(left + width / 2, -rise - 0.12, translated(map_.column_title), across="center", down="bottom")
     beside = left - _longest(_row_names(map_), size) - 0.12
-    yield Text(beside, height / 2, map_.row_title, across="right", upright=True)
+    yield Text(beside, height / 2, translated(map_.row_title), across="right", upright=True)
     if map_.values.size <= NUMBERS_UP_TO:
         depth = levels(map_, view.options.scale)
         depth = np.abs(2 * depth - 1) - 0.2 if map_.signed else depth
@@ -224,7 +229,7 @@ def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:
         yield Curve(((x + wide, y), (x + wide + 0.03, y)), INK, 0.6)
         yield Text(x + wide + 0.06, y, text, 6)
     beside = x + wide + 0.12 + max(width_of(text, 6) for _, text in ticks)
-    yield Text(beside, tall / 2, map_.unit, 6, upright=True)
+    yield Text(beside, tall / 2, map_.quantity, 6, upright=True)
     if any((each.mask != VISIBLE).any() for each in view.maps):
         yield Text(x, tall + 0.12, "hatched:\nmasked", 5.5, down="top")
 

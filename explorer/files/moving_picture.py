@@ -22,6 +22,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.names import head_title, numbered
 from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, ordered, tinted
 from explorer.files.picture_drawing import frames
+from explorer.locale.messages import t
 from explorer.locale.text import percent
 from model.trace import VISIBLE, AttentionTrace
 
@@ -99,9 +100,15 @@ def sentence_of(step: StageStep, source: tuple[str, ...]) -> str:
     order = np.argsort(-np.nan_to_num(step.weights, nan=-1.0), kind="stable")
     best = [i for n, i in enumerate(order) if n < 3 and (not n or step.weights[i] >= 0.1)]
     keys = ", ".join(f"{names[i]} {percent(float(step.weights[i]))}" for i in best)
-    subject = f"{names[step.origin[1]]} looks at" if step.origin[0] == "source" else "looks at"
-    leads = "the prompt goes on with" if step.given else "predicts"
-    return f"reads {step.reads} → {leads} {step.writes}: {subject} {keys}"
+    if step.origin[0] == "source":
+        looks = t("{token} looks at {keys}", token=names[step.origin[1]], keys=keys)
+    else:
+        looks = t("looks at {keys}", keys=keys)
+    if step.given:
+        return t(
+            "reads {read} → the prompt goes on with {token}: {looks}", read=step.reads, token=step.writes, looks=looks
+        )
+    return t("reads {read} → predicts {token}: {looks}", read=step.reads, token=step.writes, looks=looks)
 
 
 def drawn_steps(
@@ -116,7 +123,7 @@ def drawn_steps(
     steps = list(islice(stage_steps(trace, at, n_prompt), MOST_STEPS))
     title = f"{model} · {head_title(at.kind, at.layer, at.head)}"
     if len(steps) < steps[0].steps:
-        title += f" · the first {len(steps)} steps"
+        title += " · " + t("the first {n} steps", n=len(steps))
     pictures = (picture_of(step, trace.src_tokens, steps[-1].target, title) for step in steps)
     images: list[Image] = []
     for image in frames(pictures, (title, *trace.src_tokens, *trace.read_tokens, *trace.predicted_tokens), DPI):
@@ -146,9 +153,9 @@ def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], tit
     shares[step.keys_in][: len(step.weights)] = np.nan_to_num(step.weights)
     marks: list[Mark] = [
         Text(0.15, 0.2, title, 9, SOFT),
-        Text(WIDTH - 0.15, 0.2, f"step {step.step} of {step.steps}", 9, SOFT, "right"),
-        *([Text(0.15, 0.47, "Source", 7.5, SOFT)] if above else []),
-        Text(0.15, middle - 0.15, "Target" if above else "Text", 7.5, SOFT),
+        Text(WIDTH - 0.15, 0.2, t("step {step} of {n}", step=step.step, n=step.steps), 9, SOFT, "right"),
+        *([Text(0.15, 0.47, t("Source"), 7.5, SOFT)] if above else []),
+        Text(0.15, middle - 0.15, t("Target") if above else t("Text"), 7.5, SOFT),
         *_curves(step, {"source": above, "target": below}),
         *_sentence(source, above, LIGHT.source, shares["source"], -1),
         *_sentence(step.target, below, LIGHT.target, shares["target"], len(step.target) - 1),

@@ -25,12 +25,12 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
 MOST_DIGITS = 4  # more would not fit into two bytes
-NEXT_READ = "next token read"  # what follows a row of a given target: the model need not have predicted it
+NEXT_READ = message("next token read")  # what follows a row of a given target: the model need not have predicted it
 MOST_EXACT = 200_000  # weights up to which a page has float32 by default; it is then smaller than a megabyte
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
@@ -53,7 +53,8 @@ class Page:
         """The display in notebooks: a frame that can reach neither the notebook nor the network."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" allow="fullscreen" '
-            f'title="Attention" style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
+            f'title="{html.escape(t("Attention"))}" '
+            f'style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
         )
 
     def __repr__(self) -> str:
@@ -125,8 +126,10 @@ def show(
         (name, trace, notes), was_given = _recorded(attention), False
     kinds = kinds_of(trace)
     if kind and kind not in kinds:
-        raise AttentionError(f"kind is {kind!r}, but there is only attention of the kinds {', '.join(kinds)}.")
-    model = title or name or "Attention"
+        raise AttentionError(
+            "kind is {kind}, but there is only attention of the kinds {kinds}.", kind=repr(kind), kinds=", ".join(kinds)
+        )
+    model = title or name or t("Attention")
     weights = b"".join(trace.weights(each).tobytes() for each in kinds)
     seq = hashlib.sha256(weights).hexdigest()[:16]
     options = "" if view == "steps" else view
@@ -146,13 +149,23 @@ def show(
 
 def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
     if theme not in THEMES:
-        raise AttentionError(f"theme is {', '.join(THEMES[:-1])} or {THEMES[-1]}, not {theme!r}.")
+        raise AttentionError(
+            "theme is {themes} or {themes_2}, not {theme}.",
+            themes=", ".join(THEMES[:-1]),
+            themes_2=THEMES[-1],
+            theme=repr(theme),
+        )
     if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
-        raise AttentionError(f"digits is a number from 1 to {MOST_DIGITS}, None for the exact weights, or 'auto'.")
+        raise AttentionError(
+            "digits is a number from 1 to {most_digits}, None for the exact weights, or 'auto'.",
+            most_digits=MOST_DIGITS,
+        )
     if view and (view.split(".")[0] not in VIEWS or (view != "steps" and not is_view(view))):
-        raise AttentionError(f"view begins with one of {', '.join(VIEWS)}, not {view!r}.")
+        raise AttentionError("view begins with one of {views}, not {view}.", views=", ".join(VIEWS), view=repr(view))
     if kind and kind not in ATTENTION_KINDS:
-        raise AttentionError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {kind!r}.")
+        raise AttentionError(
+            "kind is one of {attention_kinds}, not {kind}.", attention_kinds=", ".join(ATTENTION_KINDS), kind=repr(kind)
+        )
 
 
 def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
@@ -164,8 +177,9 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
         return "", attention, tuple(attention.edits)
     if not isinstance(attention, str | PathLike):
         raise AttentionError(
-            f"A {type(attention).__name__} cannot be shown as it is: give a trace, the path of a file, or the tensors "
-            "as encoder=, decoder= and cross=."
+            "A {name} cannot be shown as it is: give a trace, the path of a file, or the tensors "
+            "as encoder=, decoder= and cross=.",
+            name=type(attention).__name__,
         )
     path = Path(attention)
     try:
@@ -226,8 +240,11 @@ def _without_padding(
             kept, rest = np.split(weights, [len(tokens)], axis=axis)
             if axis == 3 and rest.any():
                 raise AttentionError(
-                    f"{kind} has {plural(size, 'key')}, but {side} has {plural(len(tokens), 'token')}, and the rest is "
-                    f"no padding: it has weights."
+                    "{kind} has {keys}, but {side} has {tokens}, and the rest is no padding: it has weights.",
+                    kind=kind,
+                    keys=t("{n} key", "{n:,} keys", n=size),
+                    side=side,
+                    tokens=t("{n} token", "{n:,} tokens", n=len(tokens)),
                 )
             weights = kept
     return weights
@@ -238,8 +255,10 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
     off = np.abs(sums - 1) > SUM_TOLERANCE
     if off.any():
         raise AttentionError(
-            f"{row_at(kind, off)} sums to {sums[off][0]:.4g}, not to 1. If the model is in training mode, dropout has "
-            "changed its weights: call model.eval() first."
+            "{row_at} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
+            "changed its weights: call model.eval() first.",
+            row_at=row_at(kind, off),
+            sums=sums[off][0],
         )
 
 
@@ -249,12 +268,17 @@ def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
         return None
     if not isinstance(tokens, str) and tokens and all(isinstance(each, list | tuple) for each in tokens):
         if not 1 <= sentence <= len(tokens):
-            raise AttentionError(f"sentence is {sentence}, but {name} has {plural(len(tokens), 'list')} of tokens.")
+            raise AttentionError(
+                "sentence is {sentence}, but {name} has {lists} of tokens.",
+                sentence=sentence,
+                name=name,
+                lists=t("{n} list", "{n:,} lists", n=len(tokens)),
+            )
         tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in token_list):
         raise AttentionError(
-            f"{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids)."
+            "{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids).", name=name
         )
     return token_list
 

@@ -16,7 +16,8 @@ from explorer.decoding.other_paths import fork_of
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.html_page import document
 from explorer.files.standalone_page import ADVICE, Recording, theme_style, translation_page
-from explorer.locale.text import plural, printable
+from explorer.locale.messages import t, translated
+from explorer.locale.text import printable
 from model.config import DecodeConfig
 
 MOST_FORKS = 12
@@ -51,7 +52,7 @@ def recorded(
     others = [_continued(translator, own, row, rank) for row, rank in runners_up(own, forks)]
     step = step_worth_seeing(own.trace, word, own.n_prompt)
     page = translation_page(
-        [Recording(own, own.text, "the model's own choice", step), *others],
+        [Recording(own, own.text, t("the model's own choice"), step), *others],
         shown=own,
         place=Place("cross", own.trace.cross.shape[0], 0, row=step, step=step),
         facts=own.notes,
@@ -85,15 +86,23 @@ def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]], *, li
     `live`: above it is a page that translates any sentence.
     """
     sections = "\n".join(_section(summary, examples) for summary, examples in groups)
-    back = '<p><a href="../">← Translate a sentence of your own</a></p>' if live else ""
+    back = f'<p><a href="../">{html.escape(t("← Translate a sentence of your own"))}</a></p>' if live else ""
+    title, about, foot = (
+        t("What a translator looks at"),
+        t(
+            "Small translation models, recorded while they translate. Each page steps through one sentence: which "
+            "words the model looks at for every word that it writes, head by head, and what it would have written "
+            "instead."
+        ),
+        t("Made with Headlight. These pages load nothing and send nothing."),
+    )
     body = f"""<main>
-{back}<h1>What a translator looks at</h1>
-<p>Small translation models, recorded while they translate. Each page steps through one sentence: which words the model
-looks at for every word that it writes, head by head, and what it would have written instead.</p>
+{back}<h1>{html.escape(title)}</h1>
+<p>{html.escape(about)}</p>
 {sections}
 </main>
-<footer><p>{html.escape(ADVICE)}</p><p>Made with Headlight. These pages load nothing and send nothing.</p></footer>"""
-    return document("What a translator looks at", body, style=theme_style() + assets.style("site"), policy=_POLICY)
+<footer><p>{html.escape(translated(ADVICE))}</p><p>{html.escape(foot)}</p></footer>"""
+    return document(title, body, style=theme_style() + assets.style("site"), policy=_POLICY)
 
 
 def _section(summary: dict[str, Any], examples: Sequence[Example]) -> str:
@@ -104,7 +113,10 @@ def _section(summary: dict[str, Any], examples: Sequence[Example]) -> str:
 
 def _item(example: Example) -> str:
     source, text = (html.escape(printable(words)) for words in (example.source, example.text))
-    forks = f" <small>{plural(example.n_forks, 'other continuation')}</small>" if example.n_forks else ""
+    forks = ""
+    if example.n_forks:
+        others = t("{n} other continuation", "{n:,} other continuations", n=example.n_forks)
+        forks = f" <small>{html.escape(others)}</small>"
     link = html.escape(quote(example.file))
     return f'<li><a href="{link}"><bdi>{source}</bdi></a> <span>→ <bdi>{text}</bdi></span>{forks}</li>'
 
@@ -112,5 +124,5 @@ def _item(example: Example) -> str:
 def moved(address: str) -> bytes:
     """A document that leads to another address."""
     target = html.escape(address)
-    body = f'<p>This page is <a href="{target}">here</a> now.</p>'
-    return document("Moved", body, refresh=target)
+    body = f'<p><a href="{target}">{html.escape(t("This page has moved."))}</a></p>'
+    return document(t("Moved"), body, refresh=target)

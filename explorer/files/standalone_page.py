@@ -22,13 +22,15 @@ import numpy as np
 from explorer.browser import assets, wire
 from explorer.browser.payload import encode
 from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader, StandaloneView
+from explorer.browser.words import catalogue
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, can_be_stepped
 from explorer.decoding.view_options import parse_view
 from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
-from explorer.locale.text import printable
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed, printable
 
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation
@@ -42,7 +44,9 @@ _RED = {"light": "#b00020", "dark": "#ff8a8a"}
 _LEVEL = 6  # of compression; 9 takes three times as long and saves one percent
 # Terms of the glossary that the views explain.
 _TERMS = ("attention weight", "temperature", "layer", "self-attention", "cross-attention")
-ADVICE = "Attention weights show where one layer read information from. They do not say why the model decided so."
+ADVICE = message(
+    "Attention weights show where one layer read information from. They do not say why the model decided so."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +93,10 @@ def page(
         at=at,
         place=Position(**vars(place), options=parse_view(options)),
         terms={
-            address_of(term): (entry.term, entry.plain, entry.explanation)
+            address_of(term): (entry.term, translated(entry.plain), translated(entry.explanation))
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
+        words=catalogue(),
         recordings=[
             RecordingHeader(each.decoding.seq, printable(each.text), printable(each.detail), max(each.step, 1), forks)
             for each, forks in zip(recordings, forks_of(recordings), strict=True)
@@ -100,9 +105,19 @@ def page(
     first, *others = (encode(recording.decoding, digits=digits) for recording in recordings)
     packed = [first, *(wire.difference(other, first) for other in others)]
     messages = {f"{i}": np.frombuffer(message, np.uint8) for i, message in enumerate(packed)}
-    threshold = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
-    remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {threshold}."] if digits else []
-    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(vars(header), messages), theme_name, index)
+    remarks = [_rounding(digits)] if digits else []
+    return _document(
+        title, [*facts, *remarks, translated(ADVICE)], views, wire.write(vars(header), messages), theme_name, index
+    )
+
+
+def _rounding(digits: int) -> str:
+    return t(
+        "Weights are rounded to {n} decimal; 0 stands for less than {least}.",
+        "Weights are rounded to {n} decimals; 0 stands for less than {least}.",
+        n=digits,
+        least=fixed(0.5 * 10**-digits, digits + 1),
+    )
 
 
 def translation_page(
@@ -120,16 +135,16 @@ def translation_page(
     Of recordings with the same path, only the first is used. The other arguments are those of :func:`page`.
     """
     by_path: dict[tuple[int, ...], Recording] = {}
-    for recording in [*recordings, Recording(shown, shown.text, "the path that was on screen")]:
+    for recording in [*recordings, Recording(shown, shown.text, t("the path that was on screen"))]:
         by_path.setdefault(recording.decoding.path, recording)
-    about = f"Translated by the model {shown.model}."
+    about = [t("Translated by the model {model}.", model=shown.model)]
     if shown.trace.edits:
-        about += f" Heads were changed: {'; '.join(shown.trace.edits)}."
+        about.append(t("Heads were changed: {edits}.", edits="; ".join(shown.trace.edits)))
     return page(
         list(by_path.values()),
         place,
         title=shown.source.text,
-        facts=[about, *facts],
+        facts=[" ".join(about), *facts],
         at=list(by_path).index(shown.path),
         view=view,
         options=options,
@@ -156,16 +171,17 @@ def _document(
     boot, code = assets.read("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
     words = html.escape(printable(title))
-    back = f'<a href="{html.escape(index)}">← All examples</a>' if index else ""
+    back = f'<a href="{html.escape(index)}">{html.escape(t("← All examples"))}</a>' if index else ""
+    no_script = t("This page draws its figures with JavaScript, which is switched off in this browser.")
     body = f"""<header>
 <div>{back}<h1><bdi>{words}</bdi></h1><p id="text" dir="auto"></p></div>
-<div id="views" role="group" aria-label="View" hidden></div>
+<div id="views" role="group" aria-label="{html.escape(t("View"))}" hidden></div>
 <button type="button" id="theme" hidden></button>
 </header>
-<ol id="paths" aria-label="Recorded translations" hidden></ol>
+<ol id="paths" aria-label="{html.escape(t("Recorded translations"))}" hidden></ol>
 <main id="view"></main>
 <p id="failed" role="alert" hidden></p>
-<noscript><p>This page draws its figures with JavaScript, which is switched off in this browser.</p></noscript>
+<noscript><p>{html.escape(no_script)}</p></noscript>
 <footer>{"".join(f"<p>{html.escape(printable(fact))}</p>" for fact in facts)}</footer>
 <div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
 <script type="text/plain" id="packed">{packed}</script>

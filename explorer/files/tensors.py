@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t, translated
 from model.config import AttentionKind
 from model.user_error import UserError
 
@@ -35,7 +35,7 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
         AttentionError: a tensor is missing, differs in queries or keys from the others, or lacks that sentence.
     """
     if isinstance(given, list | tuple) and not given:
-        raise AttentionError(f"{kind} is an empty list. {_EAGER}")
+        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=translated(_EAGER))
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
         return _joined_steps(kind, given, sentence), True, _of_batch(given[0][0], sentence)
     axis = _axis(kind, given)
@@ -43,13 +43,24 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
     for number, layer in enumerate(layers[1:], start=2):
         if layer.shape[1:] != layers[0].shape[1:]:
             raise AttentionError(
-                f"Layer {number} of {kind} is {list(layer.shape)} [head, query, key], but layer 1 is "
-                f"{list(layers[0].shape)}; layers may differ in heads, not in queries and keys. Show them one by one: "
-                f"show({kind}=[attentions[{number - 1}]], …)."
+                "Layer {number} of {kind} is {list} [head, query, key], but layer 1 is "
+                "{list_2}; layers may differ in heads, not in queries and keys. Show them one by one: "
+                "show({kind}=[attentions[{number_2}]], …).",
+                number=number,
+                kind=kind,
+                list=list(layer.shape),
+                list_2=list(layers[0].shape),
+                number_2=number - 1,
             )
     most = max(len(layer) for layer in layers)
     remarks = [
-        f"Layer {number} of {kind} has {plural(len(layer), 'head')}: the mean of them stands in for each further one."
+        t(
+            "Layer {layer} of {kind} has {n} head: the mean of them stands in for each further one.",
+            "Layer {layer} of {kind} has {n:,} heads: the mean of them stands in for each further one.",
+            layer=number,
+            kind=kind,
+            n=len(layer),
+        )
         for number, layer in enumerate(layers, start=1)
         if len(layer) < most
     ]
@@ -60,10 +71,12 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
 def _of_batch(tensor: Any, sentence: int) -> tuple[str, ...]:
     """Which sentence of a batch is shown, if there is more than one."""
     shape: Sequence[int] = getattr(tensor, "shape", ())
-    return (f"Sentence {sentence} of {shape[0]} in the batch.",) if len(shape) == 4 and shape[0] > 1 else ()
+    if len(shape) != 4 or shape[0] <= 1:
+        return ()
+    return (t("Sentence {sentence} of {n} in the batch.", sentence=sentence, n=shape[0]),)
 
 
-_EAGER = (
+_EAGER = message(
     "Models from Hugging Face return their weights only if they were loaded with "
     'attn_implementation="eager" and called with output_attentions=True.'
 )
@@ -80,8 +93,10 @@ def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
     array = _array(kind, given)
     if array.ndim not in (4, 5):
         raise AttentionError(
-            f"{kind} is {list(array.shape)}; it has to be a list with a tensor [batch, head, query, key] for each "
-            "layer, or one array [layer, head, query, key]."
+            "{kind} is {list}; it has to be a list with a tensor [batch, head, query, key] for each "
+            "layer, or one array [layer, head, query, key].",
+            kind=kind,
+            list=list(array.shape),
         )
     return array
 
@@ -92,19 +107,30 @@ def _layer(name: str, given: Any, sentence: int = 1) -> Floats:
     if array.ndim == 4:
         if not 1 <= sentence <= array.shape[0]:
             raise AttentionError(
-                f"{name[0].upper()}{name[1:]} has a batch of {array.shape[0]}, and sentence is {sentence}, counted "
-                "from 1. After a beam search, rows are hypotheses: generate with num_beams=1."
+                "{upper}{name} has a batch of {shape}, and sentence is {sentence}, counted "
+                "from 1. After a beam search, rows are hypotheses: generate with num_beams=1.",
+                upper=name[0].upper(),
+                name=name[1:],
+                shape=array.shape[0],
+                sentence=sentence,
             )
         array = array[sentence - 1]
     if array.ndim != 3 or 0 in array.shape:
-        raise AttentionError(f"{name[0].upper()}{name[1:]} is {list(array.shape)}, not [batch, head, query, key].")
+        raise AttentionError(
+            "{upper}{name} is {list}, not [batch, head, query, key].",
+            upper=name[0].upper(),
+            name=name[1:],
+            list=list(array.shape),
+        )
     return array
 
 
 def _array(name: str, given: Any) -> Floats:
     """Convert a tensor of any library to float32."""
     if given is None:
-        raise AttentionError(f"{name[0].upper()}{name[1:]} is missing (None). {_EAGER}")
+        raise AttentionError(
+            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=translated(_EAGER)
+        )
     for step in ("detach", "float", "cpu"):  # PyTorch; numpy has no bfloat16
         given = getattr(given, step)() if hasattr(given, step) else given
     try:
@@ -114,7 +140,9 @@ def _array(name: str, given: Any) -> Floats:
         with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused later
             return array.astype(np.float32)
     except (ValueError, TypeError) as unfit:
-        raise AttentionError(f"{name[0].upper()}{name[1:]} is not an array of numbers ({unfit}).") from None
+        raise AttentionError(
+            "{upper}{name} is not an array of numbers ({unfit}).", upper=name[0].upper(), name=name[1:], unfit=unfit
+        ) from None
 
 
 def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence: int) -> Floats:
@@ -130,15 +158,21 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence:
         ]
         if len(layers) != len(first) or any(layer.shape != layers[0].shape for layer in layers):
             raise AttentionError(
-                f"Step {number} of {kind} does not have as many layers as step 1, or its layers differ in shape."
+                "Step {number} of {kind} does not have as many layers as step 1, or its layers differ in shape.",
+                number=number,
+                kind=kind,
             )
         heads, queries, keys = layers[0].shape
         new = queries if n_rows == 0 or queries == 1 else queries - n_rows
         total = n_rows + new
         if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
             raise AttentionError(
-                f"Step {number} of {kind} is {[heads, queries, keys]} [head, query, key], which does not follow the "
-                f"{plural(n_rows, 'row')} before it: each step adds its new queries, and as many keys."
+                "Step {number} of {kind} is {value} [head, query, key], which does not follow the "
+                "{rows} before it: each step adds its new queries, and as many keys.",
+                number=number,
+                kind=kind,
+                value=[heads, queries, keys],
+                rows=t("{n} row", "{n:,} rows", n=n_rows),
             )
         rows.append(np.stack(layers)[:, :, queries - new :])
         n_rows = total

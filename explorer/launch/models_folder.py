@@ -31,7 +31,7 @@ def models_folder(asked: Path | None = None, *, installed: bool = INSTALLED) -> 
     named = asked or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if named is not None:
         if not named.is_dir():
-            raise LaunchError(f"There is no folder {named} for models; create it, or name another one.")
+            raise LaunchError("There is no folder {named} for models; create it, or name another one.", named=named)
         return real_path(named)
     if not installed:
         return ROOT / "checkpoints"
@@ -42,8 +42,10 @@ def models_folder(asked: Path | None = None, *, installed: bool = INSTALLED) -> 
             _bring(ROOT / "checkpoints" / name, folder / name)
     except OSError as error:
         raise LaunchError(
-            f"Your models belong in {folder}, which cannot be written ({error.strerror or error}); "
-            f"name another folder with --checkpoints."
+            "Your models belong in {folder}, which cannot be written ({value}); "
+            "name another folder with --checkpoints.",
+            folder=folder,
+            value=error.strerror or error,
         ) from None
     return folder
 

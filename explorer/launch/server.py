@@ -129,7 +129,9 @@ def wait_until_ready(server: psutil.Process, options: Options) -> str:
         if url and answers(url):
             return url
         if time.monotonic() > end:
-            raise LaunchError(f"The server has not answered for {READY_SECONDS:.0f} seconds.")
+            raise LaunchError(
+                "The server has not answered for {ready_seconds:.0f} seconds.", ready_seconds=READY_SECONDS
+            )
         time.sleep(0.05)
     return ""
 

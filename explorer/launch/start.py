@@ -57,7 +57,9 @@ def _start(options: Options) -> int:
         url = wait_until_ready(server, options)
         if not url:
             code = server.wait()
-            raise LaunchError(f"The server ended with code {code} before it was ready; what it printed says why.")
+            raise LaunchError(
+                "The server ended with code {code} before it was ready; what it printed says why.", code=code
+            )
         page = _page(url, options)
         _say(f"Headlight is at {page} (Ctrl-C ends it)")
         if options.way == "window" and _in_window(page, lambda: _before_closing(checkpoints)):
@@ -67,7 +69,9 @@ def _start(options: Options) -> int:
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
         while is_alive(server):  # on Windows, waiting for the process itself would not notice Ctrl-C
             time.sleep(0.2)
-        raise LaunchError(f"The server has ended by itself, with code {server.wait()}; start Headlight again.")
+        raise LaunchError(
+            "The server has ended by itself, with code {wait}; start Headlight again.", wait=server.wait()
+        )
     finally:
         stop(server)
         _say(goodbye(checkpoints))

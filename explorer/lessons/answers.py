@@ -10,6 +10,7 @@ from typing import Literal
 from explorer.lessons.expressions import Expression, TermError, Value, as_number, value_text
 from explorer.lessons.lesson import Question
 from explorer.lessons.progress import Outcome, StepRecord
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 
 MAX_ANSWER = 200  # characters of a typed answer
@@ -46,10 +47,11 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
         return Solution(value_text(value, question.style), None, value)
     if isinstance(value, bool):
         return _chosen(question, 0 if value else 1, value)
-    fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.text)]
+    fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.meaning or choice.text)]
     if len(fitting) != 1:
         raise TermError(
-            f"the answer is {value_text(value, question.style)}, and that is not exactly one of the choices"
+            "the answer is {value_text}, and that is not exactly one of the choices",
+            value_text=value_text(value, question.style),
         )
     return _chosen(question, fitting[0], value)
 
@@ -116,14 +118,16 @@ def feedback(
     right = answer is not None and is_right(question, solution, answer.text)
     if answer is not None and not right:
         hint = filled(question.wrong, solution.text)
-        messages.append(Feedback("wrong", f"Not quite: you answered {plain(answer.text)}. {hint}"))
+        messages.append(
+            Feedback("wrong", t("Not quite: you answered {answer}. {hint}", answer=plain(answer.text), hint=hint))
+        )
     if record.outcome == Outcome.UNANSWERED:
         return tuple(messages)
     explanation = filled(question.right, solution.text)
     if right and answer is not None:
-        messages.append(Feedback("right", with_answer("Right", answer.text, explanation, solution.text)))
+        messages.append(Feedback("right", with_answer(t("Right"), answer.text, explanation, solution.text)))
     else:
-        lead = "The answer" if record.outcome == Outcome.SHOWN else "You had it right"
+        lead = t("The answer") if record.outcome == Outcome.SHOWN else t("You had it right")
         messages.append(Feedback("neutral", with_answer(lead, solution.text, explanation)))
     return tuple(messages)
 

@@ -12,6 +12,7 @@ from explorer.decoding.selection import Selection
 from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, value_text
 from explorer.lessons.lesson import Step
 from explorer.lessons.lesson_file import CODE, PLACEHOLDER
+from explorer.locale.messages import t
 from explorer.locale.text import plain
 
 
@@ -56,7 +57,7 @@ class Models:
         names = values.get("model", base.model).split(",")
         model = next((name for name in names if name in summaries), "")
         if not model:
-            raise TermError(f"{term} needs the model {' or '.join(names)}, which is not here")
+            raise TermError("{term} needs the model {names}, which is not here", term=term, names=" or ".join(names))
         text = values.get("text", base.text)
         path = base.path if text == base.text and model == base.model else None
         if "after" in values:
@@ -98,5 +99,5 @@ class Models:
                 continue
             if holds is not True:
                 value = value_text(self.evaluate(Expression(claim.left), start), "4")
-                problems.append(f"{claim} does not hold (it is {value}).")
+                problems.append(t("{claim} does not hold (it is {value}).", claim=claim, value=value))
         return problems

@@ -45,7 +45,7 @@ def validate_exercise(term: Term) -> None:
     kinds = EXERCISES[term.name].kinds
     EXERCISES[term.name].arguments(term)
     if kinds and not term.values and term.name != "trained":
-        raise TermError(f"{term.name} needs one of {', '.join(kinds)}")
+        raise TermError("{name} needs one of {kinds}", name=term.name, kinds=", ".join(kinds))
 
 
 def is_exercise(term: Term) -> bool:

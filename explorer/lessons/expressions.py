@@ -62,34 +62,38 @@ def read_expression(text: str) -> Expression:
         TermError: it is invalid; the message says why.
     """
     if len(text) > MAX_EXPRESSION:
-        raise TermError(f"an expression has at most {MAX_EXPRESSION} characters, not {len(text):,}")
+        raise TermError(
+            "an expression has at most {max_expression} characters, not {text:,}",
+            max_expression=MAX_EXPRESSION,
+            text=len(text),
+        )
     try:
         parts = shlex.split(text)
     except ValueError:
-        raise TermError(f"a quotation mark is not closed in '{text}'") from None
+        raise TermError("a quotation mark is not closed in '{text}'", text=text) from None
     places = [i for i, part in enumerate(parts) if part in OPERATORS]
     if not parts:
         raise TermError("an expression is missing here")
     if len(places) > 1:
-        raise TermError(f"'{text}' compares more than two things")
+        raise TermError("'{text}' compares more than two things", text=text)
     if not places:
         return Expression(_term(parts))
     left, right = parts[: places[0]], parts[places[0] + 1 :]
     if not left or not right:
-        raise TermError(f"one side of '{parts[places[0]]}' is empty in '{text}'")
+        raise TermError("one side of '{parts}' is empty in '{text}'", parts=parts[places[0]], text=text)
     return Expression(_term(left), parts[places[0]], _right(right))
 
 
 def _term(parts: list[str]) -> Term:
     if not _NAME.fullmatch(parts[0]):
-        raise TermError(f"'{parts[0]}' is not the name of a check: lowercase letters, digits and _ only")
+        raise TermError("'{parts}' is not the name of a check: lowercase letters, digits and _ only", parts=parts[0])
     written: dict[str, str] = {}
     for part in parts[1:]:
         key, sign, value = part.partition("=")
         if not sign or not _NAME.fullmatch(key):
-            raise TermError(f"'{part}' is not a parameter: write it as name=value")
+            raise TermError("'{part}' is not a parameter: write it as name=value", part=part)
         if key in written:
-            raise TermError(f"the parameter {key} is given twice")
+            raise TermError("the parameter {key} is given twice", key=key)
         written[key] = value
     return Term(parts[0], tuple(written.items()))
 
@@ -120,7 +124,9 @@ def compare(left: Value, op: str, right: Value) -> bool:
     """
     if isinstance(left, str) or isinstance(right, str):
         if op not in ("==", "!="):
-            raise TermError(f"'{left}' {op} '{right}' compares words, which are equal or not")
+            raise TermError(
+                "'{left}' {op} '{right}' compares words, which are equal or not", left=left, op=op, right=right
+            )
         same = str(left).strip().casefold() == str(right).strip().casefold()
         return same if op == "==" else not same
     same = abs(float(left) - float(right)) <= EQUAL

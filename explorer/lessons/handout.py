@@ -17,7 +17,9 @@ from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import Lesson, Question, Step
 from explorer.lessons.progress import Outcome, StepRecord
 from explorer.locale.glossary import split_at_terms
-from explorer.locale.text import plural, quoted
+from explorer.locale.language import ENGLISH
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import quoted
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
 _JOINER = "\u2060"  # prevents links on the page (explorer/locale/text.py); files do not need it
@@ -31,9 +33,9 @@ figure{break-inside:avoid}
 @media print{body{margin:0}.answers,.figures{break-before:page}}
 """
 OUTCOMES = {
-    Outcome.FIRST_TRY: "right at the first try",
-    Outcome.LATER: "right after more tries",
-    Outcome.SHOWN: "shown",
+    Outcome.FIRST_TRY: message("right at the first try"),
+    Outcome.LATER: message("right after more tries"),
+    Outcome.SHOWN: message("shown"),
 }
 
 
@@ -95,9 +97,23 @@ def where_to_look(step: Step, start: Selection) -> str:
     """State which page, tab, model and sentence to open in the app; empty if the step opens nothing."""
     if step.link is None or not step.link.page:
         return ""
-    tab = f", tab {step.link.tab}" if step.link.tab else ""
-    about = f"; model {start.model}, sentence {quoted(start.text)}" if start.model else ""
-    return f"page {step.link.page.capitalize()}{tab}{about}."
+    place = place_in_app(step.link.page, step.link.tab)
+    if start.model:
+        return t(
+            "{place}; model {model}, sentence {sentence}.",
+            place=place,
+            model=start.model,
+            sentence=quoted(start.text),
+        )
+    return f"{place}."
+
+
+def place_in_app(page: str, tab: str) -> str:
+    """A page of the app, and its tab: "page Inside, tab The machine"."""
+    title = translated(page.capitalize())
+    if tab:
+        return t("page {page}, tab {tab}", page=title, tab=translated(tab))
+    return t("page {page}", page=title)
 
 
 def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ...] = (), *, answers: bool) -> bytes:
@@ -108,33 +124,40 @@ def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ..
     """
     body = [
         f"<h1>{escape(lesson.title)}</h1>",
-        f"<p>{escape(lesson.about)} About {lesson.minutes} minutes.</p>",
+        f"<p>{escape(lesson.about)} {escape(t('About {n} minutes.', n=lesson.minutes))}</p>",
         *(_section(number, paper) for number, paper in enumerate(papers, start=1)),
     ]
     if figures:
         drawings = "".join(_figure(number, figure) for number, figure in enumerate(figures, start=1))
-        body.append(f'<div class="figures"><h2>Figures</h2>{drawings}</div>')
+        body.append(f'<div class="figures"><h2>{escape(t("Figures"))}</h2>{drawings}</div>')
     if answers:
-        body.append(f'<div class="answers"><h2>Answers</h2><ol>{"".join(map(_answer, papers))}</ol></div>')
-    return document(lesson.title, "\n".join(body), language=lesson.language, style=STYLE + _STYLE)
+        body.append(
+            f'<div class="answers"><h2>{escape(t("Answers"))}</h2><ol>{"".join(map(_answer, papers))}</ol></div>'
+        )
+    own_language = lesson.language if lesson.language != ENGLISH else ""
+    return document(lesson.title, "\n".join(body), written_in=own_language, style=STYLE + _STYLE)
 
 
 def _section(number: int, paper: Paper) -> str:
     parts = [f"<h2>{number}. {escape(paper.step.title)}</h2>", html_of(paper.text)]
     if paper.figure:
-        first = "Answer first; then look at" if paper.step.after else "Look at"
-        parts.append(f'<p class="small">{first} figure {paper.figure}.</p>')
+        look = (
+            t("Answer first; then look at figure {number}.", number=paper.figure)
+            if paper.step.after
+            else t("Look at figure {number}.", number=paper.figure)
+        )
+        parts.append(f'<p class="small">{escape(look)}</p>')
     if paper.where:
-        parts.append(f'<p class="small">In the app: {escape(paper.where)}</p>')
+        parts.append(f'<p class="small">{escape(t("In the app: {place}", place=paper.where))}</p>')
     if paper.do:
-        parts.append(f'<p class="do"><strong>Do:</strong> {inline_html(paper.do)}</p>')
+        parts.append(f'<p class="do"><strong>{escape(t("Do:"))}</strong> {inline_html(paper.do)}</p>')
     if paper.step.question is not None and paper.ask:
         parts.append(f'<div class="ask"><p>{inline_html(paper.ask)}</p>{_blank(paper.step.question)}</div>')
     return f"<section>{''.join(parts)}</section>"
 
 
 def _figure(number: int, figure: Figure) -> str:
-    caption = escape(f"Figure {number}. {figure.caption}")
+    caption = escape(t("Figure {number}. {caption}", number=number, caption=figure.caption))
     return f'<figure aria-label="{caption}">{inline(figure.drawing)}<figcaption>{caption}</figcaption></figure>'
 
 
@@ -165,14 +188,16 @@ def summary(
     `records` and `texts` are keyed by lesson and step; a text is the question and its right answer, placeholders
     replaced.
     """
-    title = f"Lessons: {who}" if who else "Lessons"
+    title = t("Lessons: {name}", name=who) if who else t("Lessons")
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="small">{escape(when)}</p>']
     for lesson in lessons:
         steps = range(1, len(lesson.steps) + 1)
         asked = [records.get((lesson.name, at), StepRecord()).outcome for at in steps if lesson.step(at).question]
-        outcomes = ", ".join(f"{asked.count(outcome)} {name}" for outcome, name in OUTCOMES.items())
-        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{plural(len(asked), 'question')}: {outcomes}.</p>")
-        head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "outcome", "exercise done"))
+        outcomes = ", ".join(f"{asked.count(outcome)} {translated(name)}" for outcome, name in OUTCOMES.items())
+        result = t("{n} question: {outcomes}.", "{n:,} questions: {outcomes}.", n=len(asked), outcomes=outcomes)
+        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{escape(result)}</p>")
+        names = t("step"), t("question"), t("your answer"), t("outcome"), t("exercise done")
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = (
             _row(lesson, at, records.get((lesson.name, at), StepRecord()), *texts.get((lesson.name, at), ("", "")))
             for at in steps
@@ -185,13 +210,15 @@ def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: s
     step, answer = lesson.step(at), record.answer
     # Links contain only outcomes: after a reload, the text of a right answer is that of the solution.
     answer_text = answer.text if answer else (solution if record.outcome in (Outcome.FIRST_TRY, Outcome.LATER) else "")
-    tries = f", {answer.tries} tries" if answer and answer.tries > 1 else ""
+    outcome = translated(OUTCOMES[record.outcome]) if record.outcome in OUTCOMES else t("open")
+    if answer and answer.tries > 1:
+        outcome = t("{outcome}, {n} tries", outcome=outcome, n=answer.tries)
     cells = (
         escape(f"{at}. {step.title}"),
         inline_html(question),
         escape(answer_text),
-        f"{OUTCOMES.get(record.outcome, 'open')}{tries}" if step.question else "",
-        ("yes" if record.done else "no") if step.done else "",
+        escape(outcome) if step.question else "",
+        (t("yes") if record.done else t("no")) if step.done else "",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 

@@ -50,10 +50,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several answers; `expression` is its value, if the answers are compared with each other."""
+    """One of several answers; `expression` is its value, if the answers are compared with each other.
+
+    `meaning` is what a computed answer is compared with where `text` was translated.
+    """
 
     text: str
     expression: Expression | None = None
+    meaning: str = ""
 
 
 @dataclass(frozen=True)

@@ -59,11 +59,11 @@ def read_lesson(path: Path) -> Lesson:
     """
     try:
         if path.exists() and not path.is_file():
-            raise LessonError(f"{path.name} is not a file, but a folder, a pipe or a device.")
+            raise LessonError("{name} is not a file, but a folder, a pipe or a device.", name=path.name)
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise LessonError(f"{path.name} cannot be read: {error.strerror}.") from error
+        raise LessonError("{name} cannot be read: {strerror}.", name=path.name, strerror=error.strerror) from error
     return replace(parse_lesson(content, path.name), picture=_picture(path.with_suffix(".svg")))
 
 
@@ -84,14 +84,17 @@ def parse_lesson(content: bytes, file: str) -> Lesson:
     name = file.removesuffix(".md")
     if not _NAME.fullmatch(name):
         raise LessonError(
-            f"{file}: the name of a lesson file has lowercase letters, digits and hyphens only, such as masks.md."
+            "{file}: the name of a lesson file has lowercase letters, digits and hyphens only, such as masks.md.",
+            file=file,
         )
     if len(content) > MAX_BYTES:
-        raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes; this one has more.")
+        raise LessonError(
+            "{file}: a lesson has at most {max_bytes:,} bytes; this one has more.", file=file, max_bytes=MAX_BYTES
+        )
     try:
         return _lesson(name, content)
     except _Fault as fault:
-        raise LessonError(f"{file}, line {fault.line}: {fault}.") from None
+        raise LessonError("{file}, line {line}: {fault}.", file=file, line=fault.line, fault=fault) from None
 
 
 def _lesson(name: str, content: bytes) -> Lesson:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from explorer.lessons.lesson import Lesson, LessonError
 from explorer.lessons.lesson_file import read_lesson
+from explorer.locale.messages import t
 from model import faults
 
 FOLDER = Path(os.environ.get("HEADLIGHT_LESSONS", Path(__file__).parent / "content"))
@@ -48,5 +49,5 @@ def read_library(files: Iterable[Path]) -> Library:
             problems.append(str(broken))
         except Exception as fault:  # an unforeseen error must not hide the other lessons
             faults.report(fault)
-            problems.append(f"{path.name} cannot be read because of a fault in Headlight.")
+            problems.append(t("{file} cannot be read because of a fault in Headlight.", file=path.name))
     return Library(tuple(sorted(lessons, key=lambda lesson: (lesson.order, lesson.name))), tuple(problems))

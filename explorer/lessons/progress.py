@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.library import Library
+from explorer.locale.messages import t
 
 LESSON, AT, DONE, PRESENT = "lesson", "at", "done", "present"  # names of the URL parameters
 PARAMETERS = (LESSON, AT, DONE, PRESENT)
@@ -174,15 +175,21 @@ def read_position(
     name, step = query.get(LESSON, current.lesson), query.get(AT, "1")
     lesson = library.find(name)
     if name and lesson is None:
-        problems.append(f"There is no lesson '{name}' here. The lessons below are available.")
+        problems.append(t("There is no lesson '{name}' here. The lessons below are available.", name=name))
         name = ""
     number = int(step) if step.isascii() and step.isdecimal() and len(step) < 4 else 0
     if lesson is not None and not 1 <= number <= len(lesson.steps):
-        problems.append(f"This lesson has steps 1 to {len(lesson.steps)}, not '{step[:20]}'. It opens at step 1.")
+        problems.append(
+            t(
+                "This lesson has steps 1 to {n}, not '{step}'. It opens at step 1.",
+                n=len(lesson.steps),
+                step=step[:20],
+            )
+        )
         number = 1
     progress, unreadable = read_progress(query.get(DONE, ""))
     if unreadable:
-        problems.append("Part of the progress in the link is unreadable and was ignored.")
+        problems.append(t("Part of the progress in the link is unreadable and was ignored."))
     united = current.progress.united(progress)
     position = replace(current, lesson=name, step=max(number, 1), progress=united, presenting=query.get(PRESENT) == "1")
     return position, tuple(problems)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from explorer.browser.lesson_structs import LessonOnSite
 from explorer.files.scorm import package
+from explorer.locale.messages import message, translated
 
 ALL = "lessons"
-TITLE = "How a Transformer translates"
+TITLE = message("How a Transformer translates")
 
 
 def packages(
@@ -26,4 +27,4 @@ def packages(
     for lesson in here:
         yield f"{lesson.name}.zip", package(f"lesson-{lesson.name}", lesson.title, page((lesson,)), mastery=mastery)
     if here:
-        yield f"{ALL}.zip", package(ALL, TITLE, page(here), mastery=mastery)
+        yield f"{ALL}.zip", package(ALL, translated(TITLE), page(here), mastery=mastery)

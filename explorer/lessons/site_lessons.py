@@ -14,12 +14,13 @@ from explorer.lessons.handout import html_of, inline_html
 from explorer.lessons.lesson import Lesson, LessonError, Question, Step
 from explorer.lessons.lesson_file import placeholders
 from explorer.lessons.sealed import hashed, sealed
-from explorer.locale.text import quoted
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import listed, quoted
 
 PAGES = ("translate", "attention", "inside")
-TABS = ("", "The machine")  # of the page Inside; the site has no others
+TABS = ("", message("The machine"))  # of the page Inside; the site has no others
 EXERCISES = ("at", "own_sentence", "other_path", "edited")
-QUESTION_OF_APP = "The question of this step is about your own sentence, and only the app can answer it."
+QUESTION_OF_APP = message("The question of this step is about your own sentence, and only the app can answer it.")
 HERE = ("predicted", "translation")  # checks of the reader's own sentence that the browser computes
 ANSWER = "⟦answer⟧"  # in the explanation of a question about the reader's own sentence
 
@@ -69,10 +70,14 @@ def _why(lesson: Lesson, needs: Sequence[str], models: Models) -> str:
     for step in lesson.steps:
         for names in () if step.missing(here) else _models_of(step):
             if not any(name in here for name in names):
-                return f"This lesson needs the model {' or '.join(names)}, which is not on this site."
+                return t("This lesson needs the model {models}, which is not on this site.", models=listed(names, "or"))
     apart = sum(map(bool, needs))
     if 2 * apart > len(needs):
-        return f"This lesson needs the app: {apart} of its {len(needs)} steps use pages that only the app has."
+        return t(
+            "This lesson needs the app: {apart} of its {n} steps use pages that only the app has.",
+            apart=apart,
+            n=len(needs),
+        )
     return ""
 
 
@@ -94,14 +99,19 @@ def _needs(step: Step, models: Models, live: Collection[str]) -> str:
     """What a step needs that the site does not have, as a sentence; empty if it needs nothing."""
     link, here = step.link, models.summaries()
     if step.missing(here):
-        return f"This step needs the model {' or '.join(step.needs)}, which is not on this site."
+        return t("This step needs the model {models}, which is not on this site.", models=listed(step.needs, "or"))
     if link is None or not link.page:
         return ""
     if link.page not in PAGES or (link.page == "inside" and link.tab not in TABS):
-        tab = f", tab {quoted(link.tab)}" if link.tab else ""
-        return f"The figure of this step is in the app only: page {link.page.capitalize()}{tab}."
+        page = translated(link.page.capitalize())
+        if link.tab:
+            tab = quoted(translated(link.tab))
+            return t("The figure of this step is in the app only: page {page}, tab {tab}.", page=page, tab=tab)
+        return t("The figure of this step is in the app only: page {page}.", page=page)
     model = link.model(here)
-    return "" if model in live else f"This step needs the model {model}, which does not run in the browser."
+    if model in live:
+        return ""
+    return t("This step needs the model {model}, which does not run in the browser.", model=model)
 
 
 def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
@@ -110,18 +120,20 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
         return LessonStep(step.title, "", needs, "", {}, False, [], "", None, None)
     start = models.start_of(step)
     if problems := models.broken_claims(step, start):
-        raise LessonError(f"Lesson {lesson.name}, step {at}: {' '.join(problems)}")
+        raise LessonError("Lesson {name}, step {at}: {problems}", name=lesson.name, at=at, problems=" ".join(problems))
     try:
         text, do = models.fill(step.text, start), models.fill(step.do, start)
         asked = step.question if step.question and _can_answer(step.question) else None
         question = _question(asked, f"{lesson.name}.{at}", start, models) if asked else None
     except TermError as error:
-        raise LessonError(f"Lesson {lesson.name}, step {at}: {str(error).removesuffix('.')}.") from error
+        raise LessonError(
+            "Lesson {name}, step {at}: {value}.", name=lesson.name, at=at, value=str(error).removesuffix(".")
+        ) from error
     page = step.link.page if step.link and not needs else ""
     return LessonStep(
         title=step.title,
         text=html_of(text, terms=True),
-        needs=needs or (QUESTION_OF_APP if step.question and not asked else ""),
+        needs=needs or (translated(QUESTION_OF_APP) if step.question and not asked else ""),
         page=page,
         query=_query(step, start) if page else {},
         after=bool(page) and step.after,

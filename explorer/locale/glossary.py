@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from explorer.locale import language
+from explorer.locale.messages import translated
 from explorer.locale.text import plain, plural
 
 
@@ -216,9 +219,22 @@ def address_of(term: str) -> str:
     return f"#term-{'-'.join(re.findall('[a-z0-9]+', term.casefold()))}"
 
 
+NAMED = "glossary: {}"
+"""The message that translates a term: its name, and other forms that texts use, as in "Gewicht|Gewichte"."""
+
+
+def names_of(entry: GlossaryEntry) -> tuple[str, ...]:
+    """The name of a term in the language chosen, and its other forms in texts."""
+    message = NAMED.format(entry.term)
+    written = translated(message)
+    if written != message:
+        return tuple(written.split("|"))
+    return entry.term, plural(2, entry.term).removeprefix("2 ")
+
+
 def addresses() -> dict[str, str]:
     """Link targets by each form in which a term may occur in a text, in lower case."""
-    return {form: address_of(term) for form, term in _FORMS.items()}
+    return {form: address_of(term) for form, term in _forms(language.current()).items()}
 
 
 def explained(text: str) -> str:
@@ -235,10 +251,11 @@ def split_at_terms(text: str, linked: set[str]) -> Iterator[tuple[str, str]]:
 
     `linked` holds the terms that are links already; the new ones are added. Text in quotation marks has no terms.
     """
+    forms, finder = _forms(language.current()), _finder(language.current())
     for i, part in enumerate(_QUOTED.split(text)):
         end = 0
-        for match in () if i % 2 else _TERMS.finditer(part):
-            term = _FORMS[match[0].casefold()]
+        for match in () if i % 2 else finder.finditer(part):
+            term = forms[match[0].casefold()]
             if term in linked:
                 continue
             linked.add(term)
@@ -249,13 +266,21 @@ def split_at_terms(text: str, linked: set[str]) -> Iterator[tuple[str, str]]:
 
 
 _EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # mostly used in their everyday meaning
-_QUOTED = re.compile("(“[^”]*”)")
-_FORMS = {
-    form: entry.term.casefold()
-    for entry in GLOSSARY
-    if entry.term not in _EVERYDAY
-    for form in (entry.term.casefold(), plural(2, entry.term.casefold()).removeprefix("2 "))
-}
-_TERMS = re.compile(
-    rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(_FORMS, key=len, reverse=True)))})(?![\w-])", re.IGNORECASE
-)
+_QUOTED = re.compile("(“[^”]*”|„[^“]*“|«[^»]*»)")
+
+
+@lru_cache(maxsize=8)
+def _forms(code: str) -> dict[str, str]:
+    with language.written_in(code):
+        return {
+            form.casefold(): entry.term.casefold()
+            for entry in GLOSSARY
+            if entry.term not in _EVERYDAY
+            for form in names_of(entry)
+        }
+
+
+@lru_cache(maxsize=8)
+def _finder(code: str) -> re.Pattern[str]:
+    forms = sorted(_forms(code), key=len, reverse=True)
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, forms))})(?![\w-])", re.IGNORECASE)

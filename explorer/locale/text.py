@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import Literal
 
+from explorer.locale import language
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.messages import t
+from model.nearest import MOST_LISTED, close_to, similar_to
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -27,28 +32,49 @@ def plain(text: str) -> str:
 
 def quoted(token: str) -> str:
     """Put a token or sentence in quotation marks: “.” looks at 10 “books”."""
-    return f"“{printable(token)}”"
+    return t("“{token}”", token=printable(token))
 
 
-def listed(items: Iterable[str], conjunction: str = "and") -> str:
+def listed(items: Iterable[str], conjunction: Literal["and", "or"] = "and") -> str:
     """Join items as a list in a sentence: "a", "a and b", "a, b and c"; "" without items."""
     *first, last = list(items) or [""]
-    return f"{', '.join(first)} {conjunction} {last}" if first else last
+    if not first:
+        return last
+    joined = ", ".join(first)
+    if conjunction == "or":
+        return t("{first} or {last}", first=joined, last=last)
+    return t("{first} and {last}", first=joined, last=last)
+
+
+def nearest_in_words(word: str, known: Iterable[str]) -> str:
+    """The hint of :func:`model.nearest.nearest` after a sentence without its full stop, for pages."""
+    names = sorted(known)
+    if not names:
+        return "."
+    if close := close_to(word, names):
+        return t("; did you mean {names}?", names=listed([f"'{name}'" for name in close], "or"))
+    if len(names) <= MOST_LISTED:
+        return t("; known: {names}.", names=", ".join(names))
+    return t("; the most similar of {n} are {names}.", n=len(names), names=", ".join(similar_to(word, names)))
 
 
 def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     """Format a number with this many decimals; what rounds to 0 has no sign: "0.123", "+0.12", "0.000".
 
-    A number that is shown in two places must be rounded from its exact value both times, since rounding twice may
-    change the last digit.
+    The decimal mark is that of the language chosen. A number that is shown in two places must be rounded from its exact
+    value both times, since rounding twice may change the last digit.
     """
+    return in_digits_of(language.current(), _fixed(value, decimals, signed=signed))
+
+
+def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
     return text.lstrip("+-") if not text.strip("+-0.") else text
 
 
 def rounded(value: float, decimals: int) -> float | None:
     """Round a number for a table, as :func:`fixed` does; None if it is unknown."""
-    return float(fixed(value, decimals)) if math.isfinite(value) else None
+    return float(_fixed(value, decimals)) if math.isfinite(value) else None
 
 
 def percent(share: float, decimals: int = 0) -> str:
@@ -89,8 +115,13 @@ def count(number: float) -> str:
     """Format a large number with three digits and a unit: 950, 12.3 k, 1.3 M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
-            return f"{number / size:.3g} {unit}"
+            return f"{in_digits_of(language.current(), f'{number / size:.3g}')} {unit}"
     return f"{number:.0f}"
+
+
+def capitalised(text: str) -> str:
+    """Begin a text with a capital letter; the rest stays, since nouns of other languages may have capitals."""
+    return text[:1].upper() + text[1:]
 
 
 def shortened(text: str, max_length: int) -> str:

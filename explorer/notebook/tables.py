@@ -124,7 +124,13 @@ def _given_pair(loaded: LoadedModel, *texts: str) -> ChangedPair | None:
     translation = Translator(loaded).translate(texts[0], DecodeConfig())
     src, other = (*translation.source.ids, EOS), (*loaded.source.encode(texts[1]).ids, EOS)
     if len(src) != len(other):
-        raise PatchError(f"'{texts[0]}' and '{texts[1]}' have {len(src) - 1} and {len(other) - 1} tokens, not as many.")
+        raise PatchError(
+            "'{texts}' and '{texts_2}' have {src} and {other} tokens, not as many.",
+            texts=texts[0],
+            texts_2=texts[1],
+            src=len(src) - 1,
+            other=len(other) - 1,
+        )
     return pair_of(loaded, src, [other], (SOS, *translation.path[translation.n_prompt : -1]))
 
 
@@ -140,7 +146,11 @@ def _choice(pairs: Iterable[Pair]) -> SampleChoice:
     if not lines:
         raise SampleError("There are no sentences.")
     if len(lines) > MAX_SENTENCES:
-        raise SampleError(f"There are {len(lines):,} sentences; at most {MAX_SENTENCES:,} are measured.")
+        raise SampleError(
+            "There are {lines:,} sentences; at most {max_sentences:,} are measured.",
+            lines=len(lines),
+            max_sentences=MAX_SENTENCES,
+        )
     return SampleChoice("own", lines, len(lines))
 
 
@@ -149,7 +159,7 @@ def _line(pair: Pair) -> str:
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
         raise SampleError("A pair is a source, a translation if known, and their alignment if known, all of them text.")
     if len(parts) == 3 and parts[2] and not is_alignment(parts[2]):
-        raise SampleError(f"'{parts[2][:60]}' is not an alignment such as 0-0 1-2.")
+        raise SampleError("'{parts}' is not an alignment such as 0-0 1-2.", parts=parts[2][:60])
     return "\t".join(map(_one_line, parts))
 
 

@@ -42,8 +42,10 @@ def in_order(files: Mapping[str, bytes], source_lang: str, target_lang: str) -> 
     sides = [[name for name in files if re.search(rf"\b{lang}$", name)] for lang in (source_lang, target_lang)]
     if len(files) != 3 or [len(names) for names in (*sides, links)] != [1, 1, 1]:
         raise SampleError(
-            f"An annotated set is three files: the source, with a name that ends in .{source_lang}, the target, in "
-            f".{target_lang}, and the links between their words (0-0 1-2, or 1 1 1 S)."
+            "An annotated set is three files: the source, with a name that ends in .{source_lang}, the target, in "
+            ".{target_lang}, and the links between their words (0-0 1-2, or 1 1 1 S).",
+            source_lang=source_lang,
+            target_lang=target_lang,
         )
     source, target, link = (files[names[0]] for names in (*sides, links))
     return source, target, link
@@ -58,18 +60,20 @@ def _text(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\t", " ")
     except UnicodeDecodeError:
-        raise SampleError(f"The file of the {name} is not text in UTF-8.") from None
+        raise SampleError("The file of the {name} is not text in UTF-8.", name=name) from None
 
 
 def _pharaoh(sources: list[str], targets: list[str], links: list[str]) -> tuple[str, ...]:
     if not len(sources) == len(targets) == len(links):
         raise SampleError(
-            f"The files do not belong together: the source has {plural(len(sources), 'line')}, the target "
-            f"{len(targets)} and the links {len(links)}."
+            "The files do not belong together: the source has {plural}, the target {targets} and the links {links}.",
+            plural=plural(len(sources), "line"),
+            targets=len(targets),
+            links=len(links),
         )
     for number, line in enumerate(links, start=1):
         if line and not is_alignment(line):
-            raise SampleError(f"Line {number} of the links is not a list of pairs such as 0-0 1-2.")
+            raise SampleError("Line {number} of the links is not a list of pairs such as 0-0 1-2.", number=number)
     return tuple(_joined(*line) for line in zip(sources, targets, links, strict=True) if line[0] and line[1])
 
 
@@ -83,7 +87,9 @@ def _naacl(source: str, target: str, links: str) -> tuple[str, ...]:
             continue
         match = _LINK.fullmatch(line.strip())
         if match is None:
-            raise SampleError(f"Line {number} of the links is not a sentence and two words, such as 1 2 3 S.")
+            raise SampleError(
+                "Line {number} of the links is not a sentence and two words, such as 1 2 3 S.", number=number
+            )
         sentence, source_word, target_word, sign = match.groups()
         if int(source_word) and int(target_word):  # word 0 stands for no word
             pairs[sentence].append(f"{int(source_word) - 1}{'?' if sign == 'P' else '-'}{int(target_word) - 1}")

@@ -16,8 +16,9 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
-from explorer.locale.text import fixed, listed, percent, plural, quoted, rounded
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed, listed, percent, quoted, rounded
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
 from model.analysis import bootstrap
@@ -30,7 +31,7 @@ from model.analysis.cross_checks import (
     layer_maps,
     value_zeroing,
 )
-from model.analysis.recorded_batches import Sample, observe
+from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, AttentionKind
@@ -38,18 +39,18 @@ from model.scoring import evenly_spaced
 from model.trace import VISIBLE
 
 SENTENCES = 50  # of the sample, at most
-DIVIDED = 100  # sentences whose predictions are split into source and prefix, at most
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
-PUBLISHED = (
+PUBLISHED = message(
     "Moradi, Kambhatla and Sarkar (2019) kept 68 % of function words and 21 % of content words (German–English), in a "
     "recurrent model with a single attention; here every head of every layer gets another row at once."
 )
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
-TITLES = {"weights": "weights", "norms": "norms", "zeroed": "values set to zero"}
-THIRDS = ("first third", "middle third", "last third")
+TITLES = {"weights": message("weights"), "norms": message("norms"), "zeroed": message("values set to zero")}
 
-_signed = partial(fixed, decimals=2, signed=True)
+ALL = message("all")
+ROWS = message("uniform"), message("shuffled"), message("largest removed")  # COUNTERFACTUALS, for translators
+signed = partial(fixed, decimals=2, signed=True)
 
 Floats = NDArray[np.float64]
 Layer = tuple[AttentionKind, int]
@@ -77,8 +78,8 @@ def sentence_maps(
     )
     return (
         (labelled(maps, weights, t("Weights")), t("Mean over the heads of the layer.")),
-        (labelled(maps, norm_shares, t("Weighted by norms"), unit="share"), by_norms),
-        (labelled(maps, zeroed, t("Values set to zero"), unit="share"), by_zeroing),
+        (labelled(maps, norm_shares, t("Weighted by norms"), unit=t("share")), by_norms),
+        (labelled(maps, zeroed, t("Values set to zero"), unit=t("share")), by_zeroing),
     )
 
 
@@ -87,8 +88,15 @@ def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
     same = int((map_a.argmax(axis=1) == map_b.argmax(axis=1)).sum())
     varied = [(a, b) for a, b in zip(map_a, map_b, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
     rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
-    mean = f"; mean correlation of a row {fixed(float(np.mean(rows)), 2, signed=True)}" if rows else ""
-    return f"the largest key is the same in {same} of {plural(len(map_a), 'row')}{mean}"
+    n_rows = t("{n} row", "{n:,} rows", n=len(map_a))
+    if not rows:
+        return t("the largest key is the same in {same} of {rows}", same=same, rows=n_rows)
+    return t(
+        "the largest key is the same in {same} of {rows}; mean correlation of a row {correlation}",
+        same=same,
+        rows=n_rows,
+        correlation=fixed(float(np.mean(rows)), 2, signed=True),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +113,7 @@ class SentenceSources:
     @property
     def source(self) -> str:
         """What predictions are made from besides the words before."""
-        return _source(self.on_end)
+        return source_word(self.on_end)
 
     def caption(self) -> str:
         """State the mean, and the predictions with the largest and the smallest share."""
@@ -129,8 +137,9 @@ class SentenceSources:
         return f"{said} {end}"
 
 
-def _source(on_end: object | None) -> str:
-    return "the source" if on_end is not None else "the prompt"
+def source_word(on_end: object | None) -> str:
+    """Name what predictions are made from: the source, or the prompt of a model without cross-attention."""
+    return t("the source") if on_end is not None else t("the prompt")
 
 
 def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceSources:
@@ -167,58 +176,80 @@ class KeptShares:
 
     def caption(self) -> str:
         """State all shares in words."""
-        parts = [f"{item.text(percent)} with its row {name}" for name, item in self.shares.items()]
-        text = (
-            f"Of {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {listed(parts)} stay the "
-            f"likeliest."
-        )
-        changes = [f"{item.text(_signed)} ({name})" for name, item in self.change.items() if np.isfinite(item.value)]
+        parts = [
+            t("{share} with its row {change}", share=with_interval(item, percent), change=translated(name))
+            for name, item in self.shares.items()
+        ]
+        said = [
+            t(
+                "Of {predictions} in {sentences}, {shares} stay the likeliest.",
+                predictions=t("{n} prediction", "{n:,} predictions", n=self.words),
+                sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+                shares=listed(parts),
+            )
+        ]
+        changes = [
+            f"{with_interval(item, signed)} ({translated(name)})"
+            for name, item in self.change.items()
+            if np.isfinite(item.value)
+        ]
         if changes:
             depend = any(bool(item.high < 0) for item in self.change.values())
-            text += (
-                f" Their log-probability changes by {listed(changes)} nats on average"
-                f"{': a word that stays may depend on the row all the same' if depend else ''}."
+            by = listed(changes)
+            said.append(
+                t(
+                    "Their log-probability changes by {changes} nats on average: a word that stays may depend on the "
+                    "row all the same.",
+                    changes=by,
+                )
+                if depend
+                else t("Their log-probability changes by {changes} nats on average.", changes=by)
             )
         if "content" in self.by_tag and "function" in self.by_tag:
             best_rows = []
             for name in ("function", "content"):
                 shares = self.by_tag[name][1]
                 best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
-                best_rows.append(f"{shares[best].text(percent)} of {name} words with their row {best}")
-            text += f" At best, {listed(best_rows)} stay. {PUBLISHED}"
-        return f"{text} In brackets: 95 % intervals over sentences."
+                share, row = with_interval(shares[best], percent), translated(best)
+                best_rows.append(
+                    t("{share} of function words with their row {change}", share=share, change=row)
+                    if name == "function"
+                    else t("{share} of content words with their row {change}", share=share, change=row)
+                )
+            said += [t("At best, {shares} stay.", shares=listed(best_rows)), translated(PUBLISHED)]
+        return " ".join([*said, t("In brackets: 95 % intervals over sentences.")])
 
     def rows(self) -> list[dict[str, Any]]:
         """One table row for all words, then one per class or part of speech."""
         tags = sorted(self.by_tag.items(), key=lambda item: -item[1][0])
         lines = []
-        for tag, (count, shares) in [("all", (self.words, self.shares)), *tags]:
-            line: dict[str, Any] = {"predicted word": tag, "words": count}
+        for tag, (count, shares) in [(ALL, (self.words, self.shares)), *tags]:
+            line: dict[str, Any] = {t("predicted word"): translated(tag), t("words"): count}
             for name in COUNTERFACTUALS:
-                line |= _columns(shares[name], name)
+                line |= interval_columns(shares[name], translated(name))
             lines.append(line)
         for name, item in self.change.items():
-            lines[0] |= _columns(item, f"{name}, change of those that stay (nats)")
+            lines[0] |= interval_columns(item, t("{change}, change of those that stay (nats)", change=translated(name)))
         return lines
 
 
-def _columns(item: Estimate, name: str, prefix: str | None = None) -> dict[str, float | None]:
-    """A value and the ends of its interval as cells of a table row."""
-    before = f"{name}: " if prefix is None else prefix
-    return dict(zip((name, f"{before}low", f"{before}high"), (rounded(part, 3) for part in item.at()), strict=True))
+def interval_columns(item: Estimate, name: str, *, only: bool = False) -> dict[str, float | None]:
+    """A value and the ends of its interval as cells of a table row; `only`: the row has no other interval."""
+    low, high = (t("low"), t("high")) if only else (t("{name}: low", name=name), t("{name}: high", name=name))
+    return dict(zip((name, low, high), (rounded(part, 3) for part in item.at()), strict=True))
 
 
-def _part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
+def sample_part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
     """Take at most `most` sentences, with the classes of their words if these are known."""
     return subsample(sample, most), classes and [classes[i] for i in evenly_spaced(len(sample), most)]
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
     """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
-    part, part_classes = _part(sample, classes, SENTENCES)
+    part, part_classes = sample_part(sample, classes, SENTENCES)
     changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
-    for nth, (src, read) in enumerate(read_pairs(part, report, "Replacing rows")):
+    for nth, (src, read) in enumerate(read_pairs(part, report, t("Replacing rows"))):
         counterfactuals = counterfactual_rows(loaded.transformer, src, read)
         stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
             : len(read) - 1
@@ -226,7 +257,7 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
         change = np.stack([counterfactuals.change[name] for name in COUNTERFACTUALS], axis=1)[: len(stays)]
         changes[nth] = (change * stays).sum(axis=0)
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
-        counted["all"][nth] = line.sum(axis=0)
+        counted[ALL][nth] = line.sum(axis=0)
         for tag, row in zip(part_classes[nth] if part_classes else (), line, strict=False):
             groups = {"content" if tag in CONTENT else "function" if tag in FUNCTION else tag, tag} - {""}
             for name in groups:
@@ -239,9 +270,9 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
         for name, sums in counted.items()
     }
     change_of = {
-        row: bootstrap.of_ratio(changes[:, i], counted["all"][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
+        row: bootstrap.of_ratio(changes[:, i], counted[ALL][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
     }
-    words, shares = by_tag.pop("all", (0, {}))
+    words, shares = by_tag.pop(ALL, (0, {}))
     return KeptShares(shares, change_of, by_tag, len(part), words)
 
 
@@ -261,10 +292,10 @@ class MapAgreement:
         """One table row per layer of each kind."""
         lines = []
         for (kind, layer), shares in self.same.items():
-            line: dict[str, Any] = {"kind": kind, "layer": short_layer(layer + 1)}
+            line: dict[str, Any] = {t("kind"): translated(kind), t("layer"): short_layer(layer + 1)}
             for pair in PAIRS:
-                line |= _columns(shares[pair], " = ".join(TITLES[name] for name in pair))
-            lines.append(line | {"by chance": rounded(self.chance[kind, layer], 3)})
+                line |= interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
+            lines.append(line | {t("by chance"): rounded(self.chance[kind, layer], 3)})
         return lines
 
     def caption(self) -> str:
@@ -274,26 +305,36 @@ class MapAgreement:
             at: shares[by_weights] for at, shares in self.same.items() if np.isfinite(shares[by_weights].value)
         }
         if not comparable:
-            return "No row of the sample depends on a single key: there is nothing to compare."
+            return t("No row of the sample depends on a single key: there is nothing to compare.")
         order = sorted(comparable, key=lambda at: float(comparable[at].value))
         (least, lowest), (most, highest) = (
-            (f"{at[0]} {short_layer(at[1] + 1)}", comparable[at].text(percent)) for at in (order[0], order[-1])
+            (_layer_name(at), with_interval(comparable[at], percent)) for at in (order[0], order[-1])
         )
         closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
-        return (
-            f"Over {plural(self.sentences, 'sentence')}: the key with the largest weight is the one whose value is "
-            f"missed most in {highest} of the rows of {most}, but only in {lowest} of {least}. Norms name that key "
-            f"clearly more often than weights in {closer} of {plural(len(comparable), 'layer')}; the values enter "
-            f"norms and zeroed values alike, so the two are no independent evidence. In brackets: 95 % intervals over "
-            f"sentences."
+        return t(
+            "Over {sentences}: the key with the largest weight is the one whose value is missed most in {highest} of "
+            "the rows of {most}, but only in {lowest} of {least}. Norms name that key clearly more often than weights "
+            "in {closer} of {layers}; the values enter norms and zeroed values alike, so the two are no independent "
+            "evidence. In brackets: 95 % intervals over sentences.",
+            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            highest=highest,
+            most=most,
+            lowest=lowest,
+            least=least,
+            closer=closer,
+            layers=t("{n} layer", "{n:,} layers", n=len(comparable)),
         )
+
+
+def _layer_name(at: Layer) -> str:
+    return t("{kind} {layer}", kind=translated(at[0]), layer=short_layer(at[1] + 1))
 
 
 def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgreement:
     """Compare the three maps of every layer over the sample."""
     part = subsample(sample, SENTENCES)
     sums: dict[Layer, list[Floats]] = defaultdict(list)
-    for src, read in read_pairs(part, report, "Setting values to zero"):
+    for src, read in read_pairs(part, report, t("Setting values to zero")):
         for at, maps in layer_maps(loaded.transformer, src, read).items():
             sums[at].append(_counts(maps))
     by_layer = {at: np.stack(lines) for at, lines in sums.items()}  # [sentence, rows, chance and pairs]
@@ -314,102 +355,3 @@ def _counts(maps: LayerMaps) -> Floats:
     largest = {name: getattr(maps, name).argmax(axis=1) for name in TITLES}
     same = [float((largest[a] == largest[b])[rows].sum()) for a, b in PAIRS]
     return np.array([rows.sum(), (1 / np.maximum(seen, 1))[rows].sum(), *same])
-
-
-@dataclass(frozen=True, eq=False)
-class SourceCounts:
-    """The mean share of the source, with intervals over sentences: over all predictions and over groups of them.
-
-    `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
-    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval; None without
-    cross-attention, where the source is the prompt.
-    """
-
-    mean: Estimate
-    groups: dict[str, tuple[int, Estimate]]
-    on_end: Estimate | None
-    sentences: int
-    words: int
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One table row for all predictions, then one per group."""
-        return [
-            {"predictions": name, "number": count, **_columns(item, "share of the source", prefix="")}
-            for name, (count, item) in {"all": (self.words, self.mean), **self.groups}.items()
-        ]
-
-    def caption(self) -> str:
-        """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
-        thirds = ""  # without a translation of three tokens, none has a last third
-        if THIRDS[-1] in self.groups:
-            first, last = (self.groups[name][1].text(percent) for name in (THIRDS[0], THIRDS[-1]))
-            thirds = f": {first} in the first third of a translation, {last} in the last"
-        return (
-            f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, "
-            f"{self.mean.text(percent)} of a prediction comes from {_source(self.on_end)} on average{thirds}. "
-            f"{self._end()}In brackets: 95 % intervals over sentences."
-        )
-
-    def _end(self) -> str:
-        """State whether the weight on <eos> goes together with the share; empty without cross-attention."""
-        if self.on_end is None:
-            return ""
-        end = (
-            f"The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the source"
-            if self.on_end.differs_from_zero()
-            else "The weight on <eos> does not go together with this share"
-        )
-        return (
-            f"{end}: correlation {self.on_end.text(_signed)}. (Ferrando and Costa-jussà, 2021, say that such "
-            f"weight regulates the two.) "
-        )
-
-
-def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> SourceCounts:
-    """Compute the source's share in all predictions of words over the sample.
-
-    Raises:
-        SourceShareError: the model is a variant whose vectors cannot be split into parts.
-    """
-    part, part_classes = _part(sample, classes, DIVIDED)
-    sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
-    moments = np.zeros((len(part), 6))
-    has_cross = "cross" in loaded.model_config.kinds
-    ends: dict[int, Floats] = {}  # [tgt] by sentence, a mean over all heads
-    if has_cross:
-        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
-            ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
-    for nth, (src, read) in enumerate(read_pairs(part, report, "Dividing predictions")):
-        words = len(read) - 1
-        shares = source_shares(loaded.transformer, src, read)[:words]
-        x = ends[nth][:words] if has_cross else np.zeros(words)
-        moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
-        for i, share in enumerate(shares):
-            names = {"all", THIRDS[3 * i // len(shares)]}
-            if part_classes and part_classes[nth]:
-                names.add(
-                    part_classes[nth][i] if part_classes[nth][i] == "punctuation" else f"{part_classes[nth][i]} words"
-                )
-            for name in names:
-                sums[name][nth] += share, 1
-    groups = {
-        name: (int(values[:, 1].sum()), bootstrap.of_ratio(values[:, 0], values[:, 1])) for name, values in sums.items()
-    }
-    count, mean = groups.pop("all")
-    order = [name for name in THIRDS if name in groups] + sorted(set(groups) - set(THIRDS))
-    on_end = _correlation(moments) if has_cross else None
-    return SourceCounts(mean, {name: groups[name] for name in order}, on_end, len(part), count)
-
-
-def _correlation(moments: Floats) -> Estimate:
-    """Compute Pearson's correlation over all predictions, with its interval, from the moments of each sentence."""
-    drawn = np.concatenate([np.ones((1, len(moments))), bootstrap.resamples(len(moments))])
-    n, x, y, xx, yy, xy = (drawn @ moments).T
-    variances = (n * xx - x**2) * (n * yy - y**2)
-    values = np.divide(
-        n * xy - x * y, np.sqrt(np.maximum(variances, 0)), out=np.full(len(n), np.nan), where=variances > 1e-12
-    )
-    return Estimate(values[0], *bootstrap.interval(values[1:]))
-
-
-Count = KeptShares | MapAgreement | SourceCounts  # the result of a cross-check over a sample

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from explorer.decoding.head_change import MOST_ROW, Change
 from explorer.decoding.names import numbered, short_name
 from explorer.decoding.translator import InputError, Translation, Translator
-from explorer.locale.text import fixed, percent, plural, quoted
+from explorer.locale.messages import t, translated
+from explorer.locale.text import fixed, percent, quoted
 from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
@@ -88,32 +89,52 @@ def reference_scores(
 
 def quality_words(before: Quality, after: Quality) -> str:
     """Describe how a change affects a sample, with intervals over sentences: the loss, and other measures if known."""
-    change = interval(before.losses.loss_change(after.losses), 3)
-    words = f"the loss goes from {fixed(before.loss, 3)} to {fixed(after.loss, 3)} nats per token, by {change}"
+    parts = [
+        t(
+            "the loss goes from {before} to {after} nats per token, by {change}",
+            before=fixed(before.loss, 3),
+            after=fixed(after.loss, 3),
+            change=interval(before.losses.loss_change(after.losses), 3),
+        )
+    ]
     if before.right is not None and after.right is not None:
         points = interval(bootstrap.of_mean(100 * (after.right - before.right)), 1)
         old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
-        words += f"; exact match from {old} to {new}, by {points} percentage points"
+        parts.append(
+            t(
+                "exact match from {before} to {after}, by {points} percentage points",
+                before=old,
+                after=new,
+                points=points,
+            )
+        )
     if before.bleu is not None and after.bleu is not None:
-        words += f"; BLEU from {fixed(before.bleu, 1)} to {fixed(after.bleu, 1)}"
-    return words
+        parts.append(t("BLEU from {before} to {after}", before=fixed(before.bleu, 1), after=fixed(after.bleu, 1)))
+    return "; ".join(parts)
 
 
 def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
     """The change of each measure that is known, for a table."""
-    changes = {"loss change": round(after.loss - before.loss, 4)}
+    changes = {t("loss change"): round(after.loss - before.loss, 4)}
     if before.exact is not None and after.exact is not None:
-        changes["exact match change (points)"] = round(100 * (after.exact - before.exact), 1)
+        changes[t("exact match change (points)")] = round(100 * (after.exact - before.exact), 1)
     if before.bleu is not None and after.bleu is not None:
-        changes["BLEU change"] = round(after.bleu - before.bleu, 1)
+        changes[t("BLEU change")] = round(after.bleu - before.bleu, 1)
     return changes
+
+
+def with_interval(item: Estimate, write: Callable[[float], str], *place: int) -> str:
+    """Write the value at one place with the ends of its interval: "0.12 (0.10 to 0.15)"."""
+    number, low, high = map(write, item.at(*place))
+    return t("{number} ({low} to {high})", number=number, low=low, high=high)
 
 
 def interval(item: Estimate, decimals: int, *place: int) -> str:
     """Format a change with its 95 % interval, each number rounded once: "+0.125 (+0.101 to +0.150)"."""
     value, low, high = (fixed(part, decimals, signed=True) for part in item.at(*place))
-    unclear = "" if bool(item.differs_from_zero()[place]) else ", not distinguishable from zero"
-    return f"{value} ({low} to {high}{unclear})"
+    if bool(item.differs_from_zero()[place]):
+        return t("{number} ({low} to {high})", number=value, low=low, high=high)
+    return t("{number} ({low} to {high}, not distinguishable from zero)", number=value, low=low, high=high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +173,15 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
     """One row per step of the unchanged translation."""
     return [
         {
-            "step": number,
-            "reads": step.reads,
-            "predicts": step.predicts,
-            "probability before": round(step.before, 4),
-            "probability after": round(step.after, 4),
-            "change": round(step.after - step.before, 4),
-            "likeliest after": step.instead,
-            "its probability": round(step.instead_probability, 4),
-            "KL (nats)": round(step.divergence, 4),
+            t("step"): number,
+            t("reads"): step.reads,
+            t("predicts"): step.predicts,
+            t("probability before"): round(step.before, 4),
+            t("probability after"): round(step.after, 4),
+            t("change"): round(step.after - step.before, 4),
+            t("likeliest after"): step.instead,
+            t("its probability"): round(step.instead_probability, 4),
+            t("KL (nats)"): round(step.divergence, 4),
         }
         for number, step in enumerate(effect.steps, start=1)
     ]
@@ -192,15 +213,15 @@ def effect_of(loaded: LoadedModel, before: Translation, after: Translation, edit
     divergences = divergence(p, q)
     steps = tuple(
         Step(
-            reads=plain.read_tokens[t],
-            predicts=plain.predicted_tokens[t],
-            before=float(p[t, token]),
-            after=float(q[t, token]),
-            instead=changed.top_tokens[t][0],
-            instead_probability=float(changed.top_probabilities[t, 0]),
-            divergence=float(divergences[t]),
+            reads=plain.read_tokens[i],
+            predicts=plain.predicted_tokens[i],
+            before=float(p[i, token]),
+            after=float(q[i, token]),
+            instead=changed.top_tokens[i][0],
+            instead_probability=float(changed.top_probabilities[i, 0]),
+            divergence=float(divergences[i]),
         )
-        for t, token in enumerate(before.path)
+        for i, token in enumerate(before.path)
     )
     return Effect(before, after, edit, steps)
 
@@ -258,18 +279,26 @@ def from_another(translator: Translator, other: Translation, own: Translation, c
     if change.op != "pattern":
         details = translator.details(other, [change.place])[change.place]
         return np.stack([row.output for row in details.rows])
-    name = f"{change.kind} {short_name(change.layer, change.head)}"
+    name = t("{kind} {head}", kind=translated(change.kind), head=short_name(change.layer, change.head))
     pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
     needed = own.trace.weights(kind).shape[2:]
     if kind != "decoder" and pattern.shape[1] != needed[1]:
         raise InputError(
-            f"The pattern of {name} does not fit: {quoted(change.other)} has "
-            f"{plural(pattern.shape[1], 'source token')} with <eos>, this sentence has {needed[1]}. Choose a "
-            f"sentence of equal length, or take the head's output."
+            "The pattern of {name} does not fit: {other} has "
+            "{plural} with <eos>, this sentence has {needed}. Choose a "
+            "sentence of equal length, or take the head's output.",
+            name=name,
+            other=quoted(change.other),
+            plural=t("{n} source token", "{n:,} source tokens", n=pattern.shape[1]),
+            needed=needed[1],
         )
     if kind == "decoder" and pattern.shape != needed:
         raise InputError(
-            f"The pattern of {name} does not fit: the translation of {quoted(change.other)} has "
-            f"{plural(pattern.shape[0], 'step')}, that of this sentence {needed[0]}."
+            "The pattern of {name} does not fit: the translation of {other} has "
+            "{plural}, that of this sentence {needed}.",
+            name=name,
+            other=quoted(change.other),
+            plural=t("{n} step", "{n:,} steps", n=pattern.shape[0]),
+            needed=needed[0],
         )
     return pattern

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
+from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, quoted
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.pattern_shares import coverage
@@ -22,7 +23,11 @@ from model.checkpoint import LoadedModel
 from model.points import Head
 
 DECILES = 10
-SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # deciles of the sentences on a card
+SHOWN = {
+    message("Best"): DECILES,
+    message("Median"): DECILES // 2,
+    message("Worst"): 0,
+}  # deciles of the sentences on a card
 _N_SIMILAR = 3  # similar heads that are named
 
 
@@ -76,10 +81,18 @@ def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> s
     """Describe how much weight of a head each source token receives in the whole translation; weights [query, key]."""
     total = coverage(weights)
     most, least = int(total[:-1].argmax()), int(total[:-1].argmin())
-    return (
-        f"Coverage (the weight that a source token receives over all rows; an even share would be "
-        f"{total.mean():.2f}): most {most + 1} {quoted(columns[most])} ({total[most]:.2f}), least {least + 1} "
-        f"{quoted(columns[least])} ({total[least]:.2f}), {quoted(columns[-1])} {total[-1]:.2f}."
+    return t(
+        "Coverage (the weight that a source token receives over all rows; an even share would be {even:.2f}): most "
+        "{most} {token} ({highest:.2f}), least {least} {other} ({lowest:.2f}), {end} {last:.2f}.",
+        even=total.mean(),
+        most=most + 1,
+        token=quoted(columns[most]),
+        highest=total[most],
+        least=least + 1,
+        other=quoted(columns[least]),
+        lowest=total[least],
+        end=quoted(columns[-1]),
+        last=total[-1],
     )
 
 
@@ -91,7 +104,14 @@ def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...
     lines = []
     for other in others[:_N_SIMILAR]:
         place = divmod(other, measured.n_heads)
-        lines.append(f"{index_name(*place)}: {divergences[other]:.2f} bits apart, {role_of(measured, *place).name}")
+        lines.append(
+            t(
+                "{head}: {bits:.2f} bits apart, {role}",
+                head=index_name(*place),
+                bits=divergences[other],
+                role=role_of(measured, *place).title,
+            )
+        )
     return tuple(lines)
 
 
@@ -120,7 +140,7 @@ def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) 
     """
     part = subsample(sample, SENTENCES)
     tables = []
-    for src, read in read_pairs(part, report, "Splitting scores into terms"):
+    for src, read in read_pairs(part, report, t("Splitting scores into terms")):
         terms = head_terms(loaded.transformer, src, read, head)
         table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
         if np.isfinite(table).all():

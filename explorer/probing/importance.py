@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.locale.text import fixed, plural, rounded
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, fixed, rounded
 from explorer.probing.edit_effect import interval, reference_scores
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
@@ -41,6 +42,7 @@ from model.transformer import Transformer
 
 SENTENCES = 100  # of the sample, at most
 ORDERS = 4  # random ones beside a pruning curve
+PER_TOKEN, EXACT = message("probability per token"), message("exact match")
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -82,12 +84,18 @@ class Importance:
         order = self.least_first()[::-1]
         accuracy = self.ablation.accuracy_interval[kind]
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
-        return (
-            f"Without this head, the loss goes from {fixed(self.ablation.loss, 3)} to "
-            f"{fixed(self.ablation.loss + change, 3)} nats per token, by {self.words(head)}; token accuracy by "
-            f"{interval(right, 1, layer, number)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
-            f"Gradient score in its layer: {fixed(float(self.by_layer[kind][layer, number]), 2)}. "
-            f"Over {plural(self.sentences, 'sentence')}."
+        return t(
+            "Without this head, the loss goes from {before} to {after} nats per token, by {change}; token accuracy by "
+            "{accuracy} percentage points: rank {rank} of {heads}. Gradient score in its layer: {gradient}. Over "
+            "{sentences}.",
+            before=fixed(self.ablation.loss, 3),
+            after=fixed(self.ablation.loss + change, 3),
+            change=self.words(head),
+            accuracy=interval(right, 1, layer, number),
+            rank=order.index(head) + 1,
+            heads=len(order),
+            gradient=fixed(float(self.by_layer[kind][layer, number]), 2),
+            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
         )
 
     def words(self, head: Head) -> str:
@@ -108,15 +116,15 @@ class Importance:
             change, low, high = (rounded(value, 3) for value in self.ablation.loss_interval[kind].at(*at))
             rows.append(
                 {
-                    "kind": kind,
-                    "head": index_name(*at),
-                    "loss change (nats)": change,
-                    "low": low,
-                    "high": high,
-                    "distinguishable from zero": "yes" if clear[kind][at] else "no",
-                    "token accuracy change": rounded(float(self.ablation.accuracy_change[kind][at]), 4),
-                    "gradient score in its layer": rounded(float(self.by_layer[kind][at]), 4),
-                    "gradient (nats)": rounded(float(self.gradient[kind][at]), 4),
+                    t("kind"): translated(kind),
+                    t("head"): index_name(*at),
+                    t("loss change (nats)"): change,
+                    t("low"): low,
+                    t("high"): high,
+                    t("distinguishable from zero"): t("yes") if clear[kind][at] else t("no"),
+                    t("token accuracy change"): rounded(float(self.ablation.accuracy_change[kind][at]), 4),
+                    t("gradient score in its layer"): rounded(float(self.by_layer[kind][at]), 4),
+                    t("gradient (nats)"): rounded(float(self.gradient[kind][at]), 4),
                 }
             )
         return rows
@@ -126,21 +134,27 @@ class Importance:
         order = self.least_first()
         least, most = order[0], order[-1]
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
-        n_better = plural(better, "head") if better else "no head"
-        return (
-            f"Over {plural(self.sentences, 'sentence')}, the loss is highest without {name_of(most)}, by "
-            f"{self.words(most)} nats per token, and lowest without {name_of(least)}, by {self.words(least)}: the "
-            f"extremes of {plural(len(order), 'head')}, likely to be smaller on other sentences. For "
-            f"{plural(len(self.unclear()), 'head')}, the change cannot be distinguished from zero. Switching off "
-            f"improves the model for {n_better}; if no head mattered, intervals of 95 % would say that of about "
-            f"{fixed(len(order) * (1 - LEVEL) / 2, 1)}. In brackets: 95 % intervals over sentences."
+        return t(
+            "Over {sentences}, the loss is highest without {most}, by {rise} nats per token, and lowest without "
+            "{least}, by {fall}: the extremes of {heads}, likely to be smaller on other sentences. For {unclear}, the "
+            "change cannot be distinguished from zero. Switching off improves the model for {better}; if no head "
+            "mattered, intervals of 95 % would say that of about {chance}. In brackets: 95 % intervals over sentences.",
+            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            most=name_of(most),
+            rise=self.words(most),
+            least=name_of(least),
+            fall=self.words(least),
+            heads=t("{n} head", "{n:,} heads", n=len(order)),
+            unclear=t("{n} head", "{n:,} heads", n=len(self.unclear())),
+            better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
+            chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
 
 
 def name_of(head: Head) -> str:
     """The name of a head in a sentence: "cross L1 H2"."""
     kind, layer, number = head
-    return f"{kind} {index_name(layer, number)}"
+    return t("{kind} {head}", kind=translated(kind), head=index_name(layer, number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +181,8 @@ class PruningCurve:
         return low.tolist(), high.tolist()
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
-        """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
-        measures = {"probability per token": np.exp(-np.array(self.loss)), "exact match": self.exact, "BLEU": self.bleu}
+        """Each measure by its English name, in percent of the whole model's; the loss as the probability per token."""
+        measures = {PER_TOKEN: np.exp(-np.array(self.loss)), EXACT: self.exact, "BLEU": self.bleu}
         complete = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
         return {name: [float(100 * v / values[0]) for v in values] for name, values in complete.items()}
 
@@ -180,30 +194,56 @@ class PruningCurve:
     def summary(self) -> str:
         """State when the probability per token falls below 90 %, beside random orders, and the last other measure."""
         quality = self.remaining_quality()
-        own, total = self._fallen(quality["probability per token"]), self.counts[-1]
+        own, total = self._fallen(quality[PER_TOKEN]), self.counts[-1]
         by_chance = sorted(self._fallen(values.tolist()) or total + 1 for values in self.random_quality())
-        ends = [str(number) if number <= total else f"more than {total}" for number in (by_chance[0], by_chance[-1])]
-        later = (own or total + 1) > by_chance[-1]
-        last, values = list(quality.items())[-1]
-        other = "" if len(quality) == 1 else f" {last[0].upper()}{last[1:]} {self._outcome(self._fallen(values))}."
-        return (
-            f"Probability per token {self._outcome(own)}; in random order, drawn {len(by_chance)} times, "
-            f"with {' to '.join(dict.fromkeys(ends))}: "
-            f"{'later than each of them' if later else 'no later than some of them'}.{other} 'Probability per token' "
-            f"is that of the right token (geometric mean), with its 95 % interval over sentences. The order was chosen "
-            f"on {plural(self.chosen_on, 'sentence')} and scored on {self.scored_on} others; it is that of the whole "
-            f"model, not recomputed as heads are removed."
+        low, high = (
+            str(number) if number <= total else t("more than {total}", total=total)
+            for number in (by_chance[0], by_chance[-1])
         )
+        later = (own or total + 1) > by_chance[-1]
+        said = [
+            t(
+                "{outcome}; in random order, drawn {times} times, with {heads}: {compared}.",
+                outcome=self._outcome(PER_TOKEN, own),
+                times=len(by_chance),
+                heads=low if low == high else t("{low} to {high}", low=low, high=high),
+                compared=t("later than each of them") if later else t("no later than some of them"),
+            )
+        ]
+        last, values = list(quality.items())[-1]
+        if len(quality) > 1:
+            said.append(f"{self._outcome(last, self._fallen(values))}.")
+        said.append(
+            t(
+                "'Probability per token' is that of the right token (geometric mean), with its 95 % interval over "
+                "sentences. The order was chosen on {sentences} and scored on {others} others; it is that of the whole "
+                "model, not recomputed as heads are removed.",
+                sentences=t("{n} sentence", "{n:,} sentences", n=self.chosen_on),
+                others=self.scored_on,
+            )
+        )
+        return " ".join(said)
 
     def _fallen(self, values: Sequence[float]) -> int | None:
         """The number of heads that are off when a measure falls below 90 %; None if it never does."""
         return next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
 
-    def _outcome(self, fallen: int | None) -> str:
-        total = plural(self.counts[-1], "head")
+    def _outcome(self, measure: str, fallen: int | None) -> str:
+        name, heads = capitalised(translated(measure)), t("{n} head", "{n:,} heads", n=self.counts[-1])
         if fallen is None:
-            return f"stays above {_STILL_GOOD:g} % however many of {total} are switched off"
-        return f"falls below {_STILL_GOOD:g} % of the whole model's with {fallen} of {total} switched off"
+            return t(
+                "{measure} stays above {percent:g} % however many of {heads} are switched off",
+                measure=name,
+                percent=_STILL_GOOD,
+                heads=heads,
+            )
+        return t(
+            "{measure} falls below {percent:g} % of the whole model's with {fallen} of {heads} switched off",
+            measure=name,
+            percent=_STILL_GOOD,
+            fallen=fallen,
+            heads=heads,
+        )
 
 
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
@@ -218,7 +258,9 @@ def _one_by_one(model: Transformer, part: Sample, report: Report) -> Callable[[]
     """Reports progress of :func:`ablate_each`, which checks before each batch of the whole model and of each head."""
     n_heads = len(heads_of(model.config))
     total = (n_heads + 1) * len(batches_of(part.pairs))
-    return progress_check(report, total, f"Switching off {plural(n_heads, 'head')} one by one")
+    return progress_check(
+        report, total, t("Switching off {n} head one by one", "Switching off {n:,} heads one by one", n=n_heads)
+    )
 
 
 def halves(sample: Sample) -> tuple[Sample, Sample]:
@@ -240,7 +282,7 @@ def measure_curve(
     choice, part = halves(sample)
     model = loaded.transformer
     if by_gradient:
-        report(0.0, "Computing gradients")
+        report(0.0, t("Computing gradients"))
         order = least_first(gradient_scores(model, choice.pairs))
     else:
         order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
@@ -249,7 +291,7 @@ def measure_curve(
     n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)
     inner = counts[1:-1]  # every order begins and ends with the same heads
     n_checks = len(counts) * n_batches + ORDERS * len(inner) * len(batches_of(part.pairs))
-    check = progress_check(report, n_checks, "Switching heads off, the least important first")
+    check = progress_check(report, n_checks, t("Switching heads off, the least important first"))
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
     for step in pruning_curve(model, part.pairs, order, target, check=check):

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from explorer.decoding.translator import Translator
-from explorer.locale.text import plural
+from explorer.locale.messages import Later, t
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
@@ -69,7 +69,7 @@ class Measured:
 
     sample: Sample
     probe: Probe
-    about: str
+    about: Later
     task: Task | None
     importance: Importance | None = None
 
@@ -85,7 +85,7 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     Raises:
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
     """
-    report(0.0, "Gathering sentences")
+    report(0.0, t("Gathering sentences"))
     sample, about, task = gather(choice, loaded, report)
     seeds = seeds_for(loaded)
     stored = None if again else load(loaded.folder, sample_hash(sample, seeds))
@@ -96,7 +96,10 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
         tally.add(index, observed, weights)
         done = tally.sentences
-        report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
+        report(
+            done / len(sample),
+            t("Measuring: {done} of {n} sentence", "Measuring: {done} of {n:,} sentences", done=done, n=len(sample)),
+        )
     probe = tally.result()
     if sample.statistical:
         probe = dataclasses.replace(probe, gold="statistical")
@@ -128,7 +131,15 @@ def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Obs
     by_index: dict[int, Observed] = {}
     for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
         by_index[index] = observed
-        report(len(by_index) / len(sample), f"Reading: {len(by_index)} of {plural(len(sample), 'sentence')}")
+        report(
+            len(by_index) / len(sample),
+            t(
+                "Reading: {done} of {n} sentence",
+                "Reading: {done} of {n:,} sentences",
+                done=len(by_index),
+                n=len(sample),
+            ),
+        )
     return tuple(by_index[i] for i in range(len(sample)))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import entropy, mean_over
+from explorer.locale.messages import message
 from explorer.probing import pattern_cells
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
@@ -149,39 +150,63 @@ class Statistic:
 
     title: str
     description: str
-    unit: str = "share"
+    unit: str = message("share")
     decimals: int = 2
 
 
+KIND_WORDS = message("encoder"), message("decoder"), message("cross")
+"""The kinds of attention where room is short, which :func:`translated` writes."""
+
 # Titles and descriptions are the options of a select box whose choice is stored in links: do not change them.
 STATISTICS: Mapping[str, Statistic] = {
-    "effective_keys": Statistic("effective keys", "as many keys as it looks at, exp of the entropy", "keys", 1),
-    "normalised_entropy": Statistic("normalised entropy", "0: one key; 1: all keys alike", ""),
-    "confidence": Statistic("confidence", "largest weight of a row, <eos> left out"),
-    "mean_distance": Statistic("mean distance", "how far away it looks", "tokens", 1),
-    "previous": Statistic("previous token", "weight on the token before"),
-    "itself": Statistic("itself", "weight on the same token"),
-    "next": Statistic("next token", "weight on the token after"),
-    "first": Statistic("first token", "weight on the first token: a sink"),
-    "end": Statistic("end of sentence", "weight on <eos>: a sink"),
-    "elsewhere": Statistic("outside sinks", "weight on all keys but the first and <eos>"),
-    "punctuation": Statistic("punctuation", "weight on punctuation marks"),
-    "duplicate": Statistic("duplicate token", "weight on other copies of the token (decoder: earlier ones)"),
-    "induction": Statistic("induction", "weight on what follows another copy of the token (decoder: an earlier one)"),
-    "rare": Statistic("rarest token", "weight on the source tokens that training saw least often"),
-    "diagonal": Statistic("diagonal", "weight as far along the source as the row is along the target"),
-    "mirror": Statistic("mirror", "the same, counted from the other end"),
-    "aligned": Statistic("aligned", "weight on the right source token of what the row predicts"),
-    "aligned_input": Statistic("aligned (just read)", "weight on the right source token of what the row has just read"),
-    "lexical": Statistic(
-        "lexical", "weight on the word that the predicted word translates, less that on shuffled partners"
+    "effective_keys": Statistic(
+        message("effective keys"), message("as many keys as it looks at, exp of the entropy"), message("keys"), 1
     ),
-    "lexical_input": Statistic("lexical (just read)", "the same for the word that the row has just read"),
-    "accuracy": Statistic("alignment accuracy", "rows whose largest weight is on the right source token"),
-    "accuracy_input": Statistic("alignment accuracy (just read)", "the same for the token that the row has just read"),
-    "error_rate": Statistic("alignment error rate", "AER, mean over sentences; 0 is perfect"),
-    "error_rate_input": Statistic("alignment error rate (just read)", "AER for the token that the row has just read"),
-    "coverage_spread": Statistic("coverage spread", "0: all source tokens are read equally much in all", ""),
+    "normalised_entropy": Statistic(message("normalised entropy"), message("0: one key; 1: all keys alike"), ""),
+    "confidence": Statistic(message("confidence"), message("largest weight of a row, <eos> left out")),
+    "mean_distance": Statistic(message("mean distance"), message("how far away it looks"), message("tokens"), 1),
+    "previous": Statistic(message("previous token"), message("weight on the token before")),
+    "itself": Statistic(message("itself"), message("weight on the same token")),
+    "next": Statistic(message("next token"), message("weight on the token after")),
+    "first": Statistic(message("first token"), message("weight on the first token: a sink")),
+    "end": Statistic(message("end of sentence"), message("weight on <eos>: a sink")),
+    "elsewhere": Statistic(message("outside sinks"), message("weight on all keys but the first and <eos>")),
+    "punctuation": Statistic(message("punctuation"), message("weight on punctuation marks")),
+    "duplicate": Statistic(
+        message("duplicate token"), message("weight on other copies of the token (decoder: earlier ones)")
+    ),
+    "induction": Statistic(
+        message("induction"), message("weight on what follows another copy of the token (decoder: an earlier one)")
+    ),
+    "rare": Statistic(message("rarest token"), message("weight on the source tokens that training saw least often")),
+    "diagonal": Statistic(
+        message("diagonal"), message("weight as far along the source as the row is along the target")
+    ),
+    "mirror": Statistic(message("mirror"), message("the same, counted from the other end")),
+    "aligned": Statistic(message("aligned"), message("weight on the right source token of what the row predicts")),
+    "aligned_input": Statistic(
+        message("aligned (just read)"), message("weight on the right source token of what the row has just read")
+    ),
+    "lexical": Statistic(
+        message("lexical"),
+        message("weight on the word that the predicted word translates, less that on shuffled partners"),
+    ),
+    "lexical_input": Statistic(
+        message("lexical (just read)"), message("the same for the word that the row has just read")
+    ),
+    "accuracy": Statistic(
+        message("alignment accuracy"), message("rows whose largest weight is on the right source token")
+    ),
+    "accuracy_input": Statistic(
+        message("alignment accuracy (just read)"), message("the same for the token that the row has just read")
+    ),
+    "error_rate": Statistic(message("alignment error rate"), message("AER, mean over sentences; 0 is perfect")),
+    "error_rate_input": Statistic(
+        message("alignment error rate (just read)"), message("AER for the token that the row has just read")
+    ),
+    "coverage_spread": Statistic(
+        message("coverage spread"), message("0: all source tokens are read equally much in all"), ""
+    ),
 }
 ROLES_FROM = (
     *("previous", "itself", "next", "punctuation", "duplicate", "induction", "rare"),

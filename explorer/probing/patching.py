@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.text import fixed, percent, plural, quoted, rounded
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, fixed, percent, quoted, rounded
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import read_pairs, subsample
 from model.analysis import bootstrap
@@ -81,9 +83,12 @@ class Patched:
     def summary(self) -> str:
         """State what the whole other sentence does to the prediction."""
         change = self.grid.other - self.grid.own
-        return (
-            f"With all of the other sentence, {quoted(self.predicted)} has {percent(math.exp(self.grid.other), 1)} "
-            f"instead of {percent(math.exp(self.grid.own), 1)} ({fixed(change, 2, signed=True)} nats)."
+        return t(
+            "With all of the other sentence, {token} has {other} instead of {own} ({change} nats).",
+            token=quoted(self.predicted),
+            other=percent(math.exp(self.grid.other), 1),
+            own=percent(math.exp(self.grid.own), 1),
+            change=fixed(change, 2, signed=True),
         )
 
     def heads_summary(self) -> str:
@@ -96,32 +101,49 @@ class Patched:
         kind, layer, head = max(changes, key=lambda place: abs(changes[place]))
         largest, whole = changes[kind, layer, head], self.grid.other - self.grid.own
         if abs(largest) < SMALLEST:
-            return "No single head changes the prediction."
-        return (
-            f"Of single heads, {kind} {index_name(layer, head)} changes the prediction most, by "
-            f"{fixed(largest, 2, signed=True)} nats of {fixed(whole, 2, signed=True)}."
+            return t("No single head changes the prediction.")
+        return t(
+            "Of single heads, {kind} {head} changes the prediction most, by {change} nats of {whole}.",
+            kind=translated(kind),
+            head=index_name(layer, head),
+            change=fixed(largest, 2, signed=True),
+            whole=fixed(whole, 2, signed=True),
         )
 
     def caption(self, stack: Stack) -> str:
         """Describe the effect of the patch with the largest effect."""
-        change = self.change(stack)
+        change, side = self.change(stack), capitalised(translated(stack))
         if float(np.abs(change).max()) < SMALLEST:
-            return f"{stack.capitalize()}: no single vector changes the log-probability of {quoted(self.predicted)}."
+            return t(
+                "{stack}: no single vector changes the log-probability of {token}.",
+                stack=side,
+                token=quoted(self.predicted),
+            )
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
-        where = "embedding" if point == 0 else f"output of {short_layer(point)}"
+        where = t("embedding") if point == 0 else t("output of {layer}", layer=short_layer(point))
         instead = self.instead[stack][point][position]
-        outcome = f"{quoted(instead)} becomes likeliest" if instead != self.predicted else "it stays the likeliest"
-        return (
-            f"{stack.capitalize()}: the largest effect of a single vector is at {position + 1} "
-            f"{quoted(self.columns[stack][position])}, {where}: {percent(patched, 1)} "
-            f"({fixed(float(change[point, position]), 2, signed=True)} nats); {outcome}."
+        outcome = (
+            t("{token} becomes likeliest", token=quoted(instead))
+            if instead != self.predicted
+            else t("it stays the likeliest")
+        )
+        return t(
+            "{stack}: the largest effect of a single vector is at {position} {token}, {where}: {probability} ({change} "
+            "nats); {outcome}.",
+            stack=side,
+            position=position + 1,
+            token=quoted(self.columns[stack][position]),
+            where=where,
+            probability=percent(patched, 1),
+            change=fixed(float(change[point, position]), 2, signed=True),
+            outcome=outcome,
         )
 
 
 def point_names(n_points: int) -> list[str]:
     """Names of the rows of a grid: "embedding", "L1", …"""
-    return ["embedding", *(short_layer(layer) for layer in range(1, n_points))]
+    return [t("embedding"), *(short_layer(layer) for layer in range(1, n_points))]
 
 
 def patched(loaded: LoadedModel, translation: Translation, other_text: str, row: int) -> Patched:
@@ -214,7 +236,7 @@ def changed_pairs(loaded: LoadedModel, sample: Sample, report: Report = unheard)
     The change is the first of a random order that does, not the one with the largest effect.
     """
     generator, pairs = random.Random(0), []
-    for src, read in read_pairs(subsample(sample, PAIRS), report, "Changing one word"):
+    for src, read in read_pairs(subsample(sample, PAIRS), report, t("Changing one word")):
         others = others_of(loaded, src[:-1])
         generator.shuffle(others)
         pair = pair_of(loaded, src, [(*other, EOS) for other in others], read)
@@ -263,11 +285,29 @@ class MeanPatches:
         lines = []
         for (stack, place), item in self.places.items():
             for point, name in enumerate(point_names(len(item.value))):
-                lines.append(_row(f"{stack} vectors", name, place, item, (point,), self.mean_place[stack][point]))
+                lines.append(
+                    _row(
+                        t("{stack} vectors", stack=translated(stack)),
+                        name,
+                        translated(place),
+                        item,
+                        (point,),
+                        self.mean_place[stack][point],
+                    )
+                )
         for kind, item in self.heads.items():
             for at in np.ndindex(item.value.shape):
-                lines.append(_row(f"{kind} heads", index_name(*at), "all", item, at, float(item.value.mean())))
-        return [line | {"pairs": self.pairs} for line in lines]
+                lines.append(
+                    _row(
+                        t("{kind} heads", kind=translated(kind)),
+                        index_name(*at),
+                        t("all"),
+                        item,
+                        at,
+                        float(item.value.mean()),
+                    )
+                )
+        return [line | {t("pairs"): self.pairs} for line in lines]
 
     def caption(self) -> str:
         """Name the head that carries most of the difference, if it stands out from its kind beyond chance."""
@@ -279,24 +319,35 @@ class MeanPatches:
             at = tuple(int(i) for i in np.unravel_index(int(wide.low.argmax()), wide.low.shape))
             if wide.low[at] > best and above[at] >= LEAST_EFFECT:
                 best = float(wide.low[at])
-                said = (
-                    f"The head that stands out most is {kind} {index_name(*at)}: its output alone carries "
-                    f"{item.text(percent, *at)} of the difference, the other {kind} heads "
-                    f"{percent(float(item.value[at] - above[at]))} on average."
+                said = t(
+                    "The head that stands out most is {kind} {head}: its output alone carries {share} of the "
+                    "difference, the other {kind} heads {others} on average.",
+                    kind=translated(kind),
+                    head=index_name(*at),
+                    share=with_interval(item, percent, *at),
+                    others=percent(float(item.value[at] - above[at])),
                 )
-        brackets = "In brackets: a 95 % interval over pairs. " if said else ""
-        return (
-            f"Over {plural(self.pairs, 'pair')} of sentences that differ in one token and get another answer. "
-            f"{said or 'No head stands out from the others of its kind beyond chance.'} 0 % is the prediction for the "
-            f"own sentence, 100 % that for the other one. {brackets}A head stands out if its lead over the "
-            f"others of its kind is beyond chance in all {comparisons} heads at once."
-        )
+        parts = [
+            t(
+                "Over {n} pair of sentences that differ in one token and get another answer.",
+                "Over {n:,} pairs of sentences that differ in one token and get another answer.",
+                n=self.pairs,
+            ),
+            said or t("No head stands out from the others of its kind beyond chance."),
+            t("0 % is the prediction for the own sentence, 100 % that for the other one."),
+            *([t("In brackets: a 95 % interval over pairs.")] if said else []),
+            t(
+                "A head stands out if its lead over the others of its kind is beyond chance in all {n} heads at once.",
+                n=comparisons,
+            ),
+        ]
+        return " ".join(parts)
 
 
 def _row(part: str, name: str, place: str, item: Estimate, at: tuple[int, ...], baseline: float) -> dict[str, Any]:
     value, low, high = (rounded(number, 3) for number in item.at(*at))
-    numbers = {"effect": value, "low": low, "high": high, "baseline": rounded(float(baseline), 3)}
-    return {"part": part, "at": name, "place": place, **numbers}
+    numbers = {t("effect"): value, t("low"): low, t("high"): high, t("baseline"): rounded(float(baseline), 3)}
+    return {t("part"): part, t("at"): name, t("place"): place, **numbers}
 
 
 def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Report = unheard) -> MeanPatches:
@@ -309,7 +360,10 @@ def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Repo
         raise PatchError("No sentence of the sample gets another answer when one of its tokens is replaced.")
     gaps, at_places, means, by_head = [], defaultdict(list), defaultdict(list), defaultdict(list)
     for nth, pair in enumerate(pairs):
-        report(nth / len(pairs), f"Patching: {nth} of {plural(len(pairs), 'pair')}")
+        report(
+            nth / len(pairs),
+            t("Patching: {done} of {n} pair", "Patching: {done} of {n:,} pairs", done=nth, n=len(pairs)),
+        )
         effects = patch_effects(loaded.transformer, pair.src, pair.other, pair.read, pair.token, pair.instead)
         gaps.append(effects.gap)
         for stack, values in effects.places.items():
@@ -337,10 +391,10 @@ def _places(stack: Stack, pair: ChangedPair, n: int) -> dict[str, list[int]]:
     """The n positions of a pair by what stands there; the source stands before the rows of a decoder alone."""
     last, end = n - 1, len(pair.src) - 1
     others = [i for i in range(end) if i not in (pair.place, last)]
-    source = {"the changed token": [pair.place], "other tokens, mean": others}
+    source = {message("the changed token"): [pair.place], message("other tokens, mean"): others}
     if stack == "encoder":
         return source | {"<eos>": [last]}
-    rows = {"the row that predicts": [last]}
+    rows = {message("the row that predicts"): [last]}
     if n == len(pair.read):
-        return rows | {"rows before, mean": list(range(last))}
-    return source | {"rows between, mean": list(range(end, last))} | rows
+        return rows | {message("rows before, mean"): list(range(last))}
+    return source | {message("rows between, mean"): list(range(end, last))} | rows

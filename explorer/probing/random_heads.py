@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from explorer.locale.messages import t
 from explorer.locale.text import fixed
 from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis.importance import batches_of, edited_loss, heads_of, without
@@ -23,25 +24,53 @@ _TRIES = 50  # for each draw; where there are fewer sets than draws, so many fin
 class RandomHeads:
     """The change of the loss, in nats per token, without random heads: one value for each set of them.
 
-    `noun` says from which heads they are drawn, beside the set that they stand beside. Fewer than `DRAWS` are all sets
-    that there are.
+    They are drawn from other heads than the set that they stand beside (`others`), if there are enough, and of the same
+    kinds (`alike`). Fewer than `DRAWS` are all sets that there are.
     """
 
     changes: tuple[float, ...]
-    noun: str
+    others: bool
+    alike: bool
 
     def beside(self, change: float) -> str:
         """Compare the change without a set with that without as many random heads."""
         n, ends = len(self.changes), [fixed(end, 3, signed=True) for end in (min(self.changes), max(self.changes))]
         if change > max(self.changes):
-            outcome = "less every time" if n > 1 else "less"
+            outcome = t("less every time") if n > 1 else t("less")
         elif change < min(self.changes):
-            outcome = "more every time" if n > 1 else "more"
+            outcome = t("more every time") if n > 1 else t("more")
         else:
-            outcome = "so this set does not stand out"
-        sets = f"random {self.noun}, drawn {n} times" if n >= DRAWS else f"{self.noun}, all {n} sets of them"
-        sets = f"{self.noun}, of which there is one set" if n == 1 else sets
-        return f"as many {sets}: {' to '.join(dict.fromkeys(ends))}, {outcome}"
+            outcome = t("so this set does not stand out")
+        low, high = ends
+        numbers = low if low == high else t("{low} to {high}", low=low, high=high)
+        heads = self._heads()
+        if n == 1:
+            return t(
+                "as many {heads}, of which there is one set: {numbers}, {outcome}",
+                heads=heads,
+                numbers=numbers,
+                outcome=outcome,
+            )
+        if n < DRAWS:
+            return t(
+                "as many {heads}, all {n} sets of them: {numbers}, {outcome}",
+                heads=heads,
+                n=n,
+                numbers=numbers,
+                outcome=outcome,
+            )
+        return t(
+            "as many random {heads}, drawn {n} times: {numbers}, {outcome}",
+            heads=heads,
+            n=n,
+            numbers=numbers,
+            outcome=outcome,
+        )
+
+    def _heads(self) -> str:
+        if self.others:
+            return t("other heads of the same kinds") if self.alike else t("other heads")
+        return t("heads of the same kinds") if self.alike else t("heads")
 
 
 def random_sets(chosen: Sequence[Head], config: ModelConfig, draws: int = DRAWS) -> list[list[Head]]:
@@ -76,6 +105,6 @@ def measure_random(
     check = progress_check(report, (len(sets) + 1) * len(batches_of(pairs)), label)
     whole = edited_loss(model, pairs, None, check=check).loss
     changes = tuple(edited_loss(model, pairs, without(heads), check=check).loss - whole for heads in sets)
-    others = "" if any(set(heads) & set(chosen) for heads in sets) else "other "
+    others = not any(set(heads) & set(chosen) for heads in sets)
     alike = all(Counter(head[0] for head in heads) == Counter(head[0] for head in chosen) for heads in sets)
-    return RandomHeads(changes, f"{others}heads{' of the same kinds' if alike else ''}")
+    return RandomHeads(changes, others, alike)

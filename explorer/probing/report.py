@@ -9,16 +9,21 @@ from html import escape
 from typing import Any
 
 from explorer.decoding.names import KIND_TITLES, index_name, short_head, short_layer
+from explorer.locale.language import ENGLISH, current, written_in
+from explorer.locale.messages import t, translated
 from explorer.locale.text import shortened
 from explorer.probing.measurement import Probe
-from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, rule
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
-
-_NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
 
 
 def as_json(probe: Probe, model: str, about: str) -> str:
     """Write all results as JSON: roles with their evidence, and every number with its baselines."""
+    with written_in(ENGLISH):  # programs read it
+        return _json(probe, model, about)
+
+
+def _json(probe: Probe, model: str, about: str) -> str:
     head_roles = roles(probe)
     return json.dumps(
         {
@@ -28,7 +33,7 @@ def as_json(probe: Probe, model: str, about: str) -> str:
             "alignment": gold_note(probe),
             "interval": "95 %, percentile bootstrap over sentences, 1,000 resamples, seed 0",
             "untrained_models": probe.seeds,
-            "rule": {"text": RULE, "margin": MARGIN, "least_sentences": MIN_SENTENCES},
+            "rule": {"text": rule(), "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
                 {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name, "evidence": role.evidence}
                 for (kind, layer, head), role in head_roles.items()
@@ -57,33 +62,43 @@ def as_report(
     `sections` are other measurements of the same model on the same sample. The page loads no other files, and all names
     in it are escaped.
     """
+    title = t("The heads of {model}", model=model)
+    figure = t(
+        "The roles of all heads. A shaded cell is a head with a clear role; its letters are those of the Probe page."
+    )
+    measured = t(
+        "Measured on {sample}. Baselines: uniform attention and {seeds} untrained models of the same shape.",
+        sample=about,
+        seeds=probe.seeds,
+    )
+    means = t("Means over sentences, with 95 % intervals in brackets.")
+    reading = t(
+        "Scores are means over sentences. In brackets: 95 % intervals, by a bootstrap over sentences. A pattern does "
+        "not prove a purpose: how important a head is shows when it is switched off."
+    )
     parts = [
-        f"<h1>The heads of {escape(model)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in facts if line),
-        f"<p>Measured on {escape(about)}. Baselines: uniform attention and {probe.seeds} untrained models of the same "
-        f"shape.</p>",
+        f"<p>{escape(measured)}</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
-        f"<figure>{role_map_svg(probe, model, about)}<figcaption>The roles of all heads. A shaded cell is a head with "
-        f"a clear role; its letters are those of the Probe page.</figcaption></figure>",
+        f"<figure>{role_map_svg(probe, model, about)}<figcaption>{escape(figure)}</figcaption></figure>",
         f"<p>{escape(gold_note(probe))}</p>",
-        "<h2>All heads</h2>",
-        "<p>Means over sentences, with 95 % intervals in brackets.</p>",
+        f"<h2>{escape(t('All heads'))}</h2>",
+        f"<p>{escape(means)}</p>",
         *(_table(head_rows(probe, [kind], intervals=True)) for kind in probe.kinds),
-        "<h2>The evidence for each role</h2><ul>",
+        f"<h2>{escape(t('The evidence for each role'))}</h2><ul>",
         *(
-            f"<li>{escape(kind)} {index_name(layer, head)}: <strong>{escape(role.name)}</strong>. "
+            f"<li>{escape(translated(kind))} {index_name(layer, head)}: <strong>{escape(role.title)}</strong>. "
             f"{escape(role.evidence)}</li>"
             for (kind, layer, head), role in roles(probe).items()
             if role.clear
         ),
         "</ul>",
         *(f"<h2>{escape(item.title)}</h2>{_table(item.rows)}<p>{escape(item.caption)}</p>" for item in sections),
-        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. "
-        f"In brackets: 95 % intervals, by a bootstrap over sentences. A pattern does not "
-        f"prove a purpose: how important a head is shows when it is switched off.</p>",
+        f"<h2>{escape(t('How to read this'))}</h2><p>{escape(rule())}</p><p>{escape(reading)}</p>",
     ]
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The heads of {escape(model)}</title>'
+        f'<!doctype html><html lang="{current()}"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
     )
 
@@ -101,10 +116,10 @@ def _table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     header = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    lines = []
+    lines, words = [], {t("kind"), t("head"), t("role"), t("statistic"), t("unit")}
     for row in rows:
         cells = "".join(
-            f"<td>{escape(str(value))}</td>" if name in _NOT_NUMBERS else f'<td class="n">{_number(value)}</td>'
+            f"<td>{escape(str(value))}</td>" if name in words else f'<td class="n">{_number(value)}</td>'
             for name, value in row.items()
         )
         lines.append(f"<tr>{cells}</tr>")
@@ -129,7 +144,7 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
     widest = max(item.n_heads for item in probe.kinds.values())
     for kind in probe.kinds:
         measured = probe.kinds[kind]
-        parts.append(_text(10, y, KIND_TITLES[kind], bold=True))
+        parts.append(_text(10, y, translated(KIND_TITLES[kind]), bold=True))
         for head in range(measured.n_heads):
             parts.append(_text(_SIDE + head * _WIDE + 6, y + 20, short_head(head + 1)))
         y += _TOP
@@ -139,18 +154,18 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
                 role, left = head_roles[kind, layer, head], _SIDE + head * _WIDE
                 style = 'fill="#dcebf2" stroke="#2a6da3"' if role.clear else 'fill="#fff" stroke="#b8c2cc"'
                 parts.append(f'<rect x="{left}" y="{y}" width="{_WIDE - 6}" height="{_HIGH - 6}" {style}/>')
-                lines = [role.letters, role.name] if role.clear else [role.name]
+                lines = [role.letters, role.title] if role.clear else [role.title]
                 for nth, line in enumerate(lines):
                     short = shortened(line, _LINE)
                     parts.append(_text(left + 6, y + 16 + 16 * nth, short, bold=role.clear and nth == 0))
             y += _HIGH
         y += 24
     width = max(_SIDE + widest * _WIDE, round(_LETTER * len(summary(probe)))) + 10
-    title = f"The heads of {model}"
+    title = t("The heads of {model}", model=model)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}" role="img" '
         f'font-family="system-ui, sans-serif" font-size="12" fill="#1d2733"><title>{escape(title)}</title>'
-        f"<desc>{escape(summary(probe))} Measured on {escape(about)}.</desc>"
+        f"<desc>{escape(summary(probe))} {escape(t('Measured on {sample}.', sample=about))}</desc>"
         f'<rect width="{width}" height="{y}" fill="#fff"/>{_text(10, 22, title, bold=True)}'
         f"{_text(10, 40, summary(probe))}{''.join(parts)}</svg>"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.decoding.names import index_name
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, listed, percent
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
@@ -19,7 +20,7 @@ from model.analysis.recorded_batches import Sample
 from model.config import AttentionKind, ModelConfig
 from model.trace import VISIBLE, future_mask
 
-THUMBNAILS = (
+THUMBNAILS = message(
     "Each thumbnail is a head's mean map over the sample: queries from top to bottom and keys from left to right, by "
     "how far along the sentence they are. The stronger the colour, the further above uniform attention. The letters "
     "and the frame show the role; a dotted frame means no clear role."
@@ -57,15 +58,23 @@ class RoleGrid:
         """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        named = listed(f"{short} = {name}" for name, short in letters.items())
+        named = listed(f"{short} = {translated(name)}" for name, short in letters.items())
         times = self.times_uniform
         layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
-        return (
-            f"{len(clear)} of {len(self.roles)} {self.kind} heads have a clear role{f' ({named})' if named else ''}. "
-            f"Furthest above uniform attention: {fixed(float(times.max()), 1)} times, in "
-            f"{index_name(int(layer), int(head))}, {percent((row + 0.5) / BINS)} down and "
-            f"{percent((column + 0.5) / BINS)} across."
+        n, heads, kind = len(clear), len(self.roles), translated(self.kind)
+        counted = (
+            t("{n} of {heads} {kind} heads have a clear role ({named}).", n=n, heads=heads, kind=kind, named=named)
+            if named
+            else t("{n} of {heads} {kind} heads have a clear role.", n=n, heads=heads, kind=kind)
         )
+        furthest = t(
+            "Furthest above uniform attention: {times} times, in {head}, {down} down and {across} across.",
+            times=fixed(float(times.max()), 1),
+            head=index_name(int(layer), int(head)),
+            down=percent((row + 0.5) / BINS),
+            across=percent((column + 0.5) / BINS),
+        )
+        return f"{counted} {furthest}"
 
 
 def role_grids(

@@ -6,48 +6,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.locale.text import fixed, plural
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, fixed
 from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
 LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
-NO_ROLE, TOO_FEW = "no clear role", "too few sentences"
-RULE = (
-    f"A head gets a role if its score is above that of uniform attention, and of untrained models of the same shape, "
-    f"by at least {MARGIN:g}. Both differences are taken sentence by sentence, and the lower ends of their 95 % "
-    f"intervals count (for untrained models, after one standard deviation between their heads is taken off), over at "
-    f"least {MIN_SENTENCES} sentences. Weight on sinks (the first token and <eos>) is judged first; other roles on the "
-    f"remaining weight, if that is {100 * LEAST_ELSEWHERE:.0f} % or more. A head that aligns is called lexical "
-    f"where it also finds the very word better than words at the same distance: the narrower name says more, and "
-    f"includes the wider."
-)
+NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
 
 # The role that each statistic supports, and its short label on maps of roles. Of two equally clear roles, the one
 # listed first is assigned.
-_SINKS = {"first": ("sink: first token", "S1"), "end": ("sink: end of sentence", "Se")}
+_SINKS = {"first": (message("sink: first token"), "S1"), "end": (message("sink: end of sentence"), "Se")}
 _PATTERNS = {
-    "lexical": ("lexical (predicts)", "Lp"),
-    "lexical_input": ("lexical (just read)", "Lr"),
-    "aligned": ("alignment (predicts)", "Ap"),
-    "aligned_input": ("alignment (just read)", "Ar"),
-    "diagonal": ("diagonal", "Dg"),
-    "mirror": ("mirror", "Mi"),
-    "previous": ("previous token", "Pv"),
-    "next": ("next token", "Nx"),
-    "itself": ("itself", "It"),
-    "induction": ("induction", "In"),
-    "duplicate": ("duplicate token", "Du"),
-    "rare": ("rarest token", "Ra"),
-    "punctuation": ("punctuation", "Pu"),
+    "lexical": (message("lexical (predicts)"), "Lp"),
+    "lexical_input": (message("lexical (just read)"), "Lr"),
+    "aligned": (message("alignment (predicts)"), "Ap"),
+    "aligned_input": (message("alignment (just read)"), "Ar"),
+    "diagonal": (message("diagonal"), "Dg"),
+    "mirror": (message("mirror"), "Mi"),
+    "previous": (message("previous token"), "Pv"),
+    "next": (message("next token"), "Nx"),
+    "itself": (message("itself"), "It"),
+    "induction": (message("induction"), "In"),
+    "duplicate": (message("duplicate token"), "Du"),
+    "rare": (message("rarest token"), "Ra"),
+    "punctuation": (message("punctuation"), "Pu"),
 }
 _STRICTER = {"aligned": "lexical", "aligned_input": "lexical_input"}
 LETTERS = dict([*_PATTERNS.values(), *_SINKS.values()])  # by the name of the role
 
 
+def rule() -> str:
+    """State what a head needs to get a role."""
+    return t(
+        "A head gets a role if its score is above that of uniform attention, and of untrained models of the same "
+        "shape, by at least {margin:g}. Both differences are taken sentence by sentence, and the lower ends of their "
+        "95 % intervals count (for untrained models, after one standard deviation between their heads is taken off), "
+        "over at least {sentences} sentences. Weight on sinks (the first token and <eos>) is judged first; other roles "
+        "on the remaining weight, if that is {percent:.0f} % or more. A head that aligns is called lexical where it "
+        "also finds the very word better than words at the same distance: the narrower name says more, and includes "
+        "the wider.",
+        margin=MARGIN,
+        sentences=MIN_SENTENCES,
+        percent=100 * LEAST_ELSEWHERE,
+    )
+
+
 @dataclass(frozen=True)
 class Role:
-    """The name of a role, the statistics behind it (the sink first), and its evidence in a sentence."""
+    """A role: its English name, by which it is found, the statistics behind it (the sink first), and its evidence."""
 
     name: str
     statistics: tuple[str, ...]
@@ -59,16 +67,34 @@ class Role:
         return bool(self.statistics)
 
     @property
+    def title(self) -> str:
+        """The name of the role as a page shows it."""
+        return role_title(self.name)
+
+    @property
     def letters(self) -> str:
         """A short label of the role, empty without one."""
         return "+".join(LETTERS[part] for part in self.name.split(" + ")) if self.clear else ""
+
+
+def role_title(name: str) -> str:
+    """The name of a role as a page shows it; `name` is the one in English."""
+    return " + ".join(translated(part) for part in name.split(" + "))
 
 
 def role_of(measured: KindScores, layer: int, head: int) -> Role:
     """Assign the role of one head (indices from 0), with its evidence."""
     sentences = max((item.sentences for item in measured.scores.values()), default=0)
     if sentences < MIN_SENTENCES:
-        return Role(TOO_FEW, (), f"Measured on {plural(sentences, 'sentence')}; a role needs {MIN_SENTENCES}.")
+        return Role(
+            TOO_FEW,
+            (),
+            t(
+                "Measured on {sentences}; a role needs {needed}.",
+                sentences=t("{n} sentence", "{n:,} sentences", n=sentences),
+                needed=MIN_SENTENCES,
+            ),
+        )
     sink = _best(measured, layer, head, {name: name for name in _SINKS if name in measured.scores})
     rest = None
     elsewhere = float(measured.scores["elsewhere"].mean[layer, head])
@@ -89,11 +115,13 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
     if sink is not None:
         names.append(_SINKS[sink][0])
         statistics.append(sink)
-        evidence.append(_evidence(STATISTICS[sink].title, measured.scores[sink], layer, head))
+        evidence.append(_evidence(translated(STATISTICS[sink].title), measured.scores[sink], layer, head))
     if rest is not None:
         names.append(_PATTERNS[rest][0])
         statistics.append(rest)
-        title = STATISTICS[rest].title + (", of the weight outside the sinks" if elsewhere < 0.995 else "")
+        title = translated(STATISTICS[rest].title)
+        if elsewhere < 0.995:
+            title = t("{score}, of the weight outside the sinks", score=title)
         evidence.append(_evidence(title, measured.scores[rest + WITHOUT_SINKS], layer, head))
     if not names:
         return Role(NO_ROLE, (), _nearest(measured, layer, head))
@@ -113,9 +141,10 @@ def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
         if low > 0 and (best is None or low > best[0]):
             best = (low, name)
     if best is None:
-        return "It has no second job: on no other pattern is its weight above that of uniform attention."
+        return t("It has no second job: on no other pattern is its weight above that of uniform attention.")
     item = measured.scores[best[1]]
-    return f"Its second job: {_evidence(STATISTICS[best[1]].title, item, layer, head, needed=False)}"
+    title = translated(STATISTICS[best[1]].title)
+    return t("Its second job: {evidence}", evidence=_evidence(title, item, layer, head, needed=False))
 
 
 def shortfall(item: HeadScores, layer: int, head: int) -> float:
@@ -146,16 +175,31 @@ def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str
 def _evidence(title: str, item: HeadScores, layer: int, head: int, *, needed: bool = True) -> str:
     value, low, high = item.estimate.at(layer, head)
     uniform, untrained = (
-        f"{fixed(difference, 2, signed=True)} ({fixed(least, 2, signed=True)} to {fixed(most, 2, signed=True)})"
+        t(
+            "{number} ({low} to {high})",
+            number=fixed(difference, 2, signed=True),
+            low=fixed(least, 2, signed=True),
+            high=fixed(most, 2, signed=True),
+        )
         for difference, least, most in (item.over_uniform.at(layer, head), item.over_untrained.at(layer, head))
     )
-    text = (
-        f"{title[0].upper()}{title[1:]}: {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}) over "
-        f"{plural(item.sentences, 'sentence')}; beside uniform attention {uniform}, above it in "
-        f"{item.above_uniform[layer, head]} of {item.sentences}; beside untrained models {untrained}, whose heads have "
-        f"a standard deviation of {fixed(float(item.untrained_std[layer]), 2)}"
+    text = t(
+        "{score}: {value} ({low} to {high}) over {sentences}; beside uniform attention {uniform}, above it in {above} "
+        "of {n}; beside untrained models {untrained}, whose heads have a standard deviation of {deviation}",
+        score=capitalised(title),
+        value=fixed(value, 2),
+        low=fixed(low, 2),
+        high=fixed(high, 2),
+        sentences=t("{n} sentence", "{n:,} sentences", n=item.sentences),
+        uniform=uniform,
+        above=item.above_uniform[layer, head],
+        n=item.sentences,
+        untrained=untrained,
+        deviation=fixed(float(item.untrained_std[layer]), 2),
     )
-    return f"{text}; needed {fixed(MARGIN, 2, signed=True)}." if needed else f"{text}."
+    return (
+        t("{evidence}; needed {margin}.", evidence=text, margin=fixed(MARGIN, 2, signed=True)) if needed else f"{text}."
+    )
 
 
 def _nearest(measured: KindScores, layer: int, head: int) -> str:
@@ -165,7 +209,7 @@ def _nearest(measured: KindScores, layer: int, head: int) -> str:
     missing = {name: shortfall(scores[name], layer, head) for name in names}
     judged = {name: value for name, value in missing.items() if np.isfinite(value)}
     if not judged:
-        return "None of its scores can be judged on this sample."
+        return t("None of its scores can be judged on this sample.")
     name = min(judged, key=judged.__getitem__)
-    title = STATISTICS[name.removesuffix(WITHOUT_SINKS)].title
-    return f"No score is clear enough. Nearest: {_evidence(title, scores[name], layer, head)}"
+    title = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].title)
+    return t("No score is clear enough. Nearest: {evidence}", evidence=_evidence(title, scores[name], layer, head))

@@ -16,13 +16,15 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast
 
 from explorer.decoding.examples import FILES
-from explorer.locale.text import fixed, plural
+from explorer.locale.messages import Later, t
+from explorer.locale.text import fixed
 from explorer.probing.reporting import Report
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
-from model.analysis.statistical_alignment import Aligner, error_rate_on_scenes, scenes_error_rate, train_aligner
+from model.analysis.statistical_alignment import error_rate_on_scenes, scenes_error_rate, train_aligner
 from model.analysis.word_alignment import aligned_tokens, word_gold
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, DataConfig
@@ -132,7 +134,11 @@ def lines_of(text: str) -> tuple[str, ...]:
         SampleError: there are none, or the text is too long.
     """
     if len(text) > MAX_CHARACTERS:
-        raise SampleError(f"The list has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
+        raise SampleError(
+            "The list has {text:,} characters; at most {max_characters:,} are read.",
+            text=len(text),
+            max_characters=MAX_CHARACTERS,
+        )
     lines = tuple(line.strip() for line in text.replace("\r\n", "\n").split("\n") if line.strip())
     if not lines:
         raise SampleError("The list is empty: enter one sentence per line.")
@@ -147,37 +153,64 @@ def task_of(loaded: LoadedModel) -> Task | None:
     return get_task(name, split_seed=data.split_seed, data_dir=loaded.folder if name == FILES else None)
 
 
-def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
+def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], Later, Task | None]:
     """Collect the sentence pairs of a choice (target empty without a reference), their description, and their task.
 
     Raises:
         SampleError: there are no sentences.
     """
     if choice.origin == "own":
-        return _spread([_own_example(line) for line in choice.lines], choice), "your own sentences", None
+        own = _spread([_own_example(line) for line in choice.lines], choice)
+        return own, Later(lambda: t("your own sentences")), None
     if choice.origin == "scenes":
         if not reads_scenes(loaded.data_config):
             raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
         all_scenes = scene_examples(loaded.data_config.src_lang)
         chosen = _spread(all_scenes, choice)
-        about = (
-            f"{len(chosen)} of {plural(len(all_scenes), 'aligned scene')} of Headlight's own (sentences and alignments "
-            f"written with a language model), evenly spread"
-        )
-        return chosen, about, None
+        return chosen, Later(partial(_of_scenes, len(chosen), len(all_scenes))), None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
     except MissingCorpusError as missing:
-        raise SampleError(f"{missing} Or enter sentences of your own.") from missing
+        raise SampleError("{missing} Or enter sentences of your own.", missing=missing) from missing
     except DataError as missing:
-        raise SampleError(f"The sentences that this model was tested on cannot be read: {missing}") from missing
+        raise SampleError(
+            "The sentences that this model was tested on cannot be read: {missing}", missing=missing
+        ) from missing
     split = next((name for name in ("test", "valid") if splits.get(name)), None)
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     chosen = _spread(splits[split], choice)
-    noun = "test sentence" if split == "test" else "validation sentence"
-    return chosen, f"{len(chosen)} of {plural(len(splits[split]), noun)} of {task.name}, evenly spread", task
+    return chosen, Later(partial(_of_split, split, len(chosen), len(splits[split]), task.name)), task
+
+
+def _of_scenes(chosen: int, n: int) -> str:
+    return t(
+        "{chosen} of {n} aligned scene of Headlight's own (sentences and alignments written with a language model), "
+        "evenly spread",
+        "{chosen} of {n:,} aligned scenes of Headlight's own (sentences and alignments written with a language model), "
+        "evenly spread",
+        chosen=chosen,
+        n=n,
+    )
+
+
+def _of_split(split: str, chosen: int, n: int, task: str) -> str:
+    if split == "test":
+        return t(
+            "{chosen} of {n} test sentence of {task}, evenly spread",
+            "{chosen} of {n:,} test sentences of {task}, evenly spread",
+            chosen=chosen,
+            n=n,
+            task=task,
+        )
+    return t(
+        "{chosen} of {n} validation sentence of {task}, evenly spread",
+        "{chosen} of {n:,} validation sentences of {task}, evenly spread",
+        chosen=chosen,
+        n=n,
+        task=task,
+    )
 
 
 def _spread(examples: Sequence[Example], choice: SampleChoice) -> list[Example]:
@@ -209,7 +242,7 @@ def word_links(pairs: str, source: str, target: str) -> WordLinks:
     return WordLinks(spans[0], spans[1], possible & sure, possible)
 
 
-def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
+def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, Later, Task | None]:
     """Build the sample of a choice, with reference translations if all are known and wanted, else with the model's own.
 
     Raises:
@@ -225,7 +258,7 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         def check() -> None:
             nonlocal calls
             calls += 1
-            report(1 - 0.9**calls, f"Translating {plural(len(examples), 'sentence')}")
+            report(1 - 0.9**calls, t("Translating {n} sentence", "Translating {n:,} sentences", n=len(examples)))
 
         sample = translated_sample(
             loaded.transformer,
@@ -236,18 +269,28 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         )
         sample = _with_alignments(sample, examples, loaded)
     if not len(sample):
-        raise SampleError(
-            f"The model can read none of the {plural(len(examples), 'sentence')}: each is empty or too long for it."
-            if len(examples) > 1
-            else "The model cannot read this sentence: it is empty or too long for it."
-        )
-    own = "translations" if loaded.model_config.has_encoder else "continuations"
-    method = "read with their reference translations" if written else f"read with the model's own {own}"
-    left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
-    aligner_note = ""
+        if len(examples) > 1:
+            raise SampleError(
+                "The model can read none of the {sentences:,} sentences: each is empty or too long for it.",
+                sentences=len(examples),
+            )
+        raise SampleError("The model cannot read this sentence: it is empty or too long for it.")
+    left_out, note, has_encoder = sample.left_out, None, loaded.model_config.has_encoder
     if choice.aligned:
-        sample, aligner_note = align(sample, loaded, task or _readable_task(loaded), report)
-    return sample, f"{about}, {method}{left_out}{aligner_note and f'. {aligner_note[:-1]}'}", task
+        sample, note = align(sample, loaded, task or _readable_task(loaded), report)
+
+    def in_words() -> str:
+        if written:
+            text = t("{sample}, read with their reference translations", sample=about)
+        elif has_encoder:
+            text = t("{sample}, read with the model's own translations", sample=about)
+        else:
+            text = t("{sample}, read with the model's own continuations", sample=about)
+        if left_out:
+            text = t("{sample}; {n} empty or too long left out", sample=text, n=left_out)
+        return f"{text}. {str(note)[:-1]}" if note else text
+
+    return sample, Later(in_words), task
 
 
 def _readable_task(loaded: LoadedModel) -> Task | None:
@@ -279,27 +322,30 @@ def has_gold(sample: Sample) -> bool:
     return any(item is not None for item in (*sample.alignments, *sample.links))
 
 
-def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report) -> tuple[Sample, str]:
+def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report) -> tuple[Sample, Later | None]:
     """Align the words of a sample statistically; returns it with a sentence on the quality of the alignments.
 
     The aligner learns from the training pairs of the model's own run, if they can be read, and from the sample itself.
     A sample with known right alignments is returned unchanged.
     """
     if has_gold(sample):
-        return sample, ""
+        return sample, None
     targets = targets_of(sample, loaded.target)
     own = [(source.text, target.text) for source, target in zip(sample.sources, targets, strict=True) if target.text]
     if not own:
-        return sample, "No sentence could be aligned."
+        return sample, Later(lambda: t("No sentence could be aligned."))
     pairs = [*_training_pairs(task), *own]
-    aligner = train_aligner(pairs, lambda done: report(done, f"Aligning words in {plural(len(pairs), 'pair')}"))
+    doing = t("Aligning words in {n} pair", "Aligning words in {n:,} pairs", n=len(pairs))
+    aligner = train_aligner(pairs, lambda done: report(done, doing))
     links, alignments = [], []
     for source, target in zip(sample.sources, targets, strict=True):
         sentence_links = aligner.links(source.text, target.text) if target.text else None
         links.append(None if sentence_links is None else word_gold(sentence_links, source, target))
         alignments.append(None if sentence_links is None else aligned_tokens(sentence_links, source, target))
     aligned = dataclasses.replace(sample, links=tuple(links), alignments=tuple(alignments), statistical=True)
-    return aligned, _aligner_note(loaded, aligner)
+    languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
+    rate = scenes_error_rate(aligner, languages[0]) if set(languages) == {"en", "de"} else None
+    return aligned, Later(partial(_aligner_note, aligner.pairs, rate))
 
 
 def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
@@ -312,17 +358,18 @@ def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
     return [(examples[i].source, examples[i].target) for i in chosen]
 
 
-def _aligner_note(loaded: LoadedModel, aligner: Aligner) -> str:
-    """State what the aligner is, what it learnt from, and its error rate where right alignments are known."""
-    languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
-    text = (
-        f"These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on "
-        f"{plural(aligner.pairs, 'pair')}. Trained on Headlight's {plural(len(scenes()), 'scene')} alone, it has an "
-        f"alignment error rate of {fixed(error_rate_on_scenes('en'), 2)} on their links, which were annotated with a "
-        f"language model"
+def _aligner_note(pairs: int, rate: float | None) -> str:
+    """State what the aligner is, from how many pairs it learnt, and its error rate if right alignments are known."""
+    text = t(
+        "These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on {pairs}. "
+        "Trained on Headlight's {scenes} alone, it has an alignment error rate of {rate} on their links, which were "
+        "annotated with a language model",
+        pairs=t("{n} pair", "{n:,} pairs", n=pairs),
+        scenes=t("{n} scene", "{n:,} scenes", n=len(scenes())),
+        rate=fixed(error_rate_on_scenes("en"), 2),
     )
-    if set(languages) == {"en", "de"}:
-        text += f"; the one used here has {fixed(scenes_error_rate(aligner, languages[0]), 2)} on them"
+    if rate is not None:
+        text = t("{note}; the one used here has {rate} on them", note=text, rate=fixed(rate, 2))
     return f"{text}."
 
 
@@ -343,5 +390,14 @@ def subsample(sample: Sample, most: int) -> Sample:
 def read_pairs(sample: Sample, report: Report, doing: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield what encoder and decoder read for each sentence: source ids with <eos>, target ids after <sos>."""
     for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
-        report(nth / len(sample), f"{doing}: {nth} of {plural(len(sample), 'sentence')}")
+        report(
+            nth / len(sample),
+            t(
+                "{doing}: {done} of {n} sentence",
+                "{doing}: {done} of {n:,} sentences",
+                doing=doing,
+                done=nth,
+                n=len(sample),
+            ),
+        )
         yield (*source.ids, EOS), (SOS, *target)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import Form, attention_maps
 from explorer.decoding.names import index_name
-from explorer.locale.text import listed, plural, quoted
+from explorer.locale.messages import t, translated
+from explorer.locale.text import capitalised, quoted
 from explorer.probing.syntax import Tags
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
@@ -101,11 +102,11 @@ def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Hits as rows of a table."""
     return [
         {
-            "weight": round(hit.weight, 3),
-            "from (query)": hit.query,
-            "to (key)": hit.key,
-            "source": hit.source,
-            "target": hit.target,
+            t("weight"): round(hit.weight, 3),
+            t("from (query)"): hit.query,
+            t("to (key)"): hit.key,
+            t("source"): hit.source,
+            t("target"): hit.target,
         }
         for hit in hits
     ]
@@ -115,21 +116,35 @@ def best_hit_sentence(hits: Sequence[Hit], sentences: int, head: Head) -> str:
     """Describe the strongest hit, and how many of `sentences` are in the table."""
     kind, layer, number = head
     best = hits[0]
-    cut = " (those with the largest weights)" if len(hits) == MAX_HITS else ""
-    return (
-        f"{kind.capitalize()} {index_name(layer, number)} looks most strongly from {quoted(best.query)} to "
-        f"{quoted(best.key)} ({100 * best.weight:.0f} %) in {quoted(best.source)}. {len(hits)} of "
-        f"{plural(sentences, 'sentence')} shown{cut}."
+    strongest = t(
+        "{kind} {head} looks most strongly from {query} to {key} ({percent:.0f} %) in {sentence}.",
+        kind=capitalised(translated(kind)),
+        head=index_name(layer, number),
+        query=quoted(best.query),
+        key=quoted(best.key),
+        percent=100 * best.weight,
+        sentence=quoted(best.source),
     )
+    of = t("{n} sentence", "{n:,} sentences", n=sentences)
+    listing = (
+        t("{shown} of {sentences} shown (those with the largest weights).", shown=len(hits), sentences=of)
+        if len(hits) == MAX_HITS
+        else t("{shown} of {sentences} shown.", shown=len(hits), sentences=of)
+    )
+    return f"{strongest} {listing}"
 
 
 def no_hit_sentence(query: str, key: str) -> str:
     """The message when nothing matches."""
-    from_, to = (quoted(word.strip()) if word.strip() else "any word" for word in (query, key))
-    return f"In no sentence of the sample can this head look from {from_} to {to}."
+    from_, to = (quoted(word.strip()) if word.strip() else t("any word") for word in (query, key))
+    return t("In no sentence of the sample can this head look from {query} to {key}.", query=from_, key=to)
 
 
 def tag_hint(tags: Sequence[Tags]) -> str:
     """State on which sides a part of speech matches words; empty if on neither."""
-    sides = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
-    return f"A part of speech, such as NOUN, can stand for a word of the {listed(sides, 'or the')}." if sides else ""
+    source, target = (any(any(item[i]) for item in tags) for i in (0, 1))
+    if source and target:
+        return t("A part of speech, such as NOUN, can stand for a word of the source or the target.")
+    if source:
+        return t("A part of speech, such as NOUN, can stand for a word of the source.")
+    return t("A part of speech, such as NOUN, can stand for a word of the target.") if target else ""

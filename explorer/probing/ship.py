@@ -13,7 +13,7 @@ import numpy as np
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.locale.text import fixed, percent, plural
-from explorer.probing.cross_checks import kept_shares, map_agreement, source_counts
+from explorer.probing.cross_checks import kept_shares, map_agreement
 from explorer.probing.edit_effect import Quality, interval, quality_of
 from explorer.probing.importance import halves, measure_importance, name_of
 from explorer.probing.measured import Measured, measure, sample_hash, save, seeds_for
@@ -21,6 +21,7 @@ from explorer.probing.measurement import Gold
 from explorer.probing.random_heads import measure_random
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice
+from explorer.probing.source_counts import source_counts
 from explorer.probing.syntax import target_classes
 from explorer.probing.tables import roles, summary
 from model.analysis.importance import ablate_each, least_first, without

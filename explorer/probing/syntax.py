@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import attention_maps, merge
 from explorer.decoding.names import index_name
-from explorer.locale.text import fixed, listed, plural
+from explorer.locale.messages import t
+from explorer.locale.text import fixed, listed
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.sample import targets_of
 from model.analysis import bootstrap
@@ -265,17 +266,17 @@ def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> Relat
 def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
     """One table row for uniform attention and one per head; one column per part of speech, the commonest first."""
     tags = sorted(scores.mean, key=lambda tag: -scores.sentences[tag])
-    rows: list[dict[str, Any]] = [{"head": "uniform"} | {tag: round(scores.uniform[tag], 3) for tag in tags}]
+    rows: list[dict[str, Any]] = [{t("head"): t("uniform")} | {tag: round(scores.uniform[tag], 3) for tag in tags}]
     shape = next(iter(scores.mean.values())).shape if tags else (0, 0)
     for place in np.ndindex(shape):
-        rows.append({"head": index_name(*place)} | {tag: round(float(scores.mean[tag][place]), 3) for tag in tags})
+        rows.append({t("head"): index_name(*place)} | {tag: round(float(scores.mean[tag][place]), 3) for tag in tags})
     return rows
 
 
 def tag_sentence(scores: TagScores) -> str:
     """Name the head that exceeds uniform attention most, and on which part of speech."""
     if not scores.gain:
-        return "No word of the sample has a part of speech."
+        return t("No word of the sample has a part of speech.")
     gains = [
         (float(item.low[layer, head]), tag, layer, head)
         for tag, item in scores.gain.items()
@@ -285,12 +286,22 @@ def tag_sentence(scores: TagScores) -> str:
     comparisons = sum(item.value.size for item in scores.gain.values())
     low, tag, layer, head = max(gains, default=(0.0, "", 0, 0))
     if low <= 0:
-        return f"No head is above uniform attention on any part of speech, beyond chance in {comparisons} comparisons."
+        return t(
+            "No head is above uniform attention on any part of speech, beyond chance in {n} comparisons.", n=comparisons
+        )
     gain, least, most = (fixed(part, 2, signed=True) for part in scores.gain[tag].at(layer, head))
-    return (
-        f"Most clearly above uniform attention, of {comparisons} heads and parts of speech: {index_name(layer, head)} "
-        f"on {tag} ({scores.mean[tag][layer, head]:.2f} instead of {scores.uniform[tag]:.2f}, by {gain}, {least} to "
-        f"{most}, over {plural(scores.sentences[tag], 'sentence')}). The interval holds for all {comparisons} at once."
+    return t(
+        "Most clearly above uniform attention, of {n} heads and parts of speech: {head} on {tag} ({weight:.2f} instead "
+        "of {uniform:.2f}, by {gain}, {least} to {most}, over {sentences}). The interval holds for all {n} at once.",
+        n=comparisons,
+        head=index_name(layer, head),
+        tag=tag,
+        weight=scores.mean[tag][layer, head],
+        uniform=scores.uniform[tag],
+        gain=gain,
+        least=least,
+        most=most,
+        sentences=t("{n} sentence", "{n:,} sentences", n=scores.sentences[tag]),
     )
 
 
@@ -303,14 +314,15 @@ def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
         offset, baseline = scores.offset[relation]
         rows.append(
             {
-                "relation": relation,
-                "words": scores.rows[relation],
-                "best head": index_name(layer, head),
-                "accuracy (%)": round(100 * float(values[layer, head]), 1),
-                "mean weight": round(float(scores.weight[relation][layer, head]), 3),
-                "best distance": f"{offset:+d}",
-                "its accuracy (%)": round(100 * baseline, 1),
-                "heads beyond the margin": ", ".join(index_name(*place) for place in scores.clear(relation)) or "none",
+                t("relation"): relation,
+                t("words"): scores.rows[relation],
+                t("best head"): index_name(layer, head),
+                t("accuracy (%)"): round(100 * float(values[layer, head]), 1),
+                t("mean weight"): round(float(scores.weight[relation][layer, head]), 3),
+                t("best distance"): f"{offset:+d}",
+                t("its accuracy (%)"): round(100 * baseline, 1),
+                t("heads beyond the margin"): ", ".join(index_name(*place) for place in scores.clear(relation))
+                or t("none"),
             }
         )
     return rows
@@ -319,10 +331,21 @@ def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
 def relation_sentence(scores: RelationScores) -> str:
     """State how many relations at least one head has learned, and the rule for that."""
     clear = sorted(relation for relation in scores.rows if scores.clear(relation))
-    rule = (
-        f"A head has learned a relation if it finds the right word {100 * OFFSET_MARGIN:.0f} percentage points more "
-        f"often than the best fixed distance, over at least {plural(LEAST_ROWS, 'word')}."
+    rule = t(
+        "A head has learned a relation if it finds the right word {points:.0f} percentage points more often than the "
+        "best fixed distance, over at least {words}.",
+        points=100 * OFFSET_MARGIN,
+        words=t("{n} word", "{n:,} words", n=LEAST_ROWS),
     )
-    named = f": {', '.join(clear)}" if clear else ""
-    verb = "has" if len(clear) == 1 else "have"
-    return f"{len(clear)} of {plural(len(scores.rows), 'relation')} {verb} such a head{named}. {rule}"
+    relations = t("{n} relation", "{n:,} relations", n=len(scores.rows))
+    if clear:
+        counted = t(
+            "{n} of {relations} has such a head: {named}.",
+            "{n} of {relations} have such a head: {named}.",
+            n=len(clear),
+            relations=relations,
+            named=", ".join(clear),
+        )
+    else:
+        counted = t("0 of {relations} have such a head.", relations=relations)
+    return f"{counted} {rule}"

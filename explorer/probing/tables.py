@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.locale.text import fixed, plural, rounded
+from explorer.locale.messages import t, translated
+from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
@@ -35,14 +36,15 @@ SHORT = (
 
 def title_of(statistic: str) -> str:
     """Title of a statistic, on screen and in files."""
-    title = STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title
-    return f"{title}, sinks left out" if statistic.endswith(WITHOUT_SINKS) else title
+    title = translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title)
+    return t("{score}, sinks left out", score=title) if statistic.endswith(WITHOUT_SINKS) else title
 
 
 def whole_title(statistic: str) -> str:
     """The title of a corpus-level statistic."""
-    by = " (Och & Ney 2003)" if statistic.startswith("error_rate") else ""
-    return f"{title_of(statistic)}, whole sample{by}"
+    if statistic.startswith("error_rate"):
+        return t("{score}, whole sample (Och & Ney 2003)", score=title_of(statistic))
+    return t("{score}, whole sample", score=title_of(statistic))
 
 
 def heads(probe: Probe) -> list[Head]:
@@ -84,9 +86,9 @@ def head_rows(
         if kind not in wanted:
             continue
         row: dict[str, Any] = {
-            "kind": kind,
-            "head": index_name(layer, head),
-            "role": head_roles[kind, layer, head].name,
+            t("kind"): translated(kind),
+            t("head"): index_name(layer, head),
+            t("role"): head_roles[kind, layer, head].title,
         }
         for statistic in statistics:
             item = probe.kinds[kind].scores.get(statistic)
@@ -101,7 +103,7 @@ def head_rows(
 
 def with_interval(value: float, low: float, high: float) -> str:
     """Write a number with the ends of its interval in brackets, with two decimals."""
-    return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
+    return t("{number} ({low} to {high})", number=fixed(value, 2), low=fixed(low, 2), high=fixed(high, 2))
 
 
 def brief_rows(
@@ -115,18 +117,18 @@ def brief_rows(
     wanted = {title_of(name) for name in (*FIRST, *role)}
 
     def text(row: Mapping[str, Any], name: str) -> str:
-        value, low, high = (row.get(f"{name}{end}") for end in ("", ", low", ", high"))
+        value, low, high = (row.get(column) for column in _ends(name))
         if value is None:
             return ""
         return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
 
-    columns = ("mean", "uniform", "above uniform", "untrained", "above untrained")
+    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"))
     return [
-        {"statistic": row["statistic"], "unit": row["unit"]}
+        {t("statistic"): row[t("statistic")], t("unit"): row[t("unit")]}
         | {name: text(row, name) for name in columns}
-        | {"sentences": row["sentences"]}
+        | {t("sentences"): row[t("sentences")]}
         for row in rows
-        if every or row["statistic"] in wanted
+        if every or row[t("statistic")] in wanted
     ]
 
 
@@ -150,9 +152,9 @@ def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, Sco
         for name, whole in probe.kinds[kind].corpus.items():
             scores.setdefault(whole_title(name), {})[kind] = whole.own
     if importance is not None:
-        scores["importance: loss without the head (nats)"] = dict(importance.ablation.loss_change)
-        scores["importance: token accuracy without the head"] = dict(importance.ablation.accuracy_change)
-        scores["importance: gradient score in its layer"] = dict(importance.by_layer)
+        scores[t("importance: loss without the head (nats)")] = dict(importance.ablation.loss_change)
+        scores[t("importance: token accuracy without the head")] = dict(importance.ablation.accuracy_change)
+        scores[t("importance: gradient score in its layer")] = dict(importance.by_layer)
     return {title: values for title, values in scores.items() if values}
 
 
@@ -176,14 +178,14 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
     measured = probe.kinds[kind]
     rows = [
         _numbers_row(title_of(name), name, item, (layer, head), over_untrained=item.over_untrained)
-        | {"standard deviation": rounded(item.std[layer, head], 4)}
-        | {"uniform standard deviation": rounded(item.uniform_std, 4)}
+        | {t("standard deviation"): rounded(item.std[layer, head], 4)}
+        | {t("uniform standard deviation"): rounded(item.uniform_std, 4)}
         for name, item in measured.scores.items()
         if item.sentences
     ]
     rows += [_numbers_row(whole_title(name), name, whole, (layer, head)) for name, whole in measured.corpus.items()]
-    place = {"kind": kind, "layer": layer + 1, "head": head + 1}
-    return [place | row | {"untrained models": probe.seeds} for row in rows]
+    place = {t("kind"): translated(kind), t("layer"): layer + 1, t("head"): head + 1}
+    return [place | row | {t("untrained models"): probe.seeds} for row in rows]
 
 
 def _numbers_row(
@@ -195,55 +197,60 @@ def _numbers_row(
 ) -> dict[str, Any]:
     """The row of one statistic; columns that a statistic of the whole sample does not have are empty."""
     numbers = {
-        **_interval("mean", item.estimate, place),
-        "standard deviation": math.nan,
-        "uniform": item.uniform,
-        "uniform standard deviation": math.nan,
-        **_interval("above uniform", item.over_uniform, place),
-        "untrained": item.untrained[place[0]],
-        "untrained standard deviation": item.untrained_std[place[0]],
-        **_interval("above untrained", over_untrained, place),
+        **_interval(t("mean"), item.estimate, place),
+        t("standard deviation"): math.nan,
+        t("uniform"): item.uniform,
+        t("uniform standard deviation"): math.nan,
+        **_interval(t("above uniform"), item.over_uniform, place),
+        t("untrained"): item.untrained[place[0]],
+        t("untrained standard deviation"): item.untrained_std[place[0]],
+        **_interval(t("above untrained"), over_untrained, place),
     }
     return {
-        "statistic": title,
-        "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
+        t("statistic"): title,
+        t("unit"): translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit),
         **{name: rounded(value, 4) for name, value in numbers.items()},
-        "sentences": item.sentences,
+        t("sentences"): item.sentences,
     }
 
 
 def _interval(name: str, item: Estimate | None, place: tuple[int, int]) -> dict[str, float]:
     values = (math.nan,) * 3 if item is None else item.at(*place)
-    return dict(zip((name, f"{name}, low", f"{name}, high"), values, strict=True))
+    return dict(zip(_ends(name), values, strict=True))
+
+
+def _ends(name: str) -> tuple[str, str, str]:
+    """The columns of a number and of the ends of its interval."""
+    return name, t("{name}, low", name=name), t("{name}, high", name=name)
 
 
 def gold_note(probe: Probe) -> str:
     """Explain which links the alignment error rate counts, or that alignment cannot be tested here."""
     if "cross" not in probe.kinds:
         if "aligned" in probe.kinds["decoder"].scores:
-            return "Aligned: on the right token of the prompt, in the rows of the continuation alone."
-        return "Without cross-attention or a known alignment, there is no alignment to test."
+            return t("Aligned: on the right token of the prompt, in the rows of the continuation alone.")
+        return t("Without cross-attention or a known alignment, there is no alignment to test.")
     if probe.gold in ("words", "scenes"):
-        note = (
+        note = t(
             "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "
             "2003); two words count as linked if any of their tokens are."
         )
-        written = (
-            " A language model wrote these sentences and made both of their annotations, so the rate is not "
+        written = t(
+            "A language model wrote these sentences and made both of their annotations, so the rate is not "
             "comparable with those on sets that people annotated."
         )
-        return note + (written if probe.gold == "scenes" else "")
+        return f"{note} {written}" if probe.gold == "scenes" else note
     if probe.gold == "tokens":
-        return (
+        return t(
             "The alignment error rate compares tokens; a right token counts as a sure link if its row has no other, "
             "since nothing says which links are sure."
         )
     if probe.gold == "statistical":
-        return (
+        return t(
             "The words were aligned by a statistical aligner, not by people: alignment error rates and the aligning "
             "and lexical roles say how far a head agrees with it. Two words count as linked if any of their tokens are."
         )
-    return (
+    return t(
         "Alignment is not testable here: the right alignment of these sentences is not known, so no head can be called "
         "an aligning or a lexical one."
     )
@@ -255,9 +262,15 @@ def summary(probe: Probe) -> str:
     counts: dict[str, int] = {}
     for role in head_roles.values():
         if role.clear:
-            counts[role.name] = counts.get(role.name, 0) + 1
+            counts[role.title] = counts.get(role.title, 0) + 1
     if not counts:
-        return f"None of the {len(head_roles)} heads has a clear role."
+        return t("None of the {heads} heads has a clear role.", heads=len(head_roles))
     named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
-    return f"{clear} of {plural(len(head_roles), 'head')} {'has' if clear == 1 else 'have'} a clear role: {named}."
+    return t(
+        "{n} of {heads} has a clear role: {roles}.",
+        "{n} of {heads} have a clear role: {roles}.",
+        n=clear,
+        heads=t("{n} head", "{n:,} heads", n=len(head_roles)),
+        roles=named,
+    )

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from explorer.locale.messages import message, t
 from explorer.runs.lifecycle import read_note
 from explorer.runs.viewer_mode import refuse
 from model.data.files import DATA_FILE
@@ -101,7 +102,7 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "", languages: tu
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the files do not form a
             model.
     """
-    refuse("Importing is")
+    refuse(message("Importing is switched off: this server is for looking only."))
     with _readable():
         archive = zipfile.ZipFile(file)
     with archive:
@@ -146,7 +147,7 @@ def import_translator(folder: Path, checkpoints: Path, name: str = "", languages
         CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the translator cannot be
             imported.
     """
-    refuse("Importing is")
+    refuse(message("Importing is switched off: this server is for looking only."))
     from model.importing.import_folder import holds_translator
     from model.importing.source_folder import ImportFailed
 
@@ -175,7 +176,7 @@ def _holder(checkpoints: Path, name: str) -> Iterator[Path]:
     """
     target = checkpoints / check_name(name)
     if target.exists():
-        raise ArchiveError(f"There is already a model '{target.name}'; choose another name.")
+        raise ArchiveError("There is already a model '{name}'; choose another name.", name=target.name)
     checkpoints.mkdir(parents=True, exist_ok=True)
     _delete_leftovers(checkpoints)
     holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"
@@ -210,8 +211,11 @@ def _translator_members(members: Members) -> Members:
 
     if not {WEIGHTS, SHARDS} & members.keys() and PICKLED in members:
         raise ArchiveError(
-            f"The zip file contains {PICKLED}, a pickle, which could run code; only {WEIGHTS} is read. Convert it on a "
-            f"machine that has transformers: {CONVERT}"
+            "The zip file contains {pickled}, a pickle, which could run code; only {weights} is read. Convert it on a "
+            "machine that has transformers: {convert}",
+            pickled=PICKLED,
+            weights=WEIGHTS,
+            convert=CONVERT,
         )
     return {name: entry for name, entry in members.items() if name in FILES or SHARD.fullmatch(name)}
 
@@ -221,14 +225,16 @@ def _model_members(members: Members) -> Members:
     for name, entry in members.items():
         if Path(name).suffix.lower() in PICKLE_SUFFIXES:
             raise ArchiveError(
-                f"The zip file contains {entry.filename!a}, a pickle, which could run code; only .safetensors is "
-                "allowed."
+                "The zip file contains {filename}, a pickle, which could run code; only .safetensors is allowed.",
+                filename=entry.filename,
             )
         if not _is_known(name):
-            raise ArchiveError(f"The zip file contains {entry.filename!a}, which does not belong to a model folder.")
+            raise ArchiveError(
+                "The zip file contains {filename}, which does not belong to a model folder.", filename=entry.filename
+            )
     for needed in _REQUIRED:
         if needed not in members:
-            raise ArchiveError(f"The zip file contains no {needed}, so it is not an exported model.")
+            raise ArchiveError("The zip file contains no {needed}, so it is not an exported model.", needed=needed)
     return members
 
 
@@ -244,7 +250,9 @@ def _check(folder: Path) -> None:
     shapes = tensor_shapes(folder / WEIGHTS)
     for path in sorted((folder / SNAPSHOTS).glob("*")):
         if tensor_shapes(path) != shapes:
-            raise CheckpointError(f"{SNAPSHOTS}/{path.name} does not have the model's shapes.")
+            raise CheckpointError(
+                "{snapshots}/{name} does not have the model's shapes.", snapshots=SNAPSHOTS, name=path.name
+            )
     for path in sorted((folder / STATE).glob("*.safetensors")):
         tensor_shapes(path)
     read_note(folder)
@@ -274,8 +282,8 @@ def _readable() -> Iterator[None]:
     except Exception as error:  # of a dozen types, from zipfile and the decompressors
         if isinstance(error, OSError) and error.errno is not None:
             raise  # a system error, such as a full disk
-        reason = str(error) or "it ends too early"
-        raise ArchiveError(f"This is not a zip file that can be read ({reason}).") from None
+        reason = str(error) or t("it ends too early")
+        raise ArchiveError("This is not a zip file that can be read ({reason}).", reason=reason) from None
 
 
 def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
@@ -289,14 +297,18 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
     """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
-        raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
+        raise ArchiveError(
+            "The zip file contains {entries:,} files; a model has at most {max_files}.",
+            entries=len(entries),
+            max_files=MAX_FILES,
+        )
     for entry in entries:  # checked first, since a path outside the folder would make all others look misplaced
         name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
         if {"", ".."} & set(name.split("/")) or ":" in name or "\\" in name:
-            raise ArchiveError(f"The zip file contains {name!a}, a path that leads out of the model's folder.")
+            raise ArchiveError("The zip file contains {name}, a path that leads out of the model's folder.", name=name)
         if kind not in (0, stat.S_IFREG):
             raise ArchiveError(
-                f"The zip file contains {name!a}, which is a link or a device; only plain files are allowed."
+                "The zip file contains {name}, which is a link or a device; only plain files are allowed.", name=name
             )
     entries = [entry for entry in entries if not _JUNK.fullmatch(entry.filename)]
     folder = _folder([entry.filename for entry in entries])
@@ -304,11 +316,13 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
     for entry in entries:
         if folder and not entry.filename.startswith(f"{folder}/"):
             raise ArchiveError(
-                f"The zip file contains {entry.filename!a} beside the folder {folder!a}; pack the folder alone."
+                "The zip file contains {filename} beside the folder {folder}; pack the folder alone.",
+                filename=entry.filename,
+                folder=folder,
             )
         name = entry.filename.removeprefix(f"{folder}/") if folder else entry.filename
         if name in members:
-            raise ArchiveError(f"The zip file contains {name} twice.")
+            raise ArchiveError("The zip file contains {name} twice.", name=name)
         members[name] = entry
     return folder, members
 
@@ -332,13 +346,20 @@ def _check_sizes(members: Members) -> None:
     for name, entry in members.items():
         if entry.file_size > MAX_RATIO * max(entry.compress_size, 1024):
             raise ArchiveError(
-                f"The zip file's {entry.filename!a} becomes more than {MAX_RATIO} times as large when unpacked; it is "
-                "refused."
+                "The zip file's {filename} becomes more than {max_ratio} times as large when unpacked; it is refused.",
+                filename=entry.filename,
+                max_ratio=MAX_RATIO,
             )
         if not name.endswith(".safetensors") and entry.file_size > MAX_TEXT_BYTES:
-            raise ArchiveError(f"The zip file's {entry.filename!a} is larger than {MAX_TEXT_BYTES >> 20} MB.")
+            raise ArchiveError(
+                "The zip file's {filename} is larger than {max_text_bytes} MB.",
+                filename=entry.filename,
+                max_text_bytes=MAX_TEXT_BYTES >> 20,
+            )
     if sum(entry.file_size for entry in members.values()) > MAX_BYTES:
-        raise ArchiveError(f"The zip file unpacks to more than {MAX_BYTES >> 30} GB, which is too much.")
+        raise ArchiveError(
+            "The zip file unpacks to more than {max_bytes} GB, which is too much.", max_bytes=MAX_BYTES >> 30
+        )
 
 
 def _unpack(archive: zipfile.ZipFile, members: Members, folder: Path) -> None:

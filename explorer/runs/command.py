@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from explorer.locale.messages import message
 from explorer.runs.home import INSTALLED, ROOT
 from explorer.runs.settings import Changes
 from model.commands import subcommand_of
@@ -16,7 +17,8 @@ from model.folder import real_path
 
 TRAIN = ("python", "-m", "model.train")
 RELABEL = ("python", "-m", "model.relabel")
-WHERE = "in a terminal" if INSTALLED else "in a terminal, in the project's folder"
+IN_TERMINAL, IN_FOLDER = message("in a terminal"), message("in a terminal, in the project's folder")
+WHERE = IN_TERMINAL if INSTALLED else IN_FOLDER
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import msgspec
 
-from explorer.locale.text import plural
+from explorer.locale.durations import span
+from explorer.locale.messages import t
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
-from model.durations import span
+from model.durations import rounded_span
 from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0
@@ -33,8 +34,8 @@ class PlanError(UserError):
     `refused`: the run itself could not start with these settings, and the message is the command's own sentence.
     """
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, /, *, refused: bool = False, **fields: object) -> None:
+        super().__init__(message, **fields)
         self.refused = refused
 
 
@@ -76,18 +77,32 @@ class Plan(msgspec.Struct, frozen=True):
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
         pairs = self.examples.get("train", 0)
-        data = "the only training pair" if pairs == 1 else f"the {pairs:,} training pairs"
-        verb = "is" if self.skipped == 1 else "are"
-        skipped = f" {plural(self.skipped, 'pair')} {verb} left out, empty or too long." if self.skipped else ""
-        busy = ""
-        if " to " in self.duration_text:
-            busy = " The longer time is for a machine that stays as busy as it is now."
-        return (
-            f"On {self.device_name} ({self.precision}): {plural(self.steps, 'update')} at about "
-            f"{self.tokens_per_s:,.0f} tokens/s, {self.epochs:.3g} times through {data}. Vocabulary: "
-            f"{plural(self.src_vocab_size, 'source token')} and {plural(self.tgt_vocab_size, 'target token')}."
-            f"{skipped}{busy}"
-        )
+        said = [
+            t(
+                "On {device} ({precision}): {updates} at about {speed:,.0f} tokens/s, {epochs:.3g} times through "
+                "{data}. Vocabulary: {source_tokens} and {target_tokens}.",
+                device=self.device_name,
+                precision=self.precision,
+                updates=t("{n} update", "{n:,} updates", n=self.steps),
+                speed=self.tokens_per_s,
+                epochs=self.epochs,
+                data=t("the only training pair", "the {n:,} training pairs", n=pairs),
+                source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
+                target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
+            )
+        ]
+        if self.skipped:
+            said.append(
+                t(
+                    "{n} pair is left out, empty or too long.",
+                    "{n:,} pairs are left out, empty or too long.",
+                    n=self.skipped,
+                )
+            )
+        first, last, _ = rounded_span(self.seconds, max(self.busy_seconds, self.seconds))
+        if first != last:
+            said.append(t("The longer time is for a machine that stays as busy as it is now."))
+        return " ".join(said)
 
 
 def read_plan(output: str) -> Plan:
@@ -99,7 +114,9 @@ def read_plan(output: str) -> Plan:
     try:
         return msgspec.json.decode(output, type=Plan)
     except msgspec.DecodeError as error:
-        raise PlanError(f"The training command printed no plan ({error}); run it in a terminal to see why.") from None
+        raise PlanError(
+            "The training command printed no plan ({error}); run it in a terminal to see why.", error=error
+        ) from None
 
 
 def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True) -> Plan | None:
@@ -136,8 +153,9 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
             if not needed:
                 return None
             raise PlanError(
-                f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the "
-                f"run."
+                "The estimate took more than {timeout_seconds:.0f} seconds and was abandoned; you can still start the "
+                "run.",
+                timeout_seconds=TIMEOUT_SECONDS,
             ) from None
     if process.returncode:
         lines = [line.strip() for line in errors.splitlines() if line.strip()]
@@ -179,7 +197,7 @@ class PlanService:
         error = answer.exception()
         if error is None:
             return answer.result()
-        return error if isinstance(error, PlanError) else PlanError(f"The estimate failed: {error}.")
+        return error if isinstance(error, PlanError) else PlanError("The estimate failed: {error}.", error=error)
 
     def forget(self, command: Sequence[str]) -> None:
         """Drop a finished answer, so that the next request starts a new estimate."""

@@ -9,6 +9,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import message, t, translated
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
 
@@ -18,26 +21,29 @@ Curves = dict[str, list[tuple[list[float], list[float]]]]
 
 @dataclass(frozen=True)
 class Metric:
-    """The measure that judges a run: its name, column, factor, unit, and what a difference of 1 is called."""
+    """The measure that judges a run: its name, column, factor, unit, and whether it is in percent."""
 
     name: str
     column: str
     factor: float
     unit: str
-    point: str
+    in_percent: bool = False
 
     def text(self, value: float) -> str:
         """A value with its unit."""
-        return f"{value:.4g}{self.unit}" if value == round(value) else f"{value:.1f}{self.unit}"
+        number = f"{value:.4g}" if value == round(value) else f"{value:.1f}"
+        return f"{in_digits_of(current(), number)}{self.unit}"
 
     def margin(self, difference: float) -> str:
         """A difference with its unit: "1 percentage point"."""
-        return f"{difference:g} {self.point}{'' if difference == 1 else 's'}"
+        if self.in_percent:
+            return t("{n:g} percentage point", "{n:g} percentage points", n=difference)
+        return t("{n:g} BLEU point", "{n:g} BLEU points", n=difference)
 
 
 METRICS = {
-    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %", "percentage point"),
-    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, "", "BLEU point"),
+    "exact_match": Metric(message("right on test"), message("right on test (%)"), 100.0, " %", in_percent=True),
+    "bleu": Metric(message("BLEU on test"), message("BLEU on test"), 1.0, ""),
 }
 
 
@@ -53,7 +59,9 @@ class MeanAndRange:
     def text(self, write: Callable[[float], str]) -> str:
         """Format mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
         low, high = write(self.low), write(self.high)
-        return write(self.mean) if low == high else f"{write(self.mean)} ({low} to {high})"
+        if low == high:
+            return write(self.mean)
+        return t("{number} ({low} to {high})", number=write(self.mean), low=low, high=high)
 
 
 def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:
@@ -73,7 +81,7 @@ class ArmRuns:
     @property
     def label(self) -> str:
         """The name of the arm."""
-        return self.arm.label
+        return translated(self.arm.label)
 
     @property
     def metric(self) -> Metric:
@@ -126,17 +134,17 @@ def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """One table row per arm: mean and range of its scores, and the number of runs."""
     return [
         {
-            "variant": arm.label,
-            "runs": len(arm.runs),
-            **_columns(arm.metric.column, arm.scores(), 1),
-            **_columns("loss on test", arm.losses(), 4),
+            t("variant"): arm.label,
+            t("runs"): len(arm.runs),
+            **_columns(translated(arm.metric.column), arm.scores(), 1),
+            **_columns(t("loss on test"), arm.losses(), 4),
             **_split_columns(arm),
-            f"runs that reached {arm.target}": sum(step is not None for step in arm.updates()),
-            **_columns(f"updates until {arm.target}", arm.updates(), 0),
-            "parameters": arm.runs[0].parameters if arm.runs else None,
-            **_columns("tokens/s", [run.tokens_per_s for run in arm.runs], 0),
-            **_columns("different answers", [run.score("different") for run in arm.runs], 0),
-            **_columns("empty answers", [run.score("empty") for run in arm.runs], 0),
+            t("runs that reached {target}", target=arm.target): sum(step is not None for step in arm.updates()),
+            **_columns(t("updates until {target}", target=arm.target), arm.updates(), 0),
+            t("parameters"): arm.runs[0].parameters if arm.runs else None,
+            **_columns(t("tokens/s"), [run.tokens_per_s for run in arm.runs], 0),
+            **_columns(t("different answers"), [run.score("different") for run in arm.runs], 0),
+            **_columns(t("empty answers"), [run.score("empty") for run in arm.runs], 0),
         }
         for arm in arms
     ]
@@ -147,14 +155,14 @@ def _split_columns(arm: ArmRuns) -> dict[str, float | None]:
     columns: dict[str, float | None] = {}
     for split in arm.recipe.base.splits:
         shares = [run.score("exact_match", split) for run in arm.runs]
-        columns |= _columns(f"right on {split} (%)", [share and 100.0 * share for share in shares], 1)
+        columns |= _columns(t("right on {split} (%)", split=split), [share and 100.0 * share for share in shares], 1)
     return columns
 
 
 def _columns(name: str, values: Sequence[float | None], digits: int) -> dict[str, float | None]:
     summary = mean_and_range(values)
     numbers = (None,) * 3 if summary is None else (summary.mean, summary.low, summary.high)
-    columns = (name, f"{name}, lowest", f"{name}, highest")
+    columns = (name, t("{name}, lowest", name=name), t("{name}, highest", name=name))
     return {key: value and round(value, digits) for key, value in zip(columns, numbers, strict=True)}
 
 
@@ -195,7 +203,13 @@ def half_right(curves: Curves) -> dict[str, float]:
 def sample_rows(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """The answers of each arm's first run to a few test sentences."""
     return [
-        {"variant": arm.label, "source": source, "right answer": right, "its answer": answer, "right": answer == right}
+        {
+            t("variant"): arm.label,
+            t("source"): source,
+            t("right answer"): right,
+            t("its answer"): answer,
+            t("right"): answer == right,
+        }
         for arm in arms
         for source, right, answer in (arm.runs[0].samples if arm.runs else ())
     ]

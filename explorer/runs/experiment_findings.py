@@ -16,7 +16,10 @@ from itertools import count, pairwise
 from math import inf
 from typing import Literal
 
-from explorer.locale.text import listed, plural
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import listed
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import holm, rank_sum
 from model.experiments.recipe import Experiment
@@ -27,22 +30,31 @@ INTERVALS = 2  # evaluations are so far apart that a smaller difference in updat
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 COMPARISONS = 4  # of each arm with the first one
 
-_UNDECIDED = "is neither clearly different from {} nor clearly as good, within "
-_PLURAL = {"is": "are", "has": "have", "needs": "need", "failed": "failed"}  # the verbs that phrases begin with
-
 Outcome = Literal["difference", "equal", "undecided", "too few"]
+Claim = Literal[
+    "failed",
+    "incomparable",
+    "better",
+    "worse",
+    "equal",
+    "fewer updates",
+    "more updates",
+    "lower loss",
+    "higher loss",
+    "?",
+]
 
 
 @dataclass(frozen=True)
 class Relation:
     """One thing that may be said of an arm beside the first one.
 
-    `phrase` has a gap for the first arm's name; `outcome`: what it says; "too few" if these runs could say nothing.
-    `own` and `first`: the numbers that it rests on, of this `measure`, None if there are none.
+    `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
+    rests on, of this `measure`, None if there are none.
     """
 
     arm: ArmRuns
-    phrase: str
+    claim: Claim
     outcome: Outcome
     own: MeanAndRange | None
     first: MeanAndRange | None
@@ -125,26 +137,25 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: b
         measure=arm.metric.name,
     )
     if base is None or own is None:
-        failed = "failed in every run" if own is None else "is not comparable with {}, whose runs all failed"
-        return [scored(failed, "undecided")]
+        return [scored("failed" if own is None else "incomparable", "undecided")]
     found = []
     if score and abs(own.mean - base.mean) >= MARGIN:
-        found.append(scored(f"is {'better' if own.mean > base.mean else 'worse'} than {{}}", "difference"))
+        found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
     elif equal:
-        found.append(scored(f"is as good as {{}}, within {arm.metric.margin(MARGIN)}", "equal"))
+        found.append(scored("equal", "equal"))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
-        phrase = f"needs {'fewer' if steps.mean < base_steps.mean else 'more'} updates to {arm.target} than {{}}"
-        found.append(Relation(arm, phrase, "difference", steps, base_steps, _whole, "updates"))
+        claim: Claim = "fewer updates" if steps.mean < base_steps.mean else "more updates"
+        found.append(Relation(arm, claim, "difference", steps, base_steps, _whole, message("updates")))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
     if loss and nats and base_nats and large and not score:
-        phrase = f"has a {'lower' if nats.mean < base_nats.mean else 'higher'} loss than {{}}"
-        found.append(Relation(arm, phrase, "difference", nats, base_nats, "{:.2g}".format, "nats per token on test"))
+        claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
+        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
     if found:
         return found
     undecided: Outcome = "undecided" if could else "too few"
-    return [scored(_UNDECIDED + arm.metric.margin(MARGIN), undecided)]
+    return [scored("?", undecided)]
 
 
 def _interval(*arms: ArmRuns) -> float:
@@ -160,14 +171,15 @@ def statements(arms: Sequence[ArmRuns], *, brief: bool = False) -> list[str]:
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
-        return ["There is nothing to compare yet."]
-    grouped: dict[tuple[Outcome, str], list[Relation]] = {}
+        return [t("There is nothing to compare yet.")]
+    grouped: dict[tuple[Outcome, Claim, str], list[Relation]] = {}
     for relation in relations(arms):
-        grouped.setdefault((relation.outcome, relation.phrase), []).append(relation)
+        key = relation.outcome, relation.claim, relation.arm.target
+        grouped.setdefault(key, []).append(relation)
     order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
     return [
-        _sentence(first, outcome, phrase, grouped[outcome, phrase], len(others), brief=brief)
-        for outcome, phrase in sorted(grouped, key=lambda key: order.index(key[0]))
+        _sentence(first, grouped[key], len(others), brief=brief)
+        for key in sorted(grouped, key=lambda key: order.index(key[0]))
     ]
 
 
@@ -182,30 +194,120 @@ def measure_of(arms: Sequence[ArmRuns]) -> str:
     return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
 
 
-def _sentence(
-    first: ArmRuns, outcome: Outcome, phrase: str, stated: Sequence[Relation], n_others: int, *, brief: bool
-) -> str:
-    names, relation = listed(f"'{each.arm.label}'" for each in stated), stated[0]
-    verb, _, rest = phrase.partition(" ")
-    said = f"{verb if len(stated) == 1 else _PLURAL[verb]} {rest}".format(f"'{first.label}'")
+def _said(claim: Claim, stated: Sequence[Relation], first: ArmRuns) -> str:
+    """State a claim about some arms, without its numbers."""
+    n, names, other = len(stated), listed(f"'{each.arm.label}'" for each in stated), first.label
+    arm = stated[0].arm
+    margin = arm.metric.margin(MARGIN)
+    match claim:
+        case "failed":
+            return t("{names} failed in every run", "{names} failed in every run", n=n, names=names)
+        case "incomparable":
+            return t(
+                "{names} is not comparable with '{first}', whose runs all failed",
+                "{names} are not comparable with '{first}', whose runs all failed",
+                n=n,
+                names=names,
+                first=other,
+            )
+        case "better":
+            return t(
+                "{names} is better than '{first}'", "{names} are better than '{first}'", n=n, names=names, first=other
+            )
+        case "worse":
+            return t(
+                "{names} is worse than '{first}'", "{names} are worse than '{first}'", n=n, names=names, first=other
+            )
+        case "equal":
+            return t(
+                "{names} is as good as '{first}', within {margin}",
+                "{names} are as good as '{first}', within {margin}",
+                n=n,
+                names=names,
+                first=other,
+                margin=margin,
+            )
+        case "fewer updates":
+            return t(
+                "{names} needs fewer updates to {target} than '{first}'",
+                "{names} need fewer updates to {target} than '{first}'",
+                n=n,
+                names=names,
+                target=arm.target,
+                first=other,
+            )
+        case "more updates":
+            return t(
+                "{names} needs more updates to {target} than '{first}'",
+                "{names} need more updates to {target} than '{first}'",
+                n=n,
+                names=names,
+                target=arm.target,
+                first=other,
+            )
+        case "lower loss":
+            return t(
+                "{names} has a lower loss than '{first}'",
+                "{names} have a lower loss than '{first}'",
+                n=n,
+                names=names,
+                first=other,
+            )
+        case "higher loss":
+            return t(
+                "{names} has a higher loss than '{first}'",
+                "{names} have a higher loss than '{first}'",
+                n=n,
+                names=names,
+                first=other,
+            )
+    return t(
+        "{names} is neither clearly different from '{first}' nor clearly as good, within {margin}",
+        "{names} are neither clearly different from '{first}' nor clearly as good, within {margin}",
+        n=n,
+        names=names,
+        first=other,
+        margin=margin,
+    )
+
+
+def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int, *, brief: bool) -> str:
+    relation = stated[0]
+    said = _said(relation.claim, stated, first)
     if relation.own is None or relation.first is None:
-        return f"{names} {said}."
+        return f"{said}."
     values = listed(each.own.text(each.write) for each in stated if each.own)
     counts = list(dict.fromkeys(len(each.arm.runs) for each in stated))
-    runs = (
-        f"{plural(len(first.runs), 'run')} each"
-        if counts == [len(first.runs)]
-        else f"{listed(str(n) for n in (counts if len(counts) == 1 else [len(each.arm.runs) for each in stated]))} "
-        f"against {plural(len(first.runs), 'run')}"
+    of_first = t("{n} run", "{n:,} runs", n=len(first.runs))
+    if counts == [len(first.runs)]:
+        runs = t("{runs} each", runs=of_first)
+    else:
+        own = listed(str(n) for n in (counts if len(counts) == 1 else [len(each.arm.runs) for each in stated]))
+        runs = t("{own} against {runs}", own=own, runs=of_first)
+    numbers = t(
+        "{values} against {first} {measure}, {runs}",
+        values=values,
+        first=relation.first.text(relation.write),
+        measure=translated(relation.measure),
+        runs=runs,
     )
-    numbers = f"{values} against {relation.first.text(relation.write)} {relation.measure}, {runs}"
-    if outcome == "too few":
-        seen, enough = (
-            "" if brief else f": {numbers}",
-            f"{_enough(len(first.runs), n_others)} runs of each variant could",
+    if relation.outcome != "too few":
+        return f"{said}: {numbers}."
+    names, enough = listed(f"'{each.arm.label}'" for each in stated), _enough(len(first.runs), n_others)
+    if brief:
+        return t(
+            "These runs are too few to tell {names} from '{first}'; {enough} runs of each variant could.",
+            names=names,
+            first=first.label,
+            enough=enough,
         )
-        return f"These runs are too few to tell {names} from '{first.label}'{seen}; {enough}."
-    return f"{names} {said}: {numbers}."
+    return t(
+        "These runs are too few to tell {names} from '{first}': {numbers}; {enough} runs of each variant could.",
+        names=names,
+        first=first.label,
+        numbers=numbers,
+        enough=enough,
+    )
 
 
 def _enough(first: int, n_others: int) -> int:
@@ -220,7 +322,12 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
     if reaching.runs:
         sentences.append(_target(reaching))
-    sentences += [f"'{arm.label}', seed {run.seed}: {run.error}" for arm in arms for run in arm.runs if run.error]
+    sentences += [
+        t("'{variant}', seed {seed}: {error}", variant=arm.label, seed=run.seed, error=run.error)
+        for arm in arms
+        for run in arm.runs
+        if run.error
+    ]
     return sentences + _procedure([arm for arm in arms if arm.runs])
 
 
@@ -228,21 +335,38 @@ def _missing(arms: Sequence[ArmRuns]) -> list[str]:
     """Name the arms without runs, and those with fewer than planned."""
     none = [f"'{arm.label}'" for arm in arms if not arm.runs]
     some = [
-        f"'{arm.label}' has {len(arm.runs)} of {len(arm.recipe.seeds)}"
+        t("'{variant}' has {runs} of {seeds}", variant=arm.label, runs=len(arm.runs), seeds=len(arm.recipe.seeds))
         for arm in arms
         if 0 < len(arm.runs) < len(arm.recipe.seeds)
     ]
-    sentences = [f"Not run yet: {listed(none)}."] if none else []
-    return [*sentences, f"Runs are missing: {listed(some)}."] if some else sentences
+    sentences = [t("Not run yet: {variants}.", variants=listed(none))] if none else []
+    return [*sentences, t("Runs are missing: {variants}.", variants=listed(some))] if some else sentences
 
 
 def _target(arm: ArmRuns) -> str:
     target = arm.metric.factor * arm.recipe.base.target
     reached = sum(score is not None and score >= target for score in arm.scores())
     updates = mean_and_range(arm.updates())
-    when = f"; on validation it first reached that after {updates.text(_whole)} updates" if updates else ""
-    runs = plural(len(arm.runs), "run")
-    return f"The target is {arm.target} {arm.metric.name}: '{arm.label}' reaches it in {reached} of {runs}{when}."
+    runs, measure = t("{n} run", "{n:,} runs", n=len(arm.runs)), translated(arm.metric.name)
+    if not updates:
+        return t(
+            "The target is {target} {measure}: '{variant}' reaches it in {reached} of {runs}.",
+            target=arm.target,
+            measure=measure,
+            variant=arm.label,
+            reached=reached,
+            runs=runs,
+        )
+    return t(
+        "The target is {target} {measure}: '{variant}' reaches it in {reached} of {runs}; on validation it first "
+        "reached that after {updates} updates.",
+        target=arm.target,
+        measure=measure,
+        variant=arm.label,
+        reached=reached,
+        runs=runs,
+        updates=updates.text(_whole),
+    )
 
 
 def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
@@ -251,33 +375,61 @@ def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
         return []
     first, *others = arms
     comparisons = COMPARISONS * len(others)
-    few = (
-        " With so few runs, that cannot happen: all of one variant lie above all of the other too often by chance."
-        if all(relation.outcome == "too few" for relation in relations(arms))
-        else ""
-    )
-    return [
-        f"Each variant is compared with '{first.label}' by score, updates to {first.target} and loss, and by whether "
-        f"scores are equal within {first.metric.margin(MARGIN)}: {comparisons} comparisons. Something is claimed if it "
-        f"passes an exact rank-sum test with Holm's correction over these {comparisons}, so that an experiment whose "
-        f"variants do not differ claims a difference in at most {100 * LEVEL:.0f} % of cases. It must also be large "
-        f"enough: {first.metric.margin(MARGIN)} of the score, {INTERVALS} evaluations of the updates, or a loss "
-        f"smaller by a factor of {LOSS_FACTOR:g}.{few} Other sizes and tasks may give other results."
+    said = [
+        t(
+            "Each variant is compared with '{first}' by score, updates to {target} and loss, and by whether scores are "
+            "equal within {margin}: {n} comparisons. Something is claimed if it passes an exact rank-sum test with "
+            "Holm's correction over these {n}, so that an experiment whose variants do not differ claims a difference "
+            "in at most {percent:.0f} % of cases. It must also be large enough: {margin} of the score, {evaluations} "
+            "evaluations of the updates, or a loss smaller by a factor of {factor:g}.",
+            first=first.label,
+            target=first.target,
+            margin=first.metric.margin(MARGIN),
+            n=comparisons,
+            percent=100 * LEVEL,
+            evaluations=INTERVALS,
+            factor=LOSS_FACTOR,
+        )
     ]
+    if all(relation.outcome == "too few" for relation in relations(arms)):
+        said.append(
+            t(
+                "With so few runs, that cannot happen: all of one variant lie above all of the other too often by "
+                "chance."
+            )
+        )
+    said.append(t("Other sizes and tasks may give other results."))
+    return [" ".join(said)]
 
 
 def duration_sentence(arm: ArmRuns) -> str:
     """State day, machine, version of PyTorch and seconds per run of an arm that has runs."""
     run, seconds = arm.runs[0], [run.seconds for run in arm.runs]
-    duration = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
-    start = ", without what they start from" if arm.recipe.from_chain else ""
+    low, high = _whole(min(seconds)), _whole(max(seconds))
+    duration = low if len(seconds) == 1 else t("{low} to {high}", low=low, high=high)
     days = sorted({run.day for run in arm.runs if run.day})
-    when = f"{days[0]}: on" if len(days) == 1 else f"{days[0]} to {days[-1]}: on" if days else "On"
-    return (
-        f"{when} {run.machine}, PyTorch {run.torch}: {duration} seconds per run, including scoring and whatever else "
-        f"the machine was doing{start}."
+    if not days:
+        where = t("On {machine}, PyTorch {version}", machine=run.machine, version=run.torch)
+    else:
+        when = days[0] if len(days) == 1 else t("{low} to {high}", low=days[0], high=days[-1])
+        where = t("{day}: on {machine}, PyTorch {version}", day=when, machine=run.machine, version=run.torch)
+    if arm.recipe.from_chain:
+        return t(
+            "{where}: {duration} seconds per run, including scoring and whatever else the machine was doing, without "
+            "what they start from.",
+            where=where,
+            duration=duration,
+        )
+    return t(
+        "{where}: {duration} seconds per run, including scoring and whatever else the machine was doing.",
+        where=where,
+        duration=duration,
     )
 
 
 def _whole(value: float) -> str:
-    return f"{value:,.0f}"
+    return in_digits_of(current(), f"{value:,.0f}")
+
+
+def _nats(value: float) -> str:
+    return in_digits_of(current(), f"{value:.2g}")

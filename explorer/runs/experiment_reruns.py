@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import t
 from explorer.runs.experiment_arms import METRICS, ArmRuns, Metric
 from explorer.runs.metrics import Metrics
 from explorer.runs.settings import DEFAULTS, KINDS, value_of
@@ -17,7 +20,7 @@ from model.presets import PRESETS
 
 # Settings that are not compared: how often something is written, and the seed, which is stored separately.
 _NOT_COMPARED = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
-_LOSS = Metric("loss", "loss", 1.0, " nats per token", "nat")
+_LOSS = Metric("loss", "loss", 1.0, "")
 
 
 @dataclass(frozen=True)
@@ -87,16 +90,24 @@ def sentences(own_runs: Sequence[Rerun], arms: Sequence[ArmRuns], measure: str) 
 
 def _sentence(run: Rerun, arm: ArmRuns, measure: str) -> str:
     steps, values = run.curve(measure)
-    who, metric = f"{run.name} ({run.variant}, seed {run.seed})", METRICS.get(measure, _LOSS)
+    metric = METRICS.get(measure, _LOSS)
+    who = t("{run} ({variant}, seed {seed})", run=run.name, variant=run.variant, seed=run.seed)
     if not values:
-        return f"{who} has not measured this."
-    end = f"{who}: {values[-1]:.4g}{metric.unit} after {steps[-1]:,.0f} updates"
+        return t("{run} has not measured this.", run=who)
+    own = _value(values[-1], metric)
+    end = t("{run}: {value} after {updates:,.0f} updates", run=who, value=own, updates=steps[-1])
     curves = [each.valid for each in arm.runs if each.seed == run.seed]
     at = {step: value for valid in curves for step, value in zip(valid["step"], valid[measure], strict=True)}
     shared = [(value, metric.factor * at[step]) for step, value in zip(steps, values, strict=True) if step in at]
     if not shared:
-        return f"{end}; no run with this seed is stored with an evaluation there."
+        return t("{end}; no run with this seed is stored with an evaluation there.", end=end)
     # Stored curves are rounded to four digits.
     if all(abs(own - theirs) <= 1e-3 * max(abs(theirs), 1e-9) for own, theirs in shared):
-        return f"{end}, at every evaluation the same as the stored run with this seed."
-    return f"{end}; the stored run with this seed had {shared[-1][1]:.4g}{metric.unit} there."
+        return t("{end}, at every evaluation the same as the stored run with this seed.", end=end)
+    return t("{end}; the stored run with this seed had {value} there.", end=end, value=_value(shared[-1][1], metric))
+
+
+def _value(value: float, metric: Metric) -> str:
+    if metric is _LOSS:
+        return t("{nats:.4g} nats per token", nats=value)
+    return f"{in_digits_of(current(), f'{value:.4g}')}{metric.unit}"

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.decoding.names import KIND_NAMES, short_layer
-from explorer.locale.text import listed
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, listed
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.config import ATTENTION_KINDS
 
 MEASURES = {
-    "first": "weight on the first token (%)",
-    "last": "weight on the last token (%)",
-    "largest": "largest number over the median",
+    "first": message("weight on the first token (%)"),
+    "last": message("weight on the last token (%)"),
+    "largest": message("largest number over the median"),
 }
-UNIFORM = "equal weights"
+UNIFORM = message("equal weights")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def places(arms: Sequence[ArmRuns], measure: str) -> list[Place]:
                 if summary := mean_and_range([factor * rests[measure][layer] for rests in measured]):
                     values[label] = summary
                     uniform = None if measure == "largest" else 100 * measured[0]["uniform"][layer]
-            collected.append(Place(f"{kind} {short_layer(layer + 1)}", values, uniform))
+            collected.append(
+                Place(t("{kind} {layer}", kind=translated(kind), layer=short_layer(layer + 1)), values, uniform)
+            )
     return collected
 
 
@@ -50,9 +53,16 @@ def caption(layers: Sequence[Place], measure: str) -> str:
     parts = []
     for label in dict.fromkeys(label for place in layers for label in place.values):
         top = max((place for place in layers if label in place.values), key=lambda place: place.values[label].mean)
-        parts.append(f"{label} {top.values[label].text(_whole)} in {top.name}")
-    kinds = listed([f"{kind} = {KIND_NAMES[kind]}" for kind in ATTENTION_KINDS])
-    return f"{MEASURES[measure].capitalize()}, highest: {'; '.join(parts)}. ({kinds}; bars span the runs.)"
+        parts.append(
+            t("{variant} {value} in {place}", variant=label, value=top.values[label].text(_whole), place=top.name)
+        )
+    kinds = listed([f"{translated(kind)} = {translated(KIND_NAMES[kind])}" for kind in ATTENTION_KINDS])
+    return t(
+        "{measure}, highest: {highest}. ({kinds}; bars span the runs.)",
+        measure=capitalised(translated(MEASURES[measure])),
+        highest="; ".join(parts),
+        kinds=kinds,
+    )
 
 
 def _whole(value: float) -> str:

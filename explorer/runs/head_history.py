@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import entropy
-from explorer.locale.text import plural
+from explorer.locale.messages import t
 from explorer.runs.wrong_answers import validation_task
 from model.analysis.recorded_batches import Sample, observe, written_sample
 from model.checkpoint import LoadedModel, load_model, snapshot_path
@@ -63,7 +63,9 @@ def stamp(folder: Path, step: int) -> str:
         status = snapshot_path(folder, step).stat()
     except OSError:
         raise CheckpointError(
-            f"Step {step:,} of '{folder.name}' is no longer here: the run was deleted or renamed. Choose another one."
+            "Step {step:,} of '{name}' is no longer here: the run was deleted or renamed. Choose another one.",
+            step=step,
+            name=folder.name,
         ) from None
     return f"{step}-{status.st_mtime_ns}-{status.st_size}"
 
@@ -166,12 +168,17 @@ def scores_by_step(history: Sequence[HeadScores], kind: AttentionKind, score: Sc
 def score_caption(score: ScoreName, n_sentences: int) -> str:
     """Explain what a score means and what it is averaged over."""
     if score == "aligned":
-        return (
-            f"The weight on the source tokens aligned with the next target token (alignment score), as a mean over "
-            f"{plural(n_sentences, 'validation sentence')} with known alignment. Grey lines are the other heads."
+        return t(
+            "The weight on the source tokens aligned with the next target token (alignment score), as a mean over {n} "
+            "validation sentence with known alignment. Grey lines are the other heads.",
+            "The weight on the source tokens aligned with the next target token (alignment score), as a mean over "
+            "{n:,} validation sentences with known alignment. Grey lines are the other heads.",
+            n=n_sentences,
         )
-    return (
-        f"0 %: every row looks at one token; 100 %: at all tokens equally (entropy over its highest value). A mean "
-        f"over {plural(n_sentences, 'validation sentence')}, without rows that see only one token. Grey lines are the "
-        f"other heads."
+    return t(
+        "0 %: every row looks at one token; 100 %: at all tokens equally (entropy over its highest value). A mean over "
+        "{n} validation sentence, without rows that see only one token. Grey lines are the other heads.",
+        "0 %: every row looks at one token; 100 %: at all tokens equally (entropy over its highest value). A mean over "
+        "{n:,} validation sentences, without rows that see only one token. Grey lines are the other heads.",
+        n=n_sentences,
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.messages import message
 from explorer.locale.text import why
 from explorer.runs.command import longer_command, resume_command
 from explorer.runs.process import (
@@ -190,7 +191,7 @@ class Runs:
         Raises:
             CheckpointError: the name is not allowed. RunError: the name is taken, or HEADLIGHT_NICE is not a niceness.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         self._refuse_taken(name)
         start_process(self.checkpoints, name, arguments)
 
@@ -200,10 +201,12 @@ class Runs:
         Raises:
             RunError: it is active, finished, or not a run.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or not status.resumable:
-            raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
+            raise RunError(
+                "'{name}' cannot be resumed: it is {state}.", name=name, state=status.state if status else "not a run"
+            )
         launch = self.launch(name)
         if launch is not None and not os.path.exists(self.folder(name) / STATUS):
             start_process(self.checkpoints, name, launch.arguments)  # it never created its folder: repeat the command
@@ -216,15 +219,19 @@ class Runs:
         Raises:
             RunError: it has not finished.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or status.state != "finished":
-            raise RunError(f"'{name}' cannot be trained longer: it is {status.state if status else 'not a run'}.")
+            raise RunError(
+                "'{name}' cannot be trained longer: it is {state}.",
+                name=name,
+                state=status.state if status else "not a run",
+            )
         start_process(self.checkpoints, name, longer_command(name, steps, self.checkpoints))
 
     def stop(self, name: str) -> None:
         """Ask the run's process to end after its current batch, with everything saved."""
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         folder, launch = self.folder(name), self.launch(name)
         status = self.status(name)
         if status is None or not status.busy:
@@ -238,7 +245,7 @@ class Runs:
 
     def watch(self, name: str, text: str) -> None:
         """Ask the run to record its attention on this sentence at each evaluation."""
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
 
     def watched(self, name: str) -> str:
@@ -255,9 +262,11 @@ class Runs:
         Raises:
             CheckpointError: it is too long or has control characters. RunError: it came with Headlight.
         """
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
-            raise RunError(f"'{name}' came with Headlight and cannot be given a note; export it and import a copy.")
+            raise RunError(
+                "'{name}' came with Headlight and cannot be given a note; export it and import a copy.", name=name
+            )
         write_note(self.folder(name), text)
 
     def rename(self, name: str, new: str) -> None:
@@ -298,17 +307,21 @@ class Runs:
     def _refuse_taken(self, name: str) -> None:
         check_name(name)
         if self._taken(name):
-            raise RunError(f"There is already a run or model '{name}'; choose another name.")
+            raise RunError("There is already a run or model '{name}'; choose another name.", name=name)
 
     def _refuse_bundled(self, name: str, participle: str) -> None:
-        refuse("Changing runs is")
+        refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
-            raise RunError(f"'{name}' came with Headlight and cannot be {participle}; export it and import a copy.")
+            raise RunError(
+                "'{name}' came with Headlight and cannot be {participle}; export it and import a copy.",
+                name=name,
+                participle=participle,
+            )
         status, launch = self.peek(name), self.launch(name)
         # Without a readable status.json, the process started from a page decides.
         busy = status.busy if status is not None else launch is not None and launch.alive
         if busy:
-            raise RunError(f"'{name}' is being trained; stop it first.")
+            raise RunError("'{name}' is being trained; stop it first.", name=name)
 
 
 def read_note(folder: Path) -> str:
@@ -333,6 +346,7 @@ def write_note(folder: Path, text: str) -> None:
         return
     if not fits({"text": text}, Note):
         raise CheckpointError(
-            f"A note has at most {NOTE_CHARACTERS:,} characters, none of which controls or reorders the text."
+            "A note has at most {note_characters:,} characters, none of which controls or reorders the text.",
+            note_characters=NOTE_CHARACTERS,
         )
     write_json(folder / NOTE, {"text": text})

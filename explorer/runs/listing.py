@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from explorer.decoding.examples import FILES
-from explorer.locale.text import plural, shortened
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.progress import range_text
 from explorer.runs.status import age
@@ -17,19 +18,18 @@ from model.data import TASKS, get_task
 from model.headline import headline_name, number
 
 _NOTE_CHARACTERS = 80
-_TEXTS = ("data", "verdict", "note")
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
 VERDICTS: Mapping[Verdict, str] = {
-    "early": "too early",
-    "few": "too few pairs",
-    "learning": "still learning",
-    "learned": "learned",
-    "levelled": "levelled off",
-    "memorising": "learned by heart",
-    "diverged": "diverged",
-    "stuck": "stuck",
+    "early": message("too early"),
+    "few": message("too few pairs"),
+    "learning": message("still learning"),
+    "learned": message("learned"),
+    "levelled": message("levelled off"),
+    "memorising": message("learned by heart"),
+    "diverged": message("diverged"),
+    "stuck": message("stuck"),
 }
 
 
@@ -37,8 +37,9 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
+    texts = (t("data"), t("verdict"), t("note"), t("95 %"))
     # A table shows a missing number as an empty cell, but a missing text as None.
-    return [{name: "" if row[name] is None and name in _TEXTS else row[name] for name in columns} for row in table]
+    return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
 
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
@@ -50,38 +51,40 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     if score is not None and isinstance(sentences, int) and sentences > 0:
         apart = range_text(leading, score, sentences)
     return {
-        "name": entry.name,
-        "verdict": verdict_text(entry, verdict),
-        "right (%)": None if exact is None else 100 * exact,
+        t("name"): entry.name,
+        t("verdict"): verdict_text(entry, verdict),
+        t("right (%)"): None if exact is None else 100 * exact,
         "BLEU": score if leading == "bleu" else None,
-        "95 %": apart,
-        "data": summary.get("own_file") or _task_title(summary.get("task")),
-        "when": _moment(entry.date),
-        "note": _first_line(entry.note),
-        "took (min)": None if seconds is None else seconds / 60,
-        "held out": sentences if apart is not None else None,
-        "parameters": summary.get("parameters"),
-        "loss": scores.get("loss"),
+        t("95 %"): apart,
+        t("data"): summary.get("own_file") or _task_title(summary.get("task")),
+        t("when"): _moment(entry.date),
+        t("note"): _first_line(entry.note),
+        t("took (min)"): None if seconds is None else seconds / 60,
+        t("held out"): sentences if apart is not None else None,
+        t("parameters"): summary.get("parameters"),
+        t("loss"): scores.get("loss"),
     }
 
 
 def _task_title(task: object) -> str | None:
     if task == FILES:
-        return "own pairs"
-    return get_task(str(task)).title if task in TASKS else str(task) if task else None
+        return t("own pairs")
+    return translated(get_task(str(task)).title) if task in TASKS else str(task) if task else None
 
 
 def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
     """What has become of a run: how it went if it has finished, and otherwise its state, in a few words."""
     if entry.problem:
-        return "cannot be opened"
+        return t("cannot be opened")
     status = entry.status
     if status is not None and status.state != "finished":
-        done = f" ({100 * status.share:.0f} %)" if status.state in ("running", "stopped") else ""
-        return f"{status.state}{done}"
+        state = translated(status.state)
+        if status.state in ("running", "stopped"):
+            return t("{state} ({percent:.0f} %)", state=state, percent=100 * status.share)
+        return state
     if verdict is not None:
-        return VERDICTS[verdict]
-    return "" if entry.summary.get("trained") else "untrained"
+        return translated(VERDICTS[verdict])
+    return "" if entry.summary.get("trained") else t("untrained")
 
 
 def _first_line(note: str) -> str | None:
@@ -96,20 +99,29 @@ def _moment(seconds_since_1970: float) -> datetime | None:
 
 def summary(entries: Sequence[Entry]) -> str:
     """Count the runs and models, and name the active ones."""
-    active = [f"{entry.name} is {entry.status.state}" for entry in entries if entry.busy and entry.status]
-    number = plural(len(entries), "run or model", "runs and models")
-    return f"{number}; {', '.join(active) if active else 'none is being trained'}."
+    active = [
+        t("{run} is {state}", run=entry.name, state=translated(entry.status.state))
+        for entry in entries
+        if entry.busy and entry.status
+    ]
+    if active:
+        return t(
+            "{n} run or model; {active}.", "{n:,} runs and models; {active}.", n=len(entries), active=", ".join(active)
+        )
+    return t(
+        "{n} run or model; none is being trained.", "{n:,} runs and models; none is being trained.", n=len(entries)
+    )
 
 
 def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
     """Describe an entry: its age, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
-    parts = [f"Changed {age(entry.date, now)}"] if entry.date else []
+    parts = [t("Changed {age}", age=age(entry.date, now))] if entry.date else []
     if entry.bundled:
-        parts.append("It came with Headlight and can be neither renamed nor deleted")
+        parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
     elif read_only:
-        parts.append(f"It can be neither renamed nor deleted here: {REASON}")
+        parts.append(t("It can be neither renamed nor deleted here: {reason}", reason=translated(REASON)))
     elif entry.busy:
-        parts.append("It is being trained: stop it before you rename or delete it")
+        parts.append(t("It is being trained: stop it before you rename or delete it"))
     if entry.status is not None and entry.status.error:
         parts.append(entry.status.error.removesuffix("."))
     return ". ".join(parts) + "." if parts else ""
@@ -119,5 +131,5 @@ def curve_rows(data: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Pivot columns `step`, `value` and `curve` into one row per step with a column per curve."""
     by_step: dict[float, dict[str, Any]] = {}
     for step, value, curve in zip(data["step"], data["value"], data["curve"], strict=True):
-        by_step.setdefault(step, {"step": int(step)})[curve] = round(value, 4)
+        by_step.setdefault(step, {t("step"): int(step)})[curve] = round(value, 4)
     return [by_step[step] for step in sorted(by_step)]

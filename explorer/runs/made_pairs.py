@@ -16,7 +16,8 @@ from typing import Any, Literal
 import msgspec
 
 from explorer.decoding.examples import FILES
-from explorer.locale.text import plural
+from explorer.locale.durations import clock
+from explorer.locale.messages import message, t, translated
 from explorer.runs.command import PairsOrder
 from explorer.runs.process import (
     RunError,
@@ -33,7 +34,6 @@ from explorer.runs.viewer_mode import refuse
 from model.config import DataConfig
 from model.data import TASKS, get_task
 from model.data.files import direction, fits
-from model.durations import clock
 from model.folder import CheckpointError, modified, read_json, sweep_drafts, write_json
 
 SELF_REVERSE = ("copy", "reverse")
@@ -41,7 +41,7 @@ SELF_REVERSE = ("copy", "reverse")
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
 MAX_TEMPERATURE = 1_000  # a record with a higher one is damaged
-_NO_MESSAGE = (
+_NO_MESSAGE = message(
     "The process ended before the pairs were written, most likely because memory ran out or somebody ended it. "
     "Make them again."
 )
@@ -80,17 +80,42 @@ class Making:
     def progress(self) -> str:
         """State how far the job is."""
         if not self.sentences:
-            return "Reading the data and the models …"
-        left = "" if self.seconds_left is None else f", about {clock(self.seconds_left)} left"
-        return f"'{self.model}' translates: {self.done:,} of {plural(self.sentences, 'sentence')}{left}"
+            return t("Reading the data and the models …")
+        if self.seconds_left is None:
+            return t(
+                "'{model}' translates: {done:,} of {n} sentence",
+                "'{model}' translates: {done:,} of {n:,} sentences",
+                model=self.model,
+                done=self.done,
+                n=self.sentences,
+            )
+        return t(
+            "'{model}' translates: {done:,} of {n} sentence, about {duration} left",
+            "'{model}' translates: {done:,} of {n:,} sentences, about {duration} left",
+            model=self.model,
+            done=self.done,
+            n=self.sentences,
+            duration=clock(self.seconds_left),
+        )
 
     def origin(self) -> str:
         """State which models wrote which side, and what they left out: "targets by 'a', sources by 'b'"."""
         order = self.order
-        sides = [f"{side} by '{by}'" for side, by in (("targets", order.model), ("sources", order.reverse)) if by]
-        drawn = f", drawn at random (temperature {order.sample:g}, seed {order.seed})" if order.sample else ""
-        left = f"; {plural(self.left_out, 'sentence')} left out as empty or too long" if self.left_out else ""
-        return ", ".join(sides) + drawn + left
+        parts = [t("targets by '{model}'", model=order.model)] if order.model else []
+        parts += [t("sources by '{model}'", model=order.reverse)] if order.reverse else []
+        if order.sample:
+            parts.append(
+                t("drawn at random (temperature {sample:g}, seed {seed})", sample=order.sample, seed=order.seed)
+            )
+        origin = ", ".join(parts)
+        if not self.left_out:
+            return origin
+        return t(
+            "{origin}; {n} sentence left out as empty or too long",
+            "{origin}; {n:,} sentences left out as empty or too long",
+            origin=origin,
+            n=self.left_out,
+        )
 
 
 class MadePairs:
@@ -144,16 +169,16 @@ class MadePairs:
             ViewerError: this server is read-only. RunError: no model is named, another job is running, these pairs
                 exist already, or HEADLIGHT_NICE is not a niceness.
         """
-        refuse("Making pairs is")
+        refuse(message("Making pairs is switched off: this server is for looking only."))
         if not (order.model or order.reverse):
             raise RunError("Choose at least one model that writes the pairs.")
         for making in self.all():
             if making.state == "running":
                 raise RunError(
-                    f"Pairs are being made already ('{making.name}'); wait until that has ended, or stop it."
+                    "Pairs are being made already ('{name}'); wait until that has ended, or stop it.", name=making.name
                 )
             if making.state == "finished" and making.order == order:
-                raise RunError(f"These pairs are made already: '{making.name}'.")
+                raise RunError("These pairs are made already: '{name}'.", name=making.name)
         for making in self.unfinished():
             if making.order == order:
                 self.remove(making.name)
@@ -174,7 +199,7 @@ class MadePairs:
         Raises:
             ViewerError: this server is read-only.
         """
-        refuse("Removing pairs is")
+        refuse(message("Removing pairs is switched off: this server is for looking only."))
         if _read_order(self.folder / f"{name}.json") is None:
             return  # removed in another tab, or never existed
         launch = read_launch(self.folder, name)
@@ -235,9 +260,9 @@ def _why_ended(lines: Sequence[str], code: int | None) -> str:
     """Why there is no file: the last line of the command if it is a message for the user, or the likely reason."""
     sentences = [line for line in lines if not line.startswith("{")]
     if not sentences or (code is not None and code < 0):
-        return _NO_MESSAGE
+        return translated(_NO_MESSAGE)
     if any(line.startswith("Traceback") for line in sentences):
-        return f"The program failed ({sentences[-1]}); please report this."
+        return t("The program failed ({reason}); please report this.", reason=sentences[-1])
     return sentences[-1]
 
 
@@ -287,15 +312,27 @@ def writers(summaries: Iterable[Mapping[str, Any]], data: DataConfig, side: str,
 def _missing(data: DataConfig, side: str) -> str:
     """State what is missing and how to get it, in two sentences."""
     source, target = direction(data, side)
-    otherwise = "turns these sources into targets" if side == "target" else "turns these targets back into sources"
-    languages_differ = source != target and "xx" not in (source, target)
-    languages = f"translates {LANGUAGES.get(source, source)} to {LANGUAGES.get(target, target)}"
-    lack = f"No trained model here {languages if languages_differ else otherwise}."
+    if source != target and "xx" not in (source, target):
+        lack = t(
+            "No trained model here translates {source} to {target}.",
+            source=translated(LANGUAGES.get(source, source)),
+            target=translated(LANGUAGES.get(target, target)),
+        )
+    elif side == "target":
+        lack = t("No trained model here turns these sources into targets.")
+    else:
+        lack = t("No trained model here turns these targets back into sources.")
     if side == "target":
-        return f"{lack} Train a model on these data first; it can then translate their sources."
+        return f"{lack} {t('Train a model on these data first; it can then translate their sources.')}"
     tasks = {name: get_task(name).data for name in TASKS if name != data.task and source != target}
     reverse = next(
         (name for name, data_of in tasks.items() if (data_of.src_lang, data_of.tgt_lang) == (source, target)), ""
     )
-    example = f"on the data '{reverse}'" if reverse else "on the same pairs with their columns exchanged"
-    return f"{lack} Train a model of the reverse direction first, for example {example}."
+    example = (
+        t("Train a model of the reverse direction first, for example on the data '{data}'.", data=reverse)
+        if reverse
+        else t(
+            "Train a model of the reverse direction first, for example on the same pairs with their columns exchanged."
+        )
+    )
+    return f"{lack} {example}"

@@ -12,14 +12,16 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from explorer.locale.text import listed, plural
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import listed
 from explorer.runs.settings import label_of
 from explorer.runs.status import RunStatus
 from model.config import TrainConfig, with_current_names
 from model.data.files import DATA_FILE
 from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
 
-_DEVICES = {"cpu": "the CPU", "cuda": "a GPU", "mps": "Apple's GPU"}
+_DEVICES = {"cpu": message("the CPU"), "cuda": message("a GPU"), "mps": message("Apple's GPU")}
+_OTHER = message("another device")
 _SECTIONS = ("data", "model", "training", "runtime")
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
@@ -44,11 +46,11 @@ class Repeatable:
     def longer_sentence(self) -> str:
         """Explain what happens to the learning rate if the run is trained longer."""
         if self.schedule == "cosine":
-            return (
+            return t(
                 "The learning rate rises to where it would be in a run of this length, then falls again: the loss may "
                 "rise for a while."
             )
-        return "The learning rate continues as in a run of this length from the start: the weights will be the same."
+        return t("The learning rate continues as in a run of this length from the start: the weights will be the same.")
 
 
 def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
@@ -83,14 +85,15 @@ def _missing(folder: Path, config: Mapping[str, Any]) -> str:
     absent = []
     init = config.get("init")
     if isinstance(init, str) and not config.get("first") and not (folder.parent / init).is_dir():
-        absent.append(f"the weights of '{init}'")
+        absent.append(t("the weights of '{model}'", model=init))
     names = [str(entry.get("file")) for entry in _list(config, "added_data") if isinstance(entry, dict)]
     if names and not _added_are_here(folder):
-        absent.append(f"the pairs in {listed(names)}")
+        absent.append(t("the pairs in {files}", files=listed(names)))
     if not absent:
         return ""
-    return (
-        f"It was trained from {listed(absent)}, which are not here. Its card names the command that makes everything."
+    return t(
+        "It was trained from {absent}, which are not here. Its card names the command that makes everything.",
+        absent=listed(absent),
     )
 
 
@@ -115,13 +118,18 @@ def computed_sentence(runtime: Any) -> str:
     """State device, precision, threads and PyTorch's version of a run; empty if they are unknown."""
     if not isinstance(runtime, dict) or not runtime.get("settled"):
         return ""
-    device = _DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], "another device")
-    threads = plural(_whole(runtime.get("threads"), 1), "thread")
-    parts = [f"Computed on {device} in {runtime.get('precision')} with {threads}"]
+    computed = t(
+        "Computed on {device} in {precision} with {threads}",
+        device=translated(_DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], _OTHER)),
+        precision=runtime.get("precision"),
+        threads=t("{n} thread", "{n:,} threads", n=_whole(runtime.get("threads"), 1)),
+    )
     processes = _whole(runtime.get("processes"), 1)
-    parts += [f"{processes} processes"] if processes > 1 else []
-    parts += ["compiled"] if runtime.get("compile") else []
-    return ", ".join([*parts, f"PyTorch {runtime.get('torch_version', '(version not stored)')}"]) + "."
+    parts = [computed, *([t("{n} process", "{n} processes", n=processes)] if processes > 1 else [])]
+    parts += [t("compiled")] if runtime.get("compile") else []
+    version = runtime.get("torch_version")
+    parts.append(t("PyTorch {version}", version=version) if version else t("PyTorch (version not stored)"))
+    return ", ".join(parts) + "."
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
@@ -138,7 +146,9 @@ def settings_of(folder: Path) -> dict[str, Any]:
         for entry in _list(config, "added_data")
         if isinstance(entry, dict)
     ]
-    longer = [f"to {plural(steps, 'update')}" for steps in _list(config, "extended") if isinstance(steps, int)]
+    longer = [
+        t("to {n} update", "to {n:,} updates", n=steps) for steps in _list(config, "extended") if isinstance(steps, int)
+    ]
     origin = {
         "starts_from": str(config.get("init") or ""),
         "first_part": ", ".join(f"{key}={value}" for key, value in first.items()) if isinstance(first, dict) else "",
@@ -161,7 +171,13 @@ def _own_pairs(arguments: Sequence[str], stored: Path) -> str:
 
 
 def _pairs(files: str, pairs: int, digest: str) -> str:
-    return f"{files} ({plural(pairs, 'pair')}, checksum {digest[:8]})"
+    return t(
+        "{files} ({n} pair, checksum {digest})",
+        "{files} ({n:,} pairs, checksum {digest})",
+        files=files,
+        n=pairs,
+        digest=digest[:8],
+    )
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -170,11 +186,11 @@ def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     for name in dict.fromkeys(name for settings in runs.values() for name in settings):
         values = {run: _text(settings.get(name)) for run, settings in runs.items()}
         if len(set(values.values())) > 1:
-            rows.append({"setting": label_of(name), **values})
+            rows.append({t("setting"): label_of(name), **values})
     return rows
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return t("yes") if value else t("no")
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

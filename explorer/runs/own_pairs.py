@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.decoding.cache import cached
-from explorer.locale.text import plural
+from explorer.locale.messages import t
 from model.config import DataConfig, PairFault
 from model.data.checks import LITTLE_SHOWN, Finding, check
 from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
@@ -88,12 +88,32 @@ class Division:
 
     def sentence(self, source: Source, pairs: Overview) -> str:
         """Describe what is used: number of pairs, headings, and split."""
-        headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
-        little = f" (the score of fewer than {LITTLE_SHOWN} shows little)" if self.n_valid < LITTLE_SHOWN else ""
-        return (
-            f"{plural(self.n_train + self.n_valid, 'pair')}{headings}: {self.n_train:,} to learn from, "
-            f"{self.n_valid:,} held out to check what was learned{little}. {pairs.notes}"
-        ).strip()
+        if self.n_valid < LITTLE_SHOWN:
+            parts = t(
+                "{train:,} to learn from, {held_out:,} held out to check what was learned (the score of fewer than "
+                "{least} shows little)",
+                train=self.n_train,
+                held_out=self.n_valid,
+                least=LITTLE_SHOWN,
+            )
+        else:
+            parts = t(
+                "{train:,} to learn from, {held_out:,} held out to check what was learned",
+                train=self.n_train,
+                held_out=self.n_valid,
+            )
+        n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
+        if source.header:
+            said = t(
+                "{pairs}, with the headings “{source}” and “{target}”: {parts}.",
+                pairs=n,
+                source=pairs.source_name,
+                target=pairs.target_name,
+                parts=parts,
+            )
+        else:
+            said = t("{pairs}: {parts}.", pairs=n, parts=parts)
+        return f"{said} {pairs.notes}".strip()
 
 
 @cached
@@ -149,10 +169,25 @@ def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str, *, w
         DataError: the file cannot be used.
     """
     pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    words, at = ("such as", len(pairs.examples) // 4) if within else ("the first", 0)
-    pair = pairs.examples[at]
-    number = plural(len(pairs.examples), "pair")
-    return f"{number}, {words} “{pair.source}” → “{pair.target}”. {pairs.skipped_sentence()}".strip()
+    n = len(pairs.examples)
+    pair = pairs.examples[n // 4 if within else 0]
+    if within:
+        said = t(
+            "{n} pair, such as “{source}” → “{target}”.",
+            "{n:,} pairs, such as “{source}” → “{target}”.",
+            n=n,
+            source=pair.source,
+            target=pair.target,
+        )
+    else:
+        said = t(
+            "{n} pair, the first “{source}” → “{target}”.",
+            "{n:,} pairs, the first “{source}” → “{target}”.",
+            n=n,
+            source=pair.source,
+            target=pair.target,
+        )
+    return f"{said} {pairs.skipped_sentence()}".strip()
 
 
 @cached

@@ -93,7 +93,11 @@ def niceness() -> int:
     """
     given = os.environ.get(NICENESS, "10")
     if not re.fullmatch("1?[0-9]", given):
-        raise RunError(f"{NICENESS} is '{given}'; it must be a whole number from 0 to 19. Nothing was started.")
+        raise RunError(
+            "{niceness} is '{given}'; it must be a whole number from 0 to 19. Nothing was started.",
+            niceness=NICENESS,
+            given=given,
+        )
     return int(given)
 
 

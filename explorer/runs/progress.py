@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from explorer.decoding.cache import cached
-from explorer.locale.messages import t
-from explorer.locale.text import count, listed, plural
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.durations import span
+from explorer.locale.language import cached_by_language, current
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import count, fixed, listed
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, bounds, diagnose
-from model.durations import span
+from model.analysis.run_curves import Curves, bounds
+from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
-    "starting": "The process is starting: it reads the data and builds the model.",
-    "queued": "Waiting: another run is being trained on this machine. This one starts when the other has ended.",
-    "stopping": "Stopping after the current batch; everything is saved first.",
+    "starting": message("The process is starting: it reads the data and builds the model."),
+    "queued": message(
+        "Waiting: another run is being trained on this machine. This one starts when the other has ended."
+    ),
+    "stopping": message("Stopping after the current batch; everything is saved first."),
 }
 ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck", "few")
 MAX_TRACE_BYTES = 64 * 1024**2
@@ -29,17 +33,23 @@ _UNKNOWN = "–"
 
 def progress(status: RunStatus) -> str:
     """State how far the run is, and how long it will still take."""
-    position = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
+    position = (
+        t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
+        if status.max_steps
+        else t("no step yet")
+    )
     if status.state == "finished":
         if status.step < status.max_steps:
-            return f"Finished at step {status.step:,} of at most {status.max_steps:,}."
-        return f"Finished at step {status.step:,}."
+            return t(
+                "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
+            )
+        return t("Finished at step {step:,}.", step=status.step)
     if status.busy and status.left is not None and status.step:
-        return f"{position}, {span(*status.left)} left"
+        return t("{position}, {duration} left", position=position, duration=span(*status.left))
     return position
 
 
-@lru_cache(maxsize=64)
+@cached_by_language(64)
 def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
     """Diagnose from its curves how the run is going or, once it has ended, how it went."""
     return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)
@@ -50,15 +60,16 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     value = metrics.latest("evals", score)
     rate = metrics.latest("train", "lr")
     sentences = int(metrics.latest("evals", "sentences") or 0)
-    quality = ("BLEU" if score == "bleu" else "Exactly right", _UNKNOWN)
+    quality = ("BLEU" if score == "bleu" else t("Exactly right"), _UNKNOWN)
     if value is not None:
-        quality = (f"{quality[0]}, of {sentences:,}" if sentences else quality[0], score_text(score, value, sentences))
+        name = t("{score}, of {sentences:,}", score=quality[0], sentences=sentences) if sentences else quality[0]
+        quality = (name, score_text(score, value, sentences))
     return (
-        ("Training loss", _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
-        ("Validation loss", _loss(metrics.latest("evals", "loss"))),
+        (t("Training loss"), _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
+        (t("Validation loss"), _loss(metrics.latest("evals", "loss"))),
         quality,
-        ("Learning rate", f"{rate:.2g}" if rate is not None else _UNKNOWN),
-        ("Tokens/s", count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
+        (t("Learning rate"), in_digits_of(current(), f"{rate:.2g}") if rate is not None else _UNKNOWN),
+        (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 
 
@@ -67,7 +78,7 @@ def score_text(score: str, value: float, sentences: int) -> str:
     name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
     scale, unit = (1, "") if name == "bleu" else (100, " %")
     within = f" ({range_text(name, value, sentences)})" if sentences else ""
-    return f"{scale * value:.1f}{unit}{within}"
+    return f"{fixed(scale * value, 1)}{unit}{within}"
 
 
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
@@ -78,7 +89,8 @@ def range_text(name: HeadlineName, value: float, sentences: int) -> str:
 def _loss(value: float | None) -> str:
     if value is None:
         return _UNKNOWN
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
+    text = f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
+    return in_digits_of(current(), text)
 
 
 def sample_table(
@@ -90,15 +102,20 @@ def sample_table(
     step, newest = samples[-1]
     previous = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
     columns = {
-        "source": [sample.source for sample in newest],
-        "right answer": [sample.target for sample in newest],
-        "model's answer": [sample.prediction for sample in newest],
-        "": ["right" if sample.prediction == sample.target else "" for sample in newest],
-        "one evaluation earlier": [previous.get(sample.source, "") for sample in newest],
+        t("source"): [sample.source for sample in newest],
+        t("right answer"): [sample.target for sample in newest],
+        t("model's answer"): [sample.prediction for sample in newest],
+        "": [t("right") if sample.prediction == sample.target else "" for sample in newest],
+        t("one evaluation earlier"): [previous.get(sample.source, "") for sample in newest],
     }
     right = sum(sample.prediction == sample.target for sample in newest)
-    sentences = plural(len(newest), "validation sentence")
-    return columns, f"Exactly right at step {step:,}: {right} of {sentences}."
+    return columns, t(
+        "Exactly right at step {step:,}: {right} of {n} validation sentence.",
+        "Exactly right at step {step:,}: {right} of {n:,} validation sentences.",
+        step=step,
+        right=right,
+        n=len(newest),
+    )
 
 
 def watched_trace(folder: Path) -> AttentionTrace | None:
@@ -138,7 +155,7 @@ def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
     names = [status.name for status in busy]
     earlier = busy[: names.index(name)] if name in names else busy
     if not earlier:
-        return STATE_SENTENCES["queued"] if name else ""
+        return translated(STATE_SENTENCES["queued"]) if name else ""
     runs, n = listed(f"'{status.name}'" for status in earlier), len(earlier)
     if name:
         sentence = t("It waits until {runs} has ended.", "It waits until {runs} have ended.", n=n, runs=runs)

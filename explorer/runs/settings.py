@@ -9,6 +9,7 @@ import dataclasses
 import typing
 from typing import Any
 
+from explorer.locale.messages import message, translated
 from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict
 from model.presets import Preset
 
@@ -39,52 +40,62 @@ SUBWORDS_ONLY = ("bpe_dropout",)  # no effect with other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 # Each group has a heading; the most used come first.
 TRAINING = (
-    ("Learning rate and batches", LEARNING_RATE),
-    ("Stability and chance", STABILITY),
-    ("Which weights are kept", SELECTION),
+    (message("Learning rate and batches"), LEARNING_RATE),
+    (message("Stability and chance"), STABILITY),
+    (message("Which weights are kept"), SELECTION),
 )
 # The fields shown without "All settings".
 ALWAYS_DRAWN = frozenset((*MODEL, *MAIN, *TIME))
 
 _LABELS = {
-    "d_model": "Width (d_model)",
-    "d_ff": "Feed-forward width (d_ff)",
-    "norm_first": "Pre-norm",
-    "share_embeddings": "Shared embeddings",
-    "layer_norm": "Layer norm",
-    "max_positions": "Longest sentence (tokens)",
-    "causal": "Mask the future",
-    "scale_scores": "Scaled scores (÷√d)",
-    "scale_embeddings": "Scaled inputs (×√d)",
-    "residual": "Residual connections",
-    "embedding_factor": "Embedding factor",
-    "max_steps": "Updates (steps)",
-    "max_tokens": "Tokens per batch",
-    "gradient_accumulation_steps": "Batches per update",
-    "eval_every": "Updates between evaluations",
-    "learning_rate": "Highest learning rate",
-    "warmup_steps": "Warm-up updates",
-    "clip_norm": "Gradient norm limit",
-    "select_by": "Best weights by",
-    "stop_when_right": "Stop after perfect evaluations",
-    "average_checkpoints": "Average last checkpoints",
-    "src_lang": "Source language",
-    "tgt_lang": "Target language",
-    "min_frequency": "Rarer words are unknown",
-    "vocab_size": "Subword pieces",
-    "log_every": "Updates between log lines",
-    "save_every": "Updates between saves",
-    "eval_sentences": "Sentences decoded",
-    "snapshot_megabytes": "Space for snapshots (MB)",
-    "bpe_dropout": "BPE-dropout",
-    "consistency": "Consistency of two passes",
-    "consistency_weight": "Consistency weight α",
-    "cutoff": "Token cutoff",
+    "d_model": message("Width (d_model)"),
+    "d_ff": message("Feed-forward width (d_ff)"),
+    "norm_first": message("Pre-norm"),
+    "share_embeddings": message("Shared embeddings"),
+    "layer_norm": message("Layer norm"),
+    "max_positions": message("Longest sentence (tokens)"),
+    "causal": message("Mask the future"),
+    "scale_scores": message("Scaled scores (÷√d)"),
+    "scale_embeddings": message("Scaled inputs (×√d)"),
+    "residual": message("Residual connections"),
+    "embedding_factor": message("Embedding factor"),
+    "max_steps": message("Updates (steps)"),
+    "max_tokens": message("Tokens per batch"),
+    "gradient_accumulation_steps": message("Batches per update"),
+    "eval_every": message("Updates between evaluations"),
+    "learning_rate": message("Highest learning rate"),
+    "warmup_steps": message("Warm-up updates"),
+    "clip_norm": message("Gradient norm limit"),
+    "select_by": message("Best weights by"),
+    "stop_when_right": message("Stop after perfect evaluations"),
+    "average_checkpoints": message("Average last checkpoints"),
+    "src_lang": message("Source language"),
+    "tgt_lang": message("Target language"),
+    "min_frequency": message("Rarer words are unknown"),
+    "vocab_size": message("Subword pieces"),
+    "log_every": message("Updates between log lines"),
+    "save_every": message("Updates between saves"),
+    "eval_sentences": message("Sentences decoded"),
+    "snapshot_megabytes": message("Space for snapshots (MB)"),
+    "bpe_dropout": message("BPE-dropout"),
+    "consistency": message("Consistency of two passes"),
+    "consistency_weight": message("Consistency weight α"),
+    "cutoff": message("Token cutoff"),
 }
 
 
 def label_of(name: str) -> str:
     """The label of a setting's field."""
+    return translated(english_label(name))
+
+
+def help_of(name: str) -> str:
+    """What a setting does, in a sentence; empty if nothing is known."""
+    return translated(HELP[name]) if HELP[name] else ""
+
+
+def english_label(name: str) -> str:
+    """The label of a setting's field in English."""
     return _LABELS.get(name) or name.removeprefix("n_").replace("_", " ").capitalize()
 
 

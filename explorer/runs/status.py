@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import psutil
 
-from explorer.locale.text import plural
+from explorer.locale.messages import message, t, translated
 from explorer.runs.process import Launch, exit_code, is_alive, last_lines
 from model.file_formats import Status
 from model.folder import STATUS, STOP, CheckpointError, checked, read_json
@@ -21,14 +21,19 @@ from model.user_error import MESSAGE, readable
 
 State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
+STATE_WORDS = (
+    *(message("starting"), message("queued"), message("running"), message("stopping")),
+    *(message("stopped"), message("finished"), message("failed")),
+)
+"""The states, which :func:`translated` writes."""
 STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 
 _MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
 _LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
-_DISK_FULL = "The disk is full: free some space."
+_DISK_FULL = message("The disk is full: free some space.")
+_OUT = message("Memory ran out: lower 'Tokens per batch' (max_tokens) or choose a smaller model.")
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
-_SAVE_MEMORY = "lower 'Tokens per batch' (max_tokens) or choose a smaller model"
 _SIGKILL = int(getattr(signal, "SIGKILL", 9))  # Windows has none
 _NO_SPACE = ("no space left on device", "disk is full")
 
@@ -114,7 +119,13 @@ def _is_active(values: dict[str, Any] | None) -> bool:
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
     state: Any = values.get("state")
     if state not in STATES:
-        raise CheckpointError(f"{name}/{STATUS} gives the state {state!r}, which is not one of {', '.join(STATES)}.")
+        raise CheckpointError(
+            "{name}/{status} gives the state {state}, which is not one of {states}.",
+            name=name,
+            status=STATUS,
+            state=repr(state),
+            states=", ".join(STATES),
+        )
     error = readable(str(values.get("error") or ""), MESSAGE)
     if state in BUSY:
         if not _is_active(values):
@@ -166,34 +177,48 @@ def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
     """Why the command ended before it created a run folder: its last line is a message for the user."""
     lines = last_lines(checkpoints, name)
     reason = _in_log(lines) or (lines[-1] if lines else "")
-    return reason or f"The command ended before it could create the run's folder{_how(exit_code(launch.pid))}."
+    how = _how(exit_code(launch.pid))
+    return reason or (
+        t("The command ended before it could create the run's folder ({how}).", how=how)
+        if how
+        else t("The command ended before it could create the run's folder.")
+    )
 
 
 def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
     """The most likely reason why an active process is gone, and what to do."""
     step = _number(values, "step")
-    advice = "Resume continues from the last save." if step else "Resume starts it again."
+    advice = t("Resume continues from the last save.") if step else t("Resume starts it again.")
     if psutil.boot_time() > _updated(values) > 0:
-        return f"The computer was switched off or restarted while this run was at step {step}. {advice}"
+        reason = t("The computer was switched off or restarted while this run was at step {step}.", step=step)
+        return f"{reason} {advice}"
     full = shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES
-    if reason := _DISK_FULL if full else _in_log(last_lines(checkpoints, name)):
+    if reason := translated(_DISK_FULL) if full else _in_log(last_lines(checkpoints, name)):
         return f"{reason} {advice}"
     pid = values.get("pid")
     code = exit_code(pid) if isinstance(pid, int) else None
     if code not in (None, -_SIGKILL):
-        return f"The process ended at step {step}{_how(code)}. {advice}"
-    return (
-        f"The process was killed at step {step}, most likely by the system because memory ran out, or by hand. If it "
-        f"happens again, {_SAVE_MEMORY}. {advice}"
-    )
+        how = _how(code)
+        reason = (
+            t("The process ended at step {step} ({how}).", step=step, how=how)
+            if how
+            else t("The process ended at step {step}.", step=step)
+        )
+    else:
+        reason = t(
+            "The process was killed at step {step}, most likely by the system because memory ran out, or by hand. If "
+            "it happens again, lower 'Tokens per batch' (max_tokens) or choose a smaller model.",
+            step=step,
+        )
+    return f"{reason} {advice}"
 
 
 def _in_log(lines: list[str]) -> str:
     text = "\n".join(lines).lower()
     if any(sign in text for sign in _OUT_OF_MEMORY):
-        return f"Memory ran out: {_SAVE_MEMORY}."
+        return translated(_OUT)
     if any(sign in text for sign in _NO_SPACE):
-        return _DISK_FULL
+        return translated(_DISK_FULL)
     return ""
 
 
@@ -201,15 +226,17 @@ def _how(code: int | None) -> str:
     if code is None:
         return ""
     if code < 0:
-        return f" ({signal.Signals(-code).name})" if -code in set(signal.Signals) else f" (signal {-code})"
-    return f" (exit code {code})"
+        return signal.Signals(-code).name if -code in set(signal.Signals) else t("signal {n}", n=-code)
+    return t("exit code {code}", code=code)
 
 
 def age(seconds_since_1970: float, now: float | None = None) -> str:
     """State how long ago something was: "just now", "12 min ago", "3 days ago"."""
     passed = (time.time() if now is None else now) - seconds_since_1970
-    for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
-        if size <= passed < math.inf:
-            number = int(passed // size)
-            return f"{plural(number, unit) if unit == 'day' else f'{number} {unit}'} ago"
-    return "just now"
+    if not 60 <= passed < math.inf:
+        return t("just now")
+    if passed < 3_600:
+        return t("{minutes} min ago", minutes=int(passed // 60))
+    if passed < 86_400:
+        return t("{hours} h ago", hours=int(passed // 3_600))
+    return t("{n} day ago", "{n:,} days ago", n=int(passed // 86_400))

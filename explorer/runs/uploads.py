@@ -9,21 +9,22 @@ import shutil
 import time
 from pathlib import Path
 
+from explorer.locale.messages import message
 from explorer.runs.viewer_mode import refuse
 from model.folder import STATUS, CheckpointError, modified, read_json, write_bytes
 
 UPLOADS = ".uploads"  # inside the checkpoints folder; a run has its own copy of its pairs, but not of added ones
 MAX_AGE_SECONDS = 7 * 86_400
 LANGUAGES = {
-    "xx": "no particular language",
-    "en": "English",
-    "de": "German",
-    "fr": "French",
-    "es": "Spanish",
-    "it": "Italian",
-    "pt": "Portuguese",
-    "nl": "Dutch",
-    "hi": "Hindi",
+    "xx": message("no particular language"),
+    "en": message("English"),
+    "de": message("German"),
+    "fr": message("French"),
+    "es": message("Spanish"),
+    "it": message("Italian"),
+    "pt": message("Portuguese"),
+    "nl": message("Dutch"),
+    "hi": message("Hindi"),
 }
 
 
@@ -33,7 +34,7 @@ def store(name: str, content: bytes, checkpoints: Path) -> Path:
     Raises:
         ViewerError: this server is read-only.
     """
-    refuse("Uploads are")
+    refuse(message("Uploads are switched off: this server is for looking only."))
     folder = checkpoints / UPLOADS / hashlib.sha256(content).hexdigest()[:16]
     path = folder / _safe_name(name)
     if not path.is_file():

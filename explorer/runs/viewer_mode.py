@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 
+from explorer.locale.messages import message
 from model.user_error import UserError
 
 VARIABLE = "HEADLIGHT_VIEWER"
-REASON = "this server is for looking only"
+REASON = message("this server is for looking only")
 _OFF = ("", "0", "no", "off", "false")
 
 
@@ -24,11 +25,11 @@ def viewing() -> bool:
     return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
 
 
-def refuse(what: str) -> None:
-    """Refuse an action (`what`: "Uploads are") on a read-only server, even if the page offered it.
+def refuse(sentence: str) -> None:
+    """Refuse an action on a read-only server, with this sentence, even if the page offered it.
 
     Raises:
         ViewerError: this server is read-only.
     """
     if viewing():
-        raise ViewerError(f"{what} switched off: {REASON}.")
+        raise ViewerError(sentence)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.locale.text import percent, plural
+from explorer.locale.messages import t
+from explorer.locale.text import percent
 from explorer.probing.reporting import Report
 from explorer.probing.sample import task_of
 from model.checkpoint import LoadedModel
@@ -44,10 +45,18 @@ def wrong_answers(loaded: LoadedModel, task: Task, report: Report) -> WrongAnswe
     all_examples = task.splits["valid"]
     examples = [all_examples[i] for i in evenly_spaced(len(all_examples), MAX_SENTENCES)]
     limit = loaded.model_config.max_positions - 1
-    columns: dict[str, list[str]] = {"source": [], "right answer": [], "model's answer": []}
-    translated = 0
+    columns: dict[str, list[str]] = {t("source"): [], t("right answer"): [], t("model's answer"): []}
+    n_translated = 0
     for at in range(0, len(examples), _BATCH):
-        report(at / len(examples), f"Translating: {at:,} of {plural(len(examples), 'validation sentence')}")
+        report(
+            at / len(examples),
+            t(
+                "Translating: {done:,} of {n} validation sentence",
+                "Translating: {done:,} of {n:,} validation sentences",
+                done=at,
+                n=len(examples),
+            ),
+        )
         part = examples[at : at + _BATCH]
         pairs = encode_pairs(part, loaded.source, loaded.target)
         fitting = [i for i, ids in enumerate(pairs.sources) if 0 < len(ids) <= limit]
@@ -55,22 +64,33 @@ def wrong_answers(loaded: LoadedModel, task: Task, report: Report) -> WrongAnswe
         if not part:
             continue
         pairs = encode_pairs(part, loaded.source, loaded.target)
-        translated += len(part)
+        n_translated += len(part)
         answers = translate_pairs(loaded.model, pairs, loaded.target, DecodeConfig())
         for example, answer in zip(part, answers, strict=True):
             if not task.equivalent(answer, example):
                 for column, text in zip(columns.values(), (example.source, example.target, answer), strict=True):
                     column.append(text)
-    return WrongAnswers(columns, _caption(len(columns["source"]), translated, len(examples), len(all_examples)))
+    return WrongAnswers(columns, _caption(len(columns[t("source")]), n_translated, len(examples), len(all_examples)))
 
 
 def _caption(n_wrong: int, n_translated: int, n_chosen: int, n_all: int) -> str:
     """State how many answers are wrong; `n_chosen` counts sentences too long for the model, too."""
-    part = f" of {n_all:,}, evenly chosen," if n_chosen < n_all else ""
-    share = f" ({percent(n_wrong / n_translated, 1)})" if n_translated else ""
-    left_out = n_chosen - n_translated
-    unfit = f" Left out as empty or too long for the model: {left_out:,}." if left_out else ""
-    return (
-        f"{n_wrong:,} of {plural(n_translated, 'validation answer')}{part} {'is' if n_wrong == 1 else 'are'} not "
-        f"exactly right{share}: greedy search, with the weights in the folder.{unfit}"
-    )
+    answers = t("{n} validation answer", "{n:,} validation answers", n=n_translated)
+    if n_chosen < n_all:
+        answers = t("{answers} of {all:,}, evenly chosen,", answers=answers, all=n_all)
+    if n_translated:
+        said = t(
+            "{n} of {answers} is not exactly right ({share}): greedy search, with the weights in the folder.",
+            "{n:,} of {answers} are not exactly right ({share}): greedy search, with the weights in the folder.",
+            n=n_wrong,
+            answers=answers,
+            share=percent(n_wrong / n_translated, 1),
+        )
+    else:
+        said = t(
+            "0 of {answers} are not exactly right: greedy search, with the weights in the folder.", answers=answers
+        )
+    if left_out := n_chosen - n_translated:
+        unfit = t("Left out as empty or too long for the model: {left_out:,}.", left_out=left_out)
+        return f"{said} {unfit}"
+    return said

@@ -65,12 +65,14 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = parser().parse_intermixed_args(arguments)  # a sentence may follow an option
     if not 0 <= options.forks <= MOST_FORKS:
-        raise CommandError(f"--forks is a number from 0 to {MOST_FORKS}, not {options.forks}.")
+        raise CommandError(
+            "--forks is a number from 0 to {most_forks}, not {forks}.", most_forks=MOST_FORKS, forks=options.forks
+        )
     one_page = options.out.suffix.lower() in (".html", ".htm")
     if one_page and (len(options.sentences) != 1 or len(options.model or ()) != 1):
         raise CommandError("One page shows one sentence of one model: give both, the model with --model.")
     if options.examples is not None and options.examples < 0:
-        raise CommandError(f"--examples is a number from 0, not {options.examples}.")
+        raise CommandError("--examples is a number from 0, not {examples}.", examples=options.examples)
     if options.examples is not None and options.sentences:
         raise CommandError("--examples counts a model's own sentences: leave it out where you give sentences.")
     if not all(sentence.strip() for sentence in options.sentences):
@@ -89,7 +91,8 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not names:
         raise CommandError(
-            f"There is no trained model in {options.checkpoints}; name another folder with --checkpoints."
+            "There is no trained model in {checkpoints}; name another folder with --checkpoints.",
+            checkpoints=options.checkpoints,
         )
     return _write_packages(names, options) if options.scorm else _write_folder(names, options)
 
@@ -189,5 +192,5 @@ def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[E
 
 def _write(path: Path, content: bytes, overwrite: bool) -> None:
     if path.exists() and not overwrite:
-        raise CommandError(f"{path} exists already; choose another path, or add --overwrite.")
+        raise CommandError("{path} exists already; choose another path, or add --overwrite.", path=path)
     path.write_bytes(content)

@@ -112,11 +112,21 @@ class Group:
         return history
 
 
+_CHOICES: set[str] = set()
+
+
+def choice(name: str) -> Group:
+    """The parameter of a choice that Streamlit does not bind (explorer/web/bound.py), on whatever page draws it."""
+    _CHOICES.add(name)
+    return Group((name,))
+
+
 SELECTION = Group(tuple(item.name for item in fields(Selection)))
 LESSON = Group(("lesson", "at", "done", "present"))
 RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
 OPERATION, BLOCK = Group(("op",)), Group(("block", "follow"))
-GROUPS = (SELECTION, LESSON, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
+LANGUAGE = Group(("lang",))
+GROUPS = (SELECTION, LESSON, LANGUAGE, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
@@ -141,4 +151,4 @@ def _on_page(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _belongs_on_page(name: str) -> bool:
-    return page() not in PAGES or name in PAGES[page()] or name in LESSON.names
+    return page() not in PAGES or name in PAGES[page()] or name in (*LESSON.names, *LANGUAGE.names, *_CHOICES)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.locale.messages import t
-from explorer.web.page_parts import URL
+from explorer.web import bound
+from explorer.web.bound import URL
 from model.config import AttentionKind, ModelConfig
 
 _KINDS: tuple[AttentionKind, ...] = ("cross", "encoder", "decoder")
@@ -23,7 +24,7 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
     else:
         left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
         with left:
-            kind = choose_kind(f"{key}_kind", kinds, bind=URL)
+            kind = choose_kind(f"{key}_kind", kinds)
     layers, heads = range(1, config.n_layers(kind) + 1), range(1, config.n_heads(kind) + 1)
     layer = middle.selectbox(t("Layer"), layers, key=f"{key}_layer_{kind}", bind=URL) or 1
     head = right.selectbox(t("Head"), heads, key=f"{key}_head_{kind}", bind=URL) or 1
@@ -32,13 +33,4 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
 
 def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS, **options: Any) -> AttentionKind:
     """Draw the selector of the kind, which starts at the first one; `options` are passed to Streamlit."""
-    chosen = st.segmented_control(
-        t("Attention"),
-        kinds,
-        default=kinds[0],
-        required=True,
-        format_func=TITLES_WITHOUT_MASK.__getitem__,
-        key=key,
-        **options,
-    )
-    return chosen or kinds[0]
+    return bound.segmented(t("Attention"), kinds, key=key, default=kinds[0], name_of=TITLES_WITHOUT_MASK.__getitem__)

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.web.streamlit_private import contain_callbacks
 from model import faults
 from model.folder import CheckpointError
 
-FAULT = (
+FAULT = message(
     "This part cannot be drawn because of a fault in Headlight, not because of anything you did. The rest of the app "
     "works. Try again, or choose another model, sentence or tab. The server's log has the details."
 )
-NOT_DONE = (
+NOT_DONE = message(
     "Your last action failed because of a fault in Headlight, not because of anything you did. The rest of the app "
     "works. The server's log has the details."
 )
@@ -33,7 +34,7 @@ def _remember(fault: Exception) -> None:
         st.session_state[_MESSAGE] = plain(str(fault))
     else:
         faults.report(fault)
-        st.session_state[_MESSAGE] = NOT_DONE
+        st.session_state[_MESSAGE] = translated(NOT_DONE)
 
 
 @contextmanager
@@ -43,13 +44,13 @@ def contained(part: str) -> Iterator[None]:
     `part` names it in widget keys. A model that is gone or damaged becomes a sentence. Anything unforeseen goes to the
     log, and a button draws the part again. A failed callback before this run is reported first.
     """
-    if message := st.session_state.pop(_MESSAGE, ""):
-        st.error(message)
+    if said := st.session_state.pop(_MESSAGE, ""):
+        st.error(said)
     try:
         yield
     except CheckpointError as broken:
         st.error(plain(str(broken)))
     except Exception as fault:
         faults.report(fault)
-        st.error(FAULT)
-        st.button("Try again", key=f"{part}_again", icon=":material/refresh:")
+        st.error(translated(FAULT))
+        st.button(t("Try again"), key=f"{part}_again", icon=":material/refresh:")

@@ -12,7 +12,7 @@ from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
 from explorer.files.map_files import KINDS, maps_file, maps_stem
 from explorer.files.picture_drawing import missing_note
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.web.downloads import download_button
 from model.trace import AttentionTrace
@@ -60,7 +60,7 @@ def draw_downloads(
     with st.container(horizontal=True):
         for kind, (mime, about) in KINDS.items():
             name = f"{stem}.{kind}"
-            download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=about)
+            download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=translated(about))
     beside = sheet.options.beside and sheet.options.view == "head"
     notes = [t("Of the maps side by side, the one in focus is exported.")] if beside else []
     if notes := [*notes, *filter(None, [missing_note(sheet)])]:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.cache import ByteCache, size_of
+from explorer.locale.messages import t
 from explorer.probing.reporting import Report
 
 Result = TypeVar("Result")
@@ -137,7 +138,7 @@ class Store:
         while (stored := self.find(key)) is None:
             job = self._begin(key, make)
             while not job.look(_WAIT):
-                report(job.done, "Waiting: the machine is measuring something else" if job.waiting else job.words)
+                report(job.done, t("Waiting: the machine is measuring something else") if job.waiting else job.words)
             if job.error is not None:
                 raise job.error
         result: Result = stored

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.charts.plotly_charts import Plot
 from explorer.locale.glossary import explained
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain, quoted
-from explorer.web import runtime, session
+from explorer.web import bound, runtime, session
+from explorer.web.bound import URL as URL
 from explorer.web.faults import contained
 from explorer.web.figures import draw_table
 from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Translation
 
-Tabs = Mapping[str, Callable[[], None] | None]  # the function that draws each tab, by title; None: needs an encoder
+Tabs = Mapping[
+    str, Callable[[], None] | None
+]  # the function that draws each tab, by English title; None: needs an encoder
 TabsOf = Callable[["Translation", "ModelDescription"], Tabs]
 
-URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
@@ -71,7 +73,7 @@ def _without_transformer(opened: OpenTranslation) -> None:
 def draw_tabs(page: str, tabs: Tabs) -> None:
     """Draw a row of tabs, and the content of the open one, which the address names; say which the model lacks."""
     draws = {name: draw for name, draw in tabs.items() if draw is not None}
-    if left_out := [quoted(name) for name in tabs if name not in draws]:
+    if left_out := [quoted(translated(name)) for name in tabs if name not in draws]:
         draw_caption(
             t(
                 "This model has no encoder, so the tab {tabs} is left out.",
@@ -80,11 +82,7 @@ def draw_tabs(page: str, tabs: Tabs) -> None:
                 n=len(left_out),
             )
         )
-    names = list(draws)
-    places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
-    place, name = next(
-        ((place, name) for place, name in zip(places, names, strict=True) if place.open), (places[0], names[0])
-    )
+    name, place = bound.tabs(list(draws), f"{page}_tab")
     with place, contained(f"{page}_tab"):
         draws[name]()
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from explorer.locale.messages import t
-from explorer.locale.text import plain, why
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import nearest_in_words, plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
@@ -25,7 +25,6 @@ from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, with_progress
 from model.data.task import DataError
 from model.folder import METRICS, CheckpointError
-from model.nearest import nearest
 from model.user_error import UserError, readable
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 RUN, ENTRY = "run", "entry"  # keys of the boxes on Train and on Runs, and names of their URL parameters
 NEW = ""
 Option = TypeVar("Option", bound=str)
-WRONG_ANSWERS = "Find all wrong validation answers"
+WRONG_ANSWERS = message("Find all wrong validation answers")
 _IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
@@ -76,7 +75,11 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
     else:
         chosen = asked if asked in options else st.session_state.get(key)
         if asked and asked not in options:
-            st.session_state[_MISSING] = f"There is no '{readable(asked)}' here{nearest(asked, filter(None, names))}"
+            st.session_state[_MISSING] = t(
+                "There is no '{name}' here{nearest}",
+                name=readable(asked),
+                nearest=nearest_in_words(asked, list(filter(None, names))),
+            )
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
     st.session_state[key] = chosen if chosen in options else options[0]
     box = st.selectbox(
@@ -92,8 +95,8 @@ def draw_missing() -> None:
 
     Separate from the box, which has no room for it.
     """
-    if message := st.session_state.get(_MISSING, ""):
-        st.warning(plain(message))
+    if missing := st.session_state.get(_MISSING, ""):
+        st.warning(plain(missing))
 
 
 def _forget_missing() -> None:
@@ -198,7 +201,7 @@ def draw_wrong_answers(name: str) -> None:
     except CheckpointError as gone:
         st.caption(plain(str(gone)))
         return
-    if not asked(key, WRONG_ANSWERS):
+    if not asked(key, translated(WRONG_ANSWERS)):
         return
     try:
         answers = with_progress(key, partial(runtime.compute_in_parts, name, _find), t("Translating"))

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.cache import Key, shared
+from explorer.locale.messages import t
 from explorer.web import model_queue
 from explorer.web.model_list import summaries
+from explorer.web.streamlit_private import in_page_run
 from model.config import DecodeConfig
 from model.folder import CheckpointError
 from model.user_error import UserError
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_opened: deque[str] = deque(maxlen=1)
+_opened: deque[tuple[str, str]] = deque(maxlen=4)  # as many as :func:`_translator` keeps: name and version
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parents[2] / "checkpoints"))
 
 
@@ -65,8 +67,11 @@ def summary(name: str) -> dict[str, Any]:
     available = models().get(name)
     if available is None:
         why = broken_models().get(name)
-        reason = f"cannot be opened: {why}" if why else "is no longer here."
-        raise CheckpointError(f"The model '{name}' {reason} Choose another one in the sidebar.")
+        if why:
+            raise CheckpointError(
+                "The model '{name}' cannot be opened: {why} Choose another one in the sidebar.", name=name, why=why
+            )
+        raise CheckpointError("The model '{name}' is no longer here. Choose another one in the sidebar.", name=name)
     return available
 
 
@@ -124,7 +129,9 @@ def fingerprint(name: str) -> str:
         try:
             status = path.stat()
         except OSError as error:
-            raise CheckpointError(f"{name}/{path.name} cannot be read: {error.strerror}.") from error
+            raise CheckpointError(
+                "{name}/{name_2} cannot be read: {strerror}.", name=name, name_2=path.name, strerror=error.strerror
+            ) from error
         parts.append(f"{status.st_mtime_ns}-{status.st_size}")
     return "/".join(parts)
 
@@ -137,7 +144,7 @@ def describe(name: str) -> ModelDescription:
     """
     from explorer.decoding.model_description import description_of
 
-    return description_of(_translator(name, fingerprint(name)).loaded)
+    return description_of(_loaded(name, fingerprint(name)).loaded)
 
 
 def translate(
@@ -232,7 +239,7 @@ def _version(translation: Translation) -> str:
             raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
         return fingerprint(translation.model)
     except CheckpointError as gone:
-        raise NotTheModels(f"These numbers need the model itself: {gone}") from None
+        raise NotTheModels("These numbers need the model itself: {gone}", gone=gone) from None
 
 
 @contextmanager
@@ -251,7 +258,7 @@ def model(name: str) -> Iterator[Translator]:
 
 @contextmanager
 def _model(name: str, version: str) -> Iterator[Translator]:
-    translator = _translator(name, version)  # loaded before it takes a place, which others may use meanwhile
+    translator = _loaded(name, version)  # loaded before it takes a place, which others may use meanwhile
     with model_queue.place():
         yield translator
 
@@ -309,12 +316,19 @@ def snapshot_turn() -> Iterator[None]:
 
 def last_loaded() -> str | None:
     """The name of the model that was loaded last, by any session."""
-    return _opened[-1] if _opened else None
+    return listed_name(_opened[-1][0]) if _opened else None
 
 
-@st.cache_resource(max_entries=4, show_spinner="Loading the model …")
+def _loaded(name: str, version: str) -> Translator:
+    """A model, loaded now if it is not among the last ones; the page says so meanwhile."""
+    if (name, version) in _opened or not in_page_run():
+        return _translator(name, version)
+    with st.spinner(t("Loading the model …")):
+        return _translator(name, version)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _translator(name: str, version: str) -> Translator:
-    del version  # part of the key only
     warm_torch()
     from explorer.decoding.translator import Translator
     from model.checkpoint import load_model
@@ -323,5 +337,5 @@ def _translator(name: str, version: str) -> Translator:
     loaded = load_model(CHECKPOINTS / listed, snapshot=int(step) if step else None)
     translator = Translator(dataclasses.replace(loaded, name=name))
     translator.loaded.source.encode("warm")  # imports spaCy if the tokenizer needs it
-    _opened.append(listed)
+    _opened.append((name, version))
     return translator

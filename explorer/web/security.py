@@ -41,7 +41,11 @@ def frame_sites() -> list[str]:
     sites = os.environ.get(FRAMES, "").split()
     for site in sites:
         if not _SITE.fullmatch(site):
-            raise FramesError(f"{FRAMES} holds '{site}', which is not a site; write it as https://courses.example.org.")
+            raise FramesError(
+                "{frames} holds '{site}', which is not a site; write it as https://courses.example.org.",
+                frames=FRAMES,
+                site=site,
+            )
     return sites
 
 

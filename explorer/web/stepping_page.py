@@ -30,7 +30,7 @@ def draw(selection: Selection, translation: Translation, at: Place, *, view: Sta
         from explorer.files.standalone_page import Recording, translation_page
 
         own = runtime.translate(model, text, config, edit=edit)
-        recordings = [Recording(own, own.text, "the model's own choice")]
+        recordings = [Recording(own, own.text, t("the model's own choice"))]
         for fork in forks:
             along = runtime.translate(model, text, DecodeConfig(), fork.path or (), edit)
             recordings.append(Recording(along, along.text, fork.detail, fork.step))

@@ -103,8 +103,8 @@ class RootAddress:
                     return
                 body = body.replace(b"<head>", _ROOT, 1)
                 length = (b"content-length", str(len(body)).encode())
-                headers = [pair for pair in start["headers"] if pair[0] != b"content-length"]
-                await send(start | {"headers": [*headers, length]})
+                others = [pair for pair in start["headers"] if pair[0] != b"content-length"]
+                await send(start | {"headers": [*others, length]})
                 message = message | {"body": body}
             await send(message)
 

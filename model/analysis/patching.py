@@ -239,8 +239,10 @@ def patch_grid(
 def _check_lengths(src: Sequence[int], other: Sequence[int]) -> None:
     if len(src) != len(other):
         raise PatchError(
-            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
-            f"the other one {len(other) - 1}. Change a word for another one."
+            "Patching needs two sentences of equal length in tokens: this one has {plural}, "
+            "the other one {other}. Change a word for another one.",
+            plural=plural(len(src) - 1, "token"),
+            other=len(other) - 1,
         )
 
 

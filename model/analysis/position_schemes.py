@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model.positions import sinusoidal_table
+from model.wording import t
 
 SAME = 1e-6
 """Encodings closer than this count as equal; a linear map with a smaller relative error counts as exact."""
@@ -81,7 +82,7 @@ def wishes(rows: Rows, length: int, d_model: int, *, trained: bool = False) -> d
         _unique(table),
         _linear(rows, table, trained),
         _extends(rows, table),
-        Wish(not trained, "training decides" if trained else "a formula"),
+        Wish(not trained, t("training decides") if trained else t("a formula")),
         _any_width(rows, table),
         _bounded(rows, table),
     )
@@ -115,7 +116,7 @@ def linear_miss(table: Tensor, offset: int, *, constant: bool = False) -> float:
 
 def _unique(table: Tensor) -> Wish:
     distance = nearest_pair(table)
-    return Wish(distance > SAME, f"{distance:.2g} apart")
+    return Wish(distance > SAME, t("{distance:.2g} apart", distance=distance))
 
 
 def _linear(rows: Rows, table: Tensor, trained: bool) -> Wish:
@@ -123,9 +124,14 @@ def _linear(rows: Rows, table: Tensor, trained: bool) -> Wish:
     offset = min(FIT_OFFSET, max(1, fitted.size(0) // 4))
     miss = linear_miss(fitted, offset)
     if miss >= SAME > linear_miss(fitted, offset, constant=True):
-        return Wish(False, "affine: a constant is added")
-    share = f"{100 * miss:.0f}" if miss >= 0.01 else f"{100 * miss:.1g}"
-    return Wish(miss < SAME, f"largest error {share} % of the largest entry")
+        return Wish(False, t("affine: a constant is added"))
+    percent = 100 * miss
+    return Wish(
+        miss < SAME,
+        t("largest error {percent:.0f} % of the largest entry", percent=percent)
+        if miss >= 0.01
+        else t("largest error {percent:.1g} % of the largest entry", percent=percent),
+    )
 
 
 def _extends(rows: Rows, table: Tensor) -> Wish:
@@ -133,9 +139,9 @@ def _extends(rows: Rows, table: Tensor) -> Wish:
     try:
         longer = rows(2 * length, d_model)
     except ValueError:
-        return Wish(False, f"no row after {length}")
+        return Wish(False, t("no row after {length}", length=length))
     moved = float((longer[:length] - table).abs().max())
-    return Wish(moved < SAME, "old rows stay" if moved < SAME else f"old rows move by {moved:.2g}")
+    return Wish(moved < SAME, t("old rows stay") if moved < SAME else t("old rows move by {moved:.2g}", moved=moved))
 
 
 def _any_width(rows: Rows, table: Tensor) -> Wish:
@@ -145,10 +151,10 @@ def _any_width(rows: Rows, table: Tensor) -> Wish:
         try:
             other = rows(length, width)
         except ValueError:
-            return Wish(False, f"only {d_model}")
+            return Wish(False, t("only {width}", width=d_model))
         if unique and nearest_pair(other) <= SAME:
-            return Wish(False, f"repeats at {width}")
-    return Wish(True, f"{WIDTHS[0]} to {WIDTHS[-1]}")
+            return Wish(False, t("repeats at {width}", width=width))
+    return Wish(True, t("{first} to {last}", first=WIDTHS[0], last=WIDTHS[-1]))
 
 
 def _bounded(rows: Rows, table: Tensor) -> Wish:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
 from typing import Literal
 
+from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interval
 from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
-from model.plurals import plural
+from model.wording import t
 
 Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
 NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
-Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
-NORMAL = 1.96  # standard errors of a 95 % interval
-BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
 EXPLODED = 0.5  # nats above the lowest training loss, and share of the previous gain
 MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of the lowest
@@ -36,42 +33,6 @@ GAP = 5.0  # validation loss of a model that knows its examples by heart, as a m
 
 
 @dataclass(frozen=True)
-class Curves:
-    """The curves of a run as pairs of step and value, oldest first.
-
-    `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
-    right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown). At most the share
-    `reachable` can be right: a source with several answers gets one of them.
-    """
-
-    train: Curve = ()
-    valid: Curve = ()
-    rate: Curve = ()
-    score: Curve = ()
-    score_name: Literal["exact_match", "bleu"] = "exact_match"
-    sentences: int = 0
-    reachable: float = 1.0
-
-    @classmethod
-    def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
-        """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged."""
-        has_bleu = any("bleu" in line for line in evals)
-        return cls(
-            [(line["step"], line.get("nll", line["loss"])) for line in train if "loss" in line],
-            _pairs(evals, "loss"),
-            _pairs(train, "lr"),
-            _pairs(evals, "bleu" if has_bleu else "exact_match"),
-            "bleu" if has_bleu else "exact_match",
-            int(evals[-1].get("sentences", 0)) if evals else 0,
-            min(max(evals[-1].get("reachable", 1.0), 0.01), 1.0) if evals else 1.0,
-        )
-
-
-def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
-    return [(line["step"], line[name]) for line in lines if name in line]
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """A verdict, the sentence that states it with its numbers, and what to do next, the best first.
 
@@ -82,22 +43,6 @@ class Diagnosis:
     sentence: str
     since: int | None = None
     next: tuple[NextStep, ...] = ()
-
-
-def interval(share: float, sentences: int) -> tuple[float, float]:
-    """The 95 % interval of a share of right sentences (Wilson 1927, score interval); 0 to 1 without sentences."""
-    if not sentences:
-        return 0.0, 1.0
-    z = NORMAL**2 / sentences
-    middle, half = share + z / 2, math.sqrt(z * (share * (1 - share) + z / 4))
-    return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
-
-
-def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[int, int]:
-    """The 95 % interval of a score in whole percent or points of BLEU, rounded outwards within 0 to 100."""
-    apart = BLEU_WIDTH / math.sqrt(sentences)
-    low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
-    return max(math.floor(low), 0), min(math.ceil(high), 100)
 
 
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
@@ -115,11 +60,11 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     """
     exploded = _diverged(curves, ended)
     if exploded is None and len(curves.valid) < FEWEST_EVALS:
-        count = plural(len(curves.valid), "evaluation")
+        count = t("{n} evaluation", "{n:,} evaluations", n=len(curves.valid))
         if ended and not curves.train and not curves.valid:
             return Diagnosis("early", "")
-        short = f"Too short to say how it went: {count}. Evaluate more often, or train it longer."
-        going = f"Too early to say how it is going: {count} so far."
+        short = t("Too short to say how it went: {count}. Evaluate more often, or train it longer.", count=count)
+        going = t("Too early to say how it is going: {count} so far.", count=count)
         far_above = _memorising(curves, ended) if curves.valid and curves.train else None
         if far_above is None or 0 < curves.sentences < FEWEST_HELD_OUT:
             return Diagnosis("early", short if ended else going, next=("longer",) if ended else ())
@@ -140,7 +85,11 @@ def _level(points: Curve) -> float:
 
 def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
     highest = max((rate for _, rate in curves.rate), default=0.0)
-    advice = f"Lower the learning rate{f' (the highest was {highest:.2g})' if highest else ''} or lengthen the warm-up."
+    advice = (
+        t("Lower the learning rate (the highest was {highest:.2g}) or lengthen the warm-up.", highest=highest)
+        if highest
+        else t("Lower the learning rate or lengthen the warm-up.")
+    )
     if len(curves.train) < 4:
         return None
     top = max((value for _, value in curves.score), default=0.0)
@@ -150,7 +99,13 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
     if now > lowest + max(EXPLODED, EXPLODED * (first - lowest)) and not recovered:
         return Diagnosis(
             "diverged",
-            f"Diverged: the training loss rose from {_nats(lowest)} at update {step:,.0f} to {_nats(now)}. {advice}",
+            t(
+                "Diverged: the training loss rose from {lowest} at update {step:,.0f} to {now}. {advice}",
+                lowest=_nats(lowest),
+                step=step,
+                now=_nats(now),
+                advice=advice,
+            ),
             int(step),
             ("rate",),
         )
@@ -160,8 +115,14 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
     if rose and _share(curves, top) < MANY_WRONG:
         return Diagnosis(
             "diverged",
-            f"Diverged: the training loss was {_nats(worst)} at update {at:,.0f}, worse than guessing, and little has "
-            f"been learned since. {advice}",
+            t(
+                "Diverged: the training loss was {worst} at update {step:,.0f}, worse than guessing, and little has "
+                "been "
+                "learned since. {advice}",
+                worst=_nats(worst),
+                step=at,
+                advice=advice,
+            ),
             int(at),
             ("rate",),
         )
@@ -171,15 +132,12 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
 def _few(curves: Curves, ended: bool) -> Diagnosis | None:
     if not curves.score or not 0 < curves.sentences < FEWEST_HELD_OUT:
         return None
-    heart = ""
+    said = [t("Too few pairs to say: {best}.", best=_score_text(curves, max(value for _, value in curves.score)))]
     if curves.train and _level(curves.train) < BY_HEART:
-        heart = f" The training pairs are known by heart (loss {_nats(_level(curves.train))}), which needs no rule."
-    best = _score_text(curves, max(value for _, value in curves.score))
-    return Diagnosis(
-        "few",
-        f"Too few pairs to say: {best}.{heart} Bring some hundreds of pairs, of which a tenth is held out.",
-        next=("more pairs",),
-    )
+        loss = _nats(_level(curves.train))
+        said.append(t("The training pairs are known by heart (loss {loss}), which needs no rule.", loss=loss))
+    said.append(t("Bring some hundreds of pairs, of which a tenth is held out."))
+    return Diagnosis("few", " ".join(said), next=("more pairs",))
 
 
 def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
@@ -189,17 +147,20 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     # A sentence less than at another evaluation may be chance.
     if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _upper(curves, last)) < FEW_WRONG:
         return None
-    since, reached = at, f"; it was {_score_text(curves, best)} at update {at:,.0f}"
+    since, score = at, _score_text(curves, last)
     if _share(curves, last) >= FEW_WRONG:
         right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
         since = min(step for step, _ in right)
-        reached = f", first reached at update {since:,.0f}"
+        learned = t("Learned: {score}, first reached at update {step:,.0f}.", score=score, step=since)
+    else:
+        best_text = _score_text(curves, best)
+        learned = t("Learned: {score}; it was {best} at update {step:,.0f}.", score=score, best=best_text, step=at)
+    little = _shows_little(curves)
     return Diagnosis(
         "learned",
-        f"Learned: {_score_text(curves, last)}{reached}."
-        f"{_shows_little(curves)}{' Longer training cannot improve this score.' if not _shows_little(curves) else ''}",
+        f"{learned} {little or t('Longer training cannot improve this score.')}",
         int(since),
-        ("try", "more pairs") if _shows_little(curves) else ("try",),
+        ("try", "more pairs") if little else ("try",),
     )
 
 
@@ -215,15 +176,25 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
         return None
     after = [value for _, value in valid[best + 1 :]]
     now, level = median(after[-3:] or [lowest]), _level(train)
-    advice = "Bring more pairs, or train again with more dropout."
+    advice = t("Bring more pairs, or train again with more dropout.")
     # A single evaluation after the lowest counts only at the end, and only if it is much higher.
     enough = len(after) >= 2 or (ended and after and after[-1] > (1 + MUCH) * lowest)
     fell = level < min((value for at, value in train if at <= step), default=train[0][1])
     if enough and fell and now - lowest > max(MEMORISES[0], MEMORISES[1] * lowest):
         return Diagnosis(
             "memorising",
-            f"Learned by heart since update {step:,.0f}: the validation loss has risen from {_nats(lowest)} to "
-            f"{_nats(now)}, while the training loss fell to {_nats(level)}{_with_score(curves)}. {advice}",
+            _with_score(
+                curves,
+                t(
+                    "Learned by heart since update {step:,.0f}: the validation loss has risen from {lowest} to {now}, "
+                    "while the training loss fell to {level}",
+                    step=step,
+                    lowest=_nats(lowest),
+                    now=_nats(now),
+                    level=_nats(level),
+                ),
+            )
+            + f". {advice}",
             int(step),
             ("more pairs", "dropout"),
         )
@@ -231,8 +202,15 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     if len(valid) >= FEWEST_EVALS and wrong and level < BY_HEART and valid[-1][1] > GAP * level and _is_flat(curves):
         return Diagnosis(
             "memorising",
-            f"Learned by heart: the training loss is {_nats(level)}, the validation loss {_nats(valid[-1][1])}"
-            f"{_with_score(curves)}. {advice}",
+            _with_score(
+                curves,
+                t(
+                    "Learned by heart: the training loss is {level}, the validation loss {loss}",
+                    level=_nats(level),
+                    loss=_nats(valid[-1][1]),
+                ),
+            )
+            + f". {advice}",
             None,
             ("more pairs", "dropout"),
         )
@@ -284,17 +262,35 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     if little or (none_right and best > FAR * first):
         return Diagnosis(
             "stuck",
-            f"Stuck: the validation loss has hardly fallen for a third of the updates ({_nats(lowest)} at its lowest, "
-            f"{_nats(first)} at first){_with_score(curves)}. Try another learning rate, a longer warm-up or a larger "
-            f"model, and look at the data.",
+            _with_score(
+                curves,
+                t(
+                    "Stuck: the validation loss has hardly fallen for a third of the updates ({lowest} at its lowest, "
+                    "{first} at first)",
+                    lowest=_nats(lowest),
+                    first=_nats(first),
+                ),
+            )
+            + ". "
+            + t("Try another learning rate, a longer warm-up or a larger model, and look at the data."),
             int(since),
             ("rate", "larger"),
         )
     return Diagnosis(
         "levelled",
-        f"Levelled off: for a third of its updates the validation loss has hardly fallen ({_nats(lowest)} at "
-        f"its lowest){_with_score(curves)}.{_shows_little(curves)} Longer training of this kind will change little; "
-        f"more pairs or a larger model may.",
+        _sentences(
+            _with_score(
+                curves,
+                t(
+                    "Levelled off: for a third of its updates the validation loss has hardly fallen ({lowest} at its "
+                    "lowest)",
+                    lowest=_nats(lowest),
+                ),
+            )
+            + ".",
+            _shows_little(curves),
+            t("Longer training of this kind will change little; more pairs or a larger model may."),
+        ),
         int(since),
         ("try", "more pairs", "larger") if max(scores) >= CAPABLE else ("more pairs", "larger"),
     )
@@ -306,23 +302,37 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     before = [value for step, value in points if step <= from_step] or [points[0][1]]
     lowest = min(value for _, value in points)
     if lowest < min(before):
-        change = f"the lowest validation loss fell from {_nats(min(before))} to {_nats(lowest)}"
+        before_, now = _nats(min(before)), _nats(lowest)
+        change = t("the lowest validation loss fell from {before} to {now}", before=before_, now=now)
     elif _score_rose_after(curves, from_step):
-        change = "the score on validation rose"
+        change = t("the score on validation rose")
     elif curves.score:
         return Diagnosis(
             "levelled",
-            f"Levelled off{_with_score(curves)}, and the validation loss was lowest ({_nats(lowest)}) before the last "
-            f"third of its updates.{_shows_little(curves)} More pairs or a larger model may change it.",
+            _sentences(
+                t(
+                    "Levelled off, with {score} at best, and the validation loss was lowest ({lowest}) before the last "
+                    "third of its updates.",
+                    score=_score_text(curves, max(value for _, value in curves.score)),
+                    lowest=_nats(lowest),
+                ),
+                _shows_little(curves),
+                t("More pairs or a larger model may change it."),
+            ),
             None,
             ("try", "more pairs"),
         )
     else:
-        change = "the validation loss has not fallen, and there is no score"
+        change = t("the validation loss has not fallen, and there is no score")
     if ended:
-        sentence = f"Still learning when it ended: in its last third {change}{_with_score(curves)}."
-        return Diagnosis("learning", f"{sentence}{_shows_little(curves)} Train it longer.", next=("longer", "try"))
-    return Diagnosis("learning", f"Still learning: in the last third of its updates so far {change}.")
+        sentence = _with_score(curves, t("Still learning when it ended: in its last third {change}", change=change))
+        said = _sentences(f"{sentence}.", _shows_little(curves), t("Train it longer."))
+        return Diagnosis("learning", said, next=("longer", "try"))
+    return Diagnosis("learning", t("Still learning: in the last third of its updates so far {change}.", change=change))
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def _share(curves: Curves, score: float) -> float:
@@ -357,32 +367,57 @@ def _above(curves: Curves, score: float) -> float:
 
 
 def _nats(loss: float) -> str:
-    return f"{loss:,.0f}" if loss >= 100 else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.2g}"
+    if loss >= 100:
+        return t("{loss:,.0f}", loss=loss)
+    return t("{loss:.2f}", loss=loss) if loss >= 0.1 else t("{loss:.2g}", loss=loss)
 
 
-def _with_score(curves: Curves) -> str:
-    return f", with {_score_text(curves, max(value for _, value in curves.score))} at best" if curves.score else ""
+def _with_score(curves: Curves, clause: str) -> str:
+    """A clause with the best score, if there is one."""
+    if not curves.score:
+        return clause
+    best = _score_text(curves, max(value for _, value in curves.score))
+    return t("{clause}, with {score} at best", clause=clause, score=best)
 
 
 def _shows_little(curves: Curves) -> str:
     """A sentence on a score of few sentences; empty if there are many, or nobody knows."""
     if not 0 < curves.sentences < LITTLE_SHOWN:
         return ""
-    return f" {curves.sentences} held-out pairs show little: hold out {LITTLE_SHOWN} or more."
+    return t(
+        "{n} held-out pair shows little: hold out {least} or more.",
+        "{n} held-out pairs show little: hold out {least} or more.",
+        n=curves.sentences,
+        least=LITTLE_SHOWN,
+    )
 
 
 def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
         if not curves.sentences:
-            return f"BLEU {value:.1f}"
+            return t("BLEU {score:.1f}", score=value)
         low, high = bounds("bleu", value, curves.sentences)
-        return f"BLEU {value:.1f} (95 % interval {low} to {high})"
+        return t("BLEU {score:.1f} (95 % interval {low} to {high})", score=value, low=low, high=high)
     if not curves.sentences:
-        return f"{100 * value:.1f} % exactly right"
+        return t("{percent:.1f} % exactly right", percent=100 * value)
     low, high = bounds("exact_match", value, curves.sentences)
     right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
-    limit = f"; at most {most:,} can be, since some sources have several answers" if curves.reachable < 1 else ""
-    return (
-        f"{right:,} of {curves.sentences:,} held-out pairs exactly right ({100 * value:.1f} %, 95 % interval "
-        f"{low} to {high} %{limit})"
+    if curves.reachable < 1:
+        return t(
+            "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low} to {high} %; at "
+            "most {most:,} can be, since some sources have several answers)",
+            right=right,
+            n=curves.sentences,
+            percent=100 * value,
+            low=low,
+            high=high,
+            most=most,
+        )
+    return t(
+        "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low} to {high} %)",
+        right=right,
+        n=curves.sentences,
+        percent=100 * value,
+        low=low,
+        high=high,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.config import ATTENTION_KINDS, ModelConfig
+from model.wording import t
 
 
 @dataclass(frozen=True)
@@ -52,40 +53,45 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     embedding_norms = stacks * norm if config.norm_embeddings else 0
     cross_flops = (n_src + n_tgt) * projection_flops["cross"] // 2
     return (
-        Part("source embedding", 0 if shared == "all" else source, 0),
-        Part(_TARGET[shared], target, 0),
-        Part("positions", stacks * position_table + biases, 0),
+        Part(t("source embedding"), 0 if shared == "all" else source, 0),
+        Part(_target_name(shared), target, 0),
+        Part(t("positions"), stacks * position_table + biases, 0),
         Part(
-            "encoder: projections of attention",
+            t("encoder: projections of attention"),
             n_enc * attention["encoder"],
             n_enc * n_src * projection_flops["encoder"],
         ),
-        Part("encoder: scores and values", 0, n_enc * _attention_flops(n_src, n_src, inner["encoder"])),
-        Part("encoder: feed-forward", n_enc * feed_forward, n_enc * n_src * feed_forward_flops),
+        Part(t("encoder: scores and values"), 0, n_enc * _attention_flops(n_src, n_src, inner["encoder"])),
+        Part(t("encoder: feed-forward"), n_enc * feed_forward, n_enc * n_src * feed_forward_flops),
         Part(
-            "decoder: projections of self-attention",
+            t("decoder: projections of self-attention"),
             n_dec * attention["decoder"],
             n_dec * n_tgt * projection_flops["decoder"],
         ),
         Part(
-            "decoder: scores and values of self-attention", 0, n_dec * _attention_flops(n_tgt, n_tgt, inner["decoder"])
+            t("decoder: scores and values of self-attention"),
+            0,
+            n_dec * _attention_flops(n_tgt, n_tgt, inner["decoder"]),
         ),
-        Part("decoder: projections of cross-attention", n_cross * attention["cross"], n_cross * cross_flops),
+        Part(t("decoder: projections of cross-attention"), n_cross * attention["cross"], n_cross * cross_flops),
         Part(
-            "decoder: scores and values of cross-attention", 0, n_cross * _attention_flops(n_tgt, n_src, inner["cross"])
+            t("decoder: scores and values of cross-attention"),
+            0,
+            n_cross * _attention_flops(n_tgt, n_src, inner["cross"]),
         ),
-        Part("decoder: feed-forward", n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
-        Part("layer norms", (2 * n_enc + 2 * n_dec + n_cross) * norm + stacks * final_norm + embedding_norms, 0),
-        Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
+        Part(t("decoder: feed-forward"), n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
+        Part(t("layer norms"), (2 * n_enc + 2 * n_dec + n_cross) * norm + stacks * final_norm + embedding_norms, 0),
+        Part(t("output projection"), bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
 
 
-# The name of the matrix of target tokens, by what shares it.
-_TARGET = {
-    "none": "target embedding",
-    "target": "target embedding and output, one matrix",
-    "all": "embeddings and output, one matrix",
-}
+def _target_name(shared: str) -> str:
+    """The name of the matrix of target tokens, by what shares it."""
+    return {
+        "none": t("target embedding"),
+        "target": t("target embedding and output, one matrix"),
+        "all": t("embeddings and output, one matrix"),
+    }[shared]
 
 
 def _attention_flops(queries: int, keys: int, width: int) -> int:

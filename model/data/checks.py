@@ -15,7 +15,7 @@ from typing import get_args
 from model.config import PairFault
 from model.data.files import Pairs, given_splits, held_out_key, name_lines, split_pairs
 from model.data.task import DataError, Example, Splits
-from model.plurals import plural
+from model.wording import t
 
 CHOICES: tuple[PairFault, ...] = get_args(PairFault)
 LEFT_OUT: tuple[PairFault, ...] = ("duplicates", "long")
@@ -97,8 +97,13 @@ def check(
             pairs = _without(pairs, rows)
     if len(pairs.examples) < 2:
         raise DataError(
-            f"only {plural(len(pairs.examples), 'pair')} of {total:,} would be left to learn from. "
-            + " ".join(finding.text() for finding in findings if finding.left_out)
+            t(
+                "only {n} pair of {total:,} would be left to learn from.",
+                "only {n:,} pairs of {total:,} would be left to learn from.",
+                n=len(pairs.examples),
+                total=total,
+            )
+            + "".join(f" {finding.text()}" for finding in findings if finding.left_out)
         )
     if valid is None:
         share = {} if valid_fraction is None else {"valid_fraction": valid_fraction}
@@ -106,10 +111,12 @@ def check(
     else:
         rows = _leaking(pairs, valid)
         if rows:
-            sentence = (
-                f"{plural(len(rows), 'training pair')} {_have(rows)} the source of a validation pair, give or take "
-                f"capitals, spaces and punctuation: the model would only have to remember its answer. Left out of "
-                f"training."
+            sentence = t(
+                "{n} training pair has the source of a validation pair, give or take capitals, spaces and punctuation: "
+                "the model would only have to remember its answer. Left out of training.",
+                "{n:,} training pairs have the source of a validation pair, give or take capitals, spaces and "
+                "punctuation: the model would only have to remember its answer. Left out of training.",
+                n=len(rows),
             )
             finding = _finding("leaking", sentence, pairs, rows, len(pairs.examples), True)
             findings.append(replace(finding, choice=None))
@@ -122,9 +129,11 @@ def check(
 def _choose(keep: Collection[str], leave_out: Collection[str]) -> set[str]:
     for word in (*keep, *leave_out):
         if word not in CHOICES:
-            raise DataError(f"'{word}' cannot be kept or left out; these can: {', '.join(CHOICES)}.")
+            raise DataError(
+                "'{word}' cannot be kept or left out; these can: {choices}.", word=word, choices=", ".join(CHOICES)
+            )
     if both := set(keep) & set(leave_out):
-        raise DataError(f"{', '.join(sorted(both))}: keep or leave out, but not both.")
+        raise DataError("{both}: keep or leave out, but not both.", both=", ".join(sorted(both)))
     return (set(LEFT_OUT) | set(leave_out)) - set(keep)
 
 
@@ -144,10 +153,6 @@ def _without(pairs: Pairs, rows: Sequence[int]) -> Pairs:
     return replace(pairs, examples=tuple(pairs.examples[row] for row in kept), lines=lines)
 
 
-def _have(rows: Collection[int]) -> str:
-    return "has" if len(rows) == 1 else "have"
-
-
 # Each check returns the rows that have something, and the sentence on them.
 
 _Found = tuple[list[int], str]
@@ -156,14 +161,23 @@ _Found = tuple[list[int], str]
 def _unusable(pairs: Pairs) -> list[Finding]:
     total = len(pairs.examples) + pairs.n_skipped
     return [
-        Finding("unusable", f"{plural(len(lines), 'row')} cannot be used: {why}.", len(lines), total, lines)
+        Finding("unusable", _cannot_be_used(len(lines), why), len(lines), total, lines)
         for why, lines in pairs.skipped.items()
     ]
 
 
+def _cannot_be_used(n: int, why: str) -> str:
+    return t("{n} row cannot be used: {why}.", "{n:,} rows cannot be used: {why}.", n=n, why=why)
+
+
 def _long(examples: Sequence[Example]) -> _Found:
     rows = [row for row, pair in enumerate(examples) if max(len(pair.source), len(pair.target)) > LONG]
-    return rows, f"{plural(len(rows), 'pair')} {_have(rows)} a side of more than {LONG:,} characters."
+    return rows, t(
+        "{n} pair has a side of more than {long:,} characters.",
+        "{n:,} pairs have a side of more than {long:,} characters.",
+        n=len(rows),
+        long=LONG,
+    )
 
 
 def _duplicates(examples: Sequence[Example]) -> _Found:
@@ -174,8 +188,7 @@ def _duplicates(examples: Sequence[Example]) -> _Found:
         if key in seen:
             rows.append(row)
         seen.add(key)
-    verb = "repeats" if len(rows) == 1 else "repeat"
-    return rows, f"{plural(len(rows), 'pair')} {verb} an earlier one."
+    return rows, t("{n} pair repeats an earlier one.", "{n:,} pairs repeat an earlier one.", n=len(rows))
 
 
 def _contradictory(examples: Sequence[Example]) -> _Found:
@@ -185,11 +198,19 @@ def _contradictory(examples: Sequence[Example]) -> _Found:
         answers.setdefault(pair.source, Counter())[pair.target] += 1
     best = {source: max(counts, key=counts.__getitem__) for source, counts in answers.items() if len(counts) > 1}
     rows = [row for row, pair in enumerate(examples) if pair.source in best and best[pair.source] != pair.target]
-    return rows, (
-        f"{plural(len(best), 'source')} {'has' if len(best) == 1 else 'have'} several answers: at most "
-        f"{len(examples) - len(rows):,} of {len(examples):,} pairs can be answered as they stand. "
-        f"{plural(len(rows), 'pair')} {_have(rows)} an answer that is less frequent, or as frequent but later."
+    several = t(
+        "{n} source has several answers: at most {most:,} of {pairs:,} pairs can be answered as they stand.",
+        "{n:,} sources have several answers: at most {most:,} of {pairs:,} pairs can be answered as they stand.",
+        n=len(best),
+        most=len(examples) - len(rows),
+        pairs=len(examples),
     )
+    rarer = t(
+        "{n} pair has an answer that is less frequent, or as frequent but later.",
+        "{n:,} pairs have an answer that is less frequent, or as frequent but later.",
+        n=len(rows),
+    )
+    return rows, f"{several} {rarer}"
 
 
 def _untranslated(examples: Sequence[Example]) -> _Found:
@@ -198,7 +219,9 @@ def _untranslated(examples: Sequence[Example]) -> _Found:
     ]
     if len(rows) > TASK * len(examples):
         return [], ""
-    return rows, f"{plural(len(rows), 'pair')} {_have(rows)} the same text on both sides."
+    return rows, t(
+        "{n} pair has the same text on both sides.", "{n:,} pairs have the same text on both sides.", n=len(rows)
+    )
 
 
 def _lengths(examples: Sequence[Example]) -> _Found:
@@ -209,9 +232,13 @@ def _lengths(examples: Sequence[Example]) -> _Found:
     apart = [abs(ratio - usual) for ratio in ratios]
     limit = max(ONE_SIDED, 6 * statistics.median(apart))
     rows = [row for row, distance in enumerate(apart) if distance > limit]
-    return rows, (
-        f"{plural(len(rows), 'pair')} {_have(rows)} one side that is far longer or shorter for the other than usual: "
-        f"perhaps lines that do not belong together."
+    return rows, t(
+        "{n} pair has one side that is far longer or shorter for the other than usual: perhaps lines that do not "
+        "belong "
+        "together.",
+        "{n:,} pairs have one side that is far longer or shorter for the other than usual: perhaps lines that do not "
+        "belong together.",
+        n=len(rows),
     )
 
 
@@ -222,17 +249,19 @@ def _scripts(examples: Sequence[Example]) -> _Found:
         counts = Counter(script for script in scripts if script)
         rare = {script for script, count in counts.items() if count <= RARE_SCRIPT * len(texts)}
         rows |= {row for row, script in enumerate(scripts) if script in rare or _has_mixed_word(texts[row])}
-    return sorted(rows), (
-        f"{plural(len(rows), 'pair')} {_have(rows)} a script that the others do not have, or words that mix letters of "
-        f"two scripts."
+    return sorted(rows), t(
+        "{n} pair has a script that the others do not have, or words that mix letters of two scripts.",
+        "{n:,} pairs have a script that the others do not have, or words that mix letters of two scripts.",
+        n=len(rows),
     )
 
 
 def _garbled(examples: Sequence[Example]) -> _Found:
     rows = [row for row, pair in enumerate(examples) if _GARBLED.search(f"{pair.source}\n{pair.target}")]
-    return rows, (
-        f"{plural(len(rows), 'pair')} {_have(rows)} garbled letters, such as Ã¼ for ü: the file was once saved in the "
-        f"wrong encoding."
+    return rows, t(
+        "{n} pair has garbled letters, such as Ã¼ for ü: the file was once saved in the wrong encoding.",
+        "{n:,} pairs have garbled letters, such as Ã¼ for ü: the file was once saved in the wrong encoding.",
+        n=len(rows),
     )
 
 
@@ -263,9 +292,11 @@ def _ceiling(splits: Splits) -> list[Finding]:
     if best == 1:
         return []
     right = round(best * len(valid))
-    sentence = (
-        f"Of the {len(valid):,} held-out pairs, at most {right:,} can be exactly "
-        f"right, since the same source has several answers."
+    sentence = t(
+        "Of the {n:,} held-out pairs, at most {right:,} can be exactly right, since the same source has several "
+        "answers.",
+        n=len(valid),
+        right=right,
     )
     return [Finding("best score", sentence, len(valid) - right, len(valid))]
 
@@ -275,14 +306,23 @@ def _few(splits: Splits) -> list[Finding]:
     if train + valid >= FEW:
         if valid >= FEWEST_HELD_OUT:
             return []
-        sentence = (
-            f"Only {plural(valid, 'pair')} will be held out, whose score says next to nothing: hold out more, at least "
-            f"{FEWEST_HELD_OUT} pairs, better {LITTLE_SHOWN}."
+        sentence = t(
+            "Only {n} pair will be held out, whose score says next to nothing: hold out more, at least {fewest} pairs, "
+            "better {better}.",
+            "Only {n:,} pairs will be held out, whose score says next to nothing: hold out more, at least {fewest} "
+            "pairs, better {better}.",
+            n=valid,
+            fewest=FEWEST_HELD_OUT,
+            better=LITTLE_SHOWN,
         )
         return [Finding("few held out", sentence, valid, train + valid)]
-    sentence = (
-        f"{train + valid} pairs are far too few to learn a rule from, and "
-        f"{plural(valid, 'held-out pair')} can hardly show whether one was learned. Some hundreds are needed."
+    sentence = t(
+        "{pairs} pairs are far too few to learn a rule from, and {n} held-out pair can hardly show whether one was "
+        "learned. Some hundreds are needed.",
+        "{pairs} pairs are far too few to learn a rule from, and {n:,} held-out pairs can hardly show whether one was "
+        "learned. Some hundreds are needed.",
+        pairs=train + valid,
+        n=valid,
     )
     return [Finding("few", sentence, train + valid, train + valid)]
 

@@ -17,8 +17,8 @@ from model.data.task import DataError, Example, Splits, Task
 from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
-from model.plurals import plural
 from model.text.pieces import clean
+from model.wording import t
 
 Languages = tuple[str, str]
 
@@ -85,8 +85,9 @@ def check_added(files: Sequence[AddedFile], stored: Sequence[Mapping[str, Any]])
     if [file.sha256 for file in files] != [entry.get("sha256") for entry in stored]:
         names = ", ".join(str(entry.get("file")) for entry in stored) or "none"
         raise DataError(
-            f"this run was started with other added data (files: {names}); give the same files, in the same order, "
-            f"with --add-data."
+            "this run was started with other added data (files: {names}); give the same files, in the same order, "
+            "with --add-data.",
+            names=names,
         )
 
 
@@ -124,23 +125,29 @@ class Pairs:
         """A sentence on which columns of a table were read; empty if there are no others."""
         if not self.unused:
             return ""
-        read = f"The sources are column '{self.source_name}', the targets '{self.target_name}'"
-        more = f" and {len(self.unused) - _MAX_LISTED} more" if len(self.unused) > _MAX_LISTED else ""
-        return f"{read}; not read: {', '.join(self.unused[:_MAX_LISTED])}{more}."
+        return t(
+            "The sources are column '{source}', the targets '{target}'; not read: {columns}.",
+            source=self.source_name,
+            target=self.target_name,
+            columns=_first_of(self.unused),
+        )
 
     def skipped_sentence(self) -> str:
         """A sentence on which rows were skipped and why, with the first line numbers; empty if none were."""
         if not self.skipped:
             return ""
         reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
-        return f"{plural(self.n_skipped, 'row')} left out: {reasons}."
+        return t("{n} row left out: {reasons}.", "{n:,} rows left out: {reasons}.", n=self.n_skipped, reasons=reasons)
 
 
 def name_lines(lines: tuple[int, ...]) -> str:
     """The first few line numbers as text, and the number of the others."""
-    listed = ", ".join(map(str, lines[:_MAX_LISTED]))
-    more = f" and {len(lines) - _MAX_LISTED} more" if len(lines) > _MAX_LISTED else ""
-    return f"line{'s' if len(lines) > 1 else ''} {listed}{more}"
+    return t("line {lines}", "lines {lines}", n=len(lines), lines=_first_of(lines))
+
+
+def _first_of(items: Sequence[object]) -> str:
+    listed, more = ", ".join(map(str, items[:_MAX_LISTED])), len(items) - _MAX_LISTED
+    return t("{items} and {n} more", items=listed, n=more) if more > 0 else listed
 
 
 def read_pairs(
@@ -164,7 +171,11 @@ def read_pairs(
     headings = [heading for heading in (source_column, target_column, src_lang, tgt_lang) if heading]
     table = read_table(path, headings=headings, header=header, encoding=encoding)
     if len(table.columns) < 2:
-        raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
+        raise DataError(
+            "{name} has only one column ('{columns}'); source and target need one each.",
+            name=path.name,
+            columns=table.columns[0],
+        )
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
     target = _column(table, target_column, (tgt_lang, *_TARGET_NAMES))
     taken = {column for column in (source, target) if column is not None}
@@ -172,7 +183,11 @@ def read_pairs(
     source = next(free) if source is None else source
     target = next(free) if target is None else target
     if source == target:
-        raise DataError(f"source and target are both column '{table.columns[source]}' of {path.name}; choose two.")
+        raise DataError(
+            "source and target are both column '{columns}' of {name}; choose two.",
+            columns=table.columns[source],
+            name=path.name,
+        )
     rows = (
         (row.line, row.problem, *((row.cells[source], row.cells[target]) if row.cells else ("", "")))
         for row in table.rows
@@ -220,10 +235,17 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
     unusable = {why: tuple(numbers) for why, numbers in skipped.items()}
     pairs = Pairs(tuple(examples), unusable, source_name, target_name, lines=tuple(lines))
     if len(examples) < pairs.n_skipped:
-        raise DataError(f"{name} has more unusable rows than pairs ({len(examples)}). {pairs.skipped_sentence()}")
+        raise DataError(
+            "{name} has more unusable rows than pairs ({examples}). {skipped_sentence}",
+            name=name,
+            examples=len(examples),
+            skipped_sentence=pairs.skipped_sentence(),
+        )
     if len(examples) < 2:
         raise DataError(
-            f"{name} has {plural(len(examples), 'pair')}; at least 2 are needed, and some hundreds to learn from."
+            "{name} has {plural}; at least 2 are needed, and some hundreds to learn from.",
+            name=name,
+            plural=t("{n} pair", "{n:,} pairs", n=len(examples)),
         )
     return pairs
 
@@ -237,14 +259,19 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
         DataError: all sources are the same, so validation would have nothing unseen.
     """
     if not 0 < valid_fraction < 1:
-        raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
+        raise DataError(
+            "the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.",
+            valid_fraction=valid_fraction,
+        )
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
         by_source.setdefault(held_out_key(example.source), []).append(example)
     if len(by_source) < 2:
         raise DataError(
-            f"all {len(pairs.examples):,} pairs have the source '{pairs.examples[0].source[:80]}'; validation needs a "
-            f"source that training has not seen, so bring at least two different ones."
+            "all {examples:,} pairs have the source '{source}'; validation needs a "
+            "source that training has not seen, so bring at least two different ones.",
+            examples=len(pairs.examples),
+            source=pairs.examples[0].source[:80],
         )
     sources = list(by_source)
     random.Random(f"files {split_seed}").shuffle(sources)
@@ -304,14 +331,23 @@ def load_splits(folder: Path) -> Splits:
     """
     path = folder / DATA_FILE
     if not path.is_file():
-        raise DataError(f"{folder} has no {DATA_FILE}; name your own data with --data FILE, or --source and --target.")
+        raise DataError(
+            "{folder} has no {data_file}; name your own data with --data FILE, or --source and --target.",
+            folder=folder,
+            data_file=DATA_FILE,
+        )
     splits: dict[str, list[Example]] = {"train": [], "valid": []}
     for number, line in enumerate(read_lines(path), start=1):
         try:
             pair, _ = checked(decode(line.encode()), StoredPair)
         except FormatError as error:
             reason = str(error).removesuffix(".")
-            raise DataError(f"line {number} of {path} is damaged (it {reason}); provide the data again.") from error
+            raise DataError(
+                "line {number} of {path} is damaged (it {reason}); provide the data again.",
+                number=number,
+                path=path,
+                reason=reason,
+            ) from error
         splits[pair.split].append(Example(pair.source, pair.target))
     return {split: tuple(examples) for split, examples in splits.items()}
 

@@ -236,8 +236,12 @@ def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
                 return path
     otherwise = "unset HEADLIGHT_DATA" if data_dir == named_folder() else "leave out --data-dir"
     raise DataError(
-        f"{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
-        f"(they are at {ADDRESS}), or {otherwise} to have them downloaded."
+        "{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
+        "(they are at {address}), or {otherwise} to have them downloaded.",
+        data_dir=data_dir,
+        name=name,
+        address=ADDRESS,
+        otherwise=otherwise,
     )
 
 
@@ -263,16 +267,27 @@ def download(url: str, path: Path, sha256: str) -> None:
         digest = hashlib.sha256(content).hexdigest()
         if digest != sha256:
             raise DataError(
-                f"{url} is not the expected file (SHA-256 {digest[:12]}…, expected {sha256[:12]}…); "
-                f"try again, or put the files into a folder yourself and name it with --data-dir."
+                "{url} is not the expected file (SHA-256 {digest}…, expected {sha256}…); "
+                "try again, or put the files into a folder yourself and name it with --data-dir.",
+                url=url,
+                digest=digest[:12],
+                sha256=sha256[:12],
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content)
     except urllib.error.HTTPError as error:
-        raise DataError(f"{url} is not available (HTTP {error.code} {error.reason}); try again later.") from error
+        raise DataError(
+            "{url} is not available (HTTP {code} {reason}); try again later.",
+            url=url,
+            code=error.code,
+            reason=error.reason,
+        ) from error
     except OSError as error:  # URLError and time-outs are OSErrors too
         reason = getattr(error, "reason", None) or error.strerror or error
         raise DataError(
-            f"{path.name} could not be downloaded from {url} ({reason}); check the connection and the disk and start "
-            f"again, or fetch the files elsewhere and name their folder with --data-dir."
+            "{name} could not be downloaded from {url} ({reason}); check the connection and the disk and start "
+            "again, or fetch the files elsewhere and name their folder with --data-dir.",
+            name=path.name,
+            url=url,
+            reason=reason,
         ) from error

@@ -15,6 +15,7 @@ from model.scoring import evenly_spaced
 from model.text.pieces import TokenizerError
 from model.text.tokenizer import Encoding
 from model.text.tokenizer_kinds import build_tokenizers
+from model.wording import t
 
 KINDS = ("words", "characters", "subwords", "whitespace")
 MOST_TRAIN, MOST_VALID = 5000, 500  # pairs examined, evenly spaced: more would cost seconds and change little
@@ -34,13 +35,6 @@ FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 3
 ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
-
-_NAMES = {
-    "words": "whole words",
-    "characters": "single characters",
-    "subwords": "pieces of words",
-    "whitespace": "stretches between spaces",
-}
 
 
 @dataclass(frozen=True)
@@ -173,51 +167,75 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
     """The kind of tokens to propose, and the reason."""
     words, characters = kinds.get("words"), kinds["characters"]
     if words is not None and words.unspellable <= UNSPELLABLE and words.unread <= UNREAD:
+        size = words.tgt_vocab_size
         return "words", (
-            f"Whole words, because the {words.tgt_vocab_size:,} tokens of the training answers spell "
-            f"{'every' if not words.unspellable else 'nearly every'} validation answer; they are also the easiest to "
-            f"read in a picture of attention."
+            t(
+                "Whole words, because the {size:,} tokens of the training answers spell nearly every validation "
+                "answer; "
+                "they are also the easiest to read in a picture of attention.",
+                size=size,
+            )
+            if words.unspellable
+            else t(
+                "Whole words, because the {size:,} tokens of the training answers spell every validation answer; they "
+                "are also the easiest to read in a picture of attention.",
+                size=size,
+            )
         )
-    problem = "this language has no rules for words here" if words is None else _problem(words)
+    problem = t("this language has no rules for words here") if words is None else _problem(words)
     if not sentences and mean_length <= SHORT and characters.longest <= LONGEST_CHARACTERS:
-        return "characters", (
-            f"Single characters, because {problem}, and these texts are short enough to be written letter by letter."
+        return "characters", t(
+            "Single characters, because {problem}, and these texts are short enough to be written letter by letter.",
+            problem=problem,
         )
     if "subwords" in kinds:
-        return "subwords", (
-            f"Pieces of words, because {problem}; pieces can write any text in fewer tokens than characters need."
+        return "subwords", t(
+            "Pieces of words, because {problem}; pieces can write any text in fewer tokens than characters need.",
+            problem=problem,
         )
-    return "characters", f"Single characters, because {problem}, and subwords need such rules, too."
+    return "characters", t("Single characters, because {problem}, and subwords need such rules, too.", problem=problem)
 
 
 def _problem(words: TokenKind) -> str:
     if words.unspellable > UNSPELLABLE:
-        return f"{_which(words.unspellable, 'answer')} a word that never occurs in a training answer"
-    return f"{_which(words.unread, 'source')} a word that never occurs in a training source"
-
-
-def _which(share: float, noun: str) -> str:
-    return f"every held-out {noun} has" if share == 1 else f"{share_text(share)} of the held-out {noun}s have"
+        if words.unspellable == 1:
+            return t("every held-out answer has a word that never occurs in a training answer")
+        return t(
+            "{share} of the held-out answers have a word that never occurs in a training answer",
+            share=share_text(words.unspellable),
+        )
+    if words.unread == 1:
+        return t("every held-out source has a word that never occurs in a training source")
+    return t(
+        "{share} of the held-out sources have a word that never occurs in a training source",
+        share=share_text(words.unread),
+    )
 
 
 def unspellable_sentence(kind: TokenKind) -> str:
     """A sentence on how many validation answers cannot be spelled with these tokens, and how many sources not read."""
-    answers = "Every validation answer can be spelled with these tokens"
+    answers = t("Every validation answer can be spelled with these tokens")
     if kind.unspellable:
-        answers = f"{share_text(kind.unspellable)} of the validation answers cannot be spelled with these tokens"
+        share = share_text(kind.unspellable)
+        answers = t("{share} of the validation answers cannot be spelled with these tokens", share=share)
     if not kind.unread:
-        return f"{answers}, and every source can be read."
-    return f"{answers}; {share_text(kind.unread)} of the sources hold an unknown token."
+        return t("{answers}, and every source can be read.", answers=answers)
+    return t("{answers}; {share} of the sources hold an unknown token.", answers=answers, share=share_text(kind.unread))
 
 
 def share_text(share: float) -> str:
     """A share in whole percent; only nothing is 0 %, and only everything is 100 %."""
-    return "less than 1 %" if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
+    return t("less than 1 %") if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
 
 
 def named(kind: str) -> str:
     """A kind of tokens in plain words."""
-    return _NAMES[kind]
+    return {
+        "words": t("whole words"),
+        "characters": t("single characters"),
+        "subwords": t("pieces of words"),
+        "whitespace": t("stretches between spaces"),
+    }[kind]
 
 
 def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:

@@ -35,7 +35,11 @@ def sheet_rows(name: str, data: bytes) -> Iterator[tuple[int, tuple[str, ...]]]:
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             cells += len(row)
             if cells > MAX_CELLS or number > MAX_ROWS:
-                raise DataError(f"the first sheet of {name} has more than {MAX_CELLS:,} cells; use a part of it.")
+                raise DataError(
+                    "the first sheet of {name} has more than {max_cells:,} cells; use a part of it.",
+                    name=name,
+                    max_cells=MAX_CELLS,
+                )
             texts = [_text(value) for value in row]
             while texts and not texts[-1].strip():
                 texts.pop()
@@ -46,7 +50,9 @@ def sheet_rows(name: str, data: bytes) -> Iterator[tuple[int, tuple[str, ...]]]:
     # Damaged sheets raise whatever the reader meets first.
     except Exception as error:
         raise DataError(
-            f"{name} cannot be read as a spreadsheet ({type(error).__name__}); export it as CSV."
+            "{name} cannot be read as a spreadsheet ({name_2}); export it as CSV.",
+            name=name,
+            name_2=type(error).__name__,
         ) from error
 
 
@@ -61,7 +67,9 @@ def _unpacked(name: str, data: bytes) -> io.BytesIO:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(parts, "w") as checked:
             infos = archive.infolist()
             if len(infos) > MAX_PARTS:
-                raise DataError(f"{name} holds {len(infos):,} parts, which no spreadsheet needs.")
+                raise DataError(
+                    "{name} holds {infos:,} parts, which no spreadsheet needs.", name=name, infos=len(infos)
+                )
             for info in infos:
                 if not _PARTS.fullmatch(info.filename):
                     continue
@@ -69,13 +77,19 @@ def _unpacked(name: str, data: bytes) -> io.BytesIO:
                     content = part.read(left + 1)
                 left -= len(content)
                 if left < 0:
-                    raise DataError(f"{name} unpacks to more than {MAX_UNPACKED / 2**20:.0f} MB; use a part of it.")
+                    raise DataError(
+                        "{name} unpacks to more than {max_unpacked:.0f} MB; use a part of it.",
+                        name=name,
+                        max_unpacked=MAX_UNPACKED / 2**20,
+                    )
                 if b"\x00" in content or _DECLARATION.search(content):
-                    raise DataError(f"{name} declares entities, which are not read; export it as CSV.")
+                    raise DataError("{name} declares entities, which are not read; export it as CSV.", name=name)
                 checked.writestr(info.filename, content)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise DataError(
-            f"{name} cannot be unpacked ({error}); save it without a password, or export it as CSV."
+            "{name} cannot be unpacked ({error}); save it without a password, or export it as CSV.",
+            name=name,
+            error=error,
         ) from error
     return parts
 

@@ -17,6 +17,7 @@ from model.data.task import DataError
 from model.data.text_files import read_bytes, read_text
 from model.data.translation_files import po_messages, tmx_units
 from model.file_formats import FormatError, Headings, checked, decode
+from model.wording import t
 
 # Tried in this order; those that hardly occur inside sentences come first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
@@ -140,7 +141,12 @@ class Table:
             return headings.index(name.casefold())
         if name.isdecimal() and 1 <= int(name) <= len(self.columns):
             return int(name) - 1
-        raise DataError(f"{self.name} has no column '{name}'; its columns are {', '.join(self.columns)}.")
+        raise DataError(
+            "{name} has no column '{name_2}'; its columns are {columns}.",
+            name=self.name,
+            name_2=name,
+            columns=", ".join(self.columns),
+        )
 
     @property
     def numbered(self) -> bool:
@@ -167,7 +173,11 @@ def read_table(
     """
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
-        raise DataError(f"{path.name}: name a file that ends in {', '.join(ENDINGS)}, or two text files line by line.")
+        raise DataError(
+            "{name}: name a file that ends in {endings}, or two text files line by line.",
+            name=path.name,
+            endings=", ".join(ENDINGS),
+        )
     if kind == "tmx":
         languages, units = tmx_units(path.name, read_bytes(path))
         rows = [Row(line, cells) for line, cells in units]
@@ -179,7 +189,7 @@ def read_table(
     else:
         text = read_text(path, encoding).replace("\r", "\n")
         if not text.strip():
-            raise DataError(f"{path.name} is empty.")
+            raise DataError("{name} is empty.", name=path.name)
         if kind == "txt":
             text, ending, _ = pasted_table(text)
             kind = _KINDS[ending]
@@ -190,7 +200,7 @@ def read_table(
             return Table(path.name, ("message", "translation"), tuple(rows), has_header=True)
         rows = list(_csv(path.name, text) if kind == "csv" else _tsv(text))
     if not rows:
-        raise DataError(f"{path.name} has only empty rows.")
+        raise DataError("{name} has only empty rows.", name=path.name)
     width, _ = Counter(len(row.cells) for row in rows[:_SNIFFED]).most_common(1)[0]
     begin = next((n for n, row in enumerate(rows) if any(cell.strip() for cell in row.cells[1:])), 0)
     first = rows[begin].cells
@@ -249,14 +259,14 @@ def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
     try:
         checked({"headings": columns}, Headings)
     except FormatError as error:
-        raise DataError(f"{name} {error}") from None
+        raise DataError("{name} {error}", name=name, error=error) from None
     return columns
 
 
 def _checked(row: Row, width: int) -> Row:
     if len(row.cells) == width:
         return row
-    return Row(row.line, (), f"a number of columns other than {width}")
+    return Row(row.line, (), t("a number of columns other than {width}", width=width))
 
 
 def _tsv(text: str) -> Iterator[Row]:
@@ -281,7 +291,10 @@ def _csv(name: str, text: str) -> Iterator[Row]:
             line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise DataError(
-            f"{name} is not valid CSV from line {line} on ({error}); is a quotation mark not closed, or not doubled?"
+            "{name} is not valid CSV from line {line} on ({error}); is a quotation mark not closed, or not doubled?",
+            name=name,
+            line=line,
+            error=error,
         ) from error
 
 
@@ -311,18 +324,18 @@ def _jsonl(name: str, text: str) -> Table:
         try:
             cells = _strings(decode(line.encode()))
         except FormatError:
-            rows.append(Row(number, (), "not JSON"))
+            rows.append(Row(number, (), t("not JSON")))
             continue
         columns = columns or tuple(cells)
         if not cells:
-            rows.append(Row(number, (), "not strings"))
+            rows.append(Row(number, (), t("not strings")))
         elif any(column not in cells for column in columns):
-            rows.append(Row(number, (), "keys other than those of the first line"))
+            rows.append(Row(number, (), t("keys other than those of the first line")))
         else:
             rows.append(Row(number, tuple(cells[column] for column in columns)))
     if not columns:
         raise DataError(
-            f'{name} holds no JSON objects with strings; a line should be like {{"source": …, "target": …}}.'
+            '{name} holds no JSON objects with strings; a line should be like {{"source": …, "target": …}}.', name=name
         )
     return Table(name, _headings(name, columns), tuple(rows), has_header=not columns[0].isdecimal())
 

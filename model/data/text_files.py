@@ -40,13 +40,19 @@ def read_bytes(path: Path) -> bytes:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path.name} cannot be read ({error}); fetch the file again.") from error
+        raise DataError(
+            "{name} cannot be read ({error}); fetch the file again.", name=path.name, error=error
+        ) from error
     except OSError as error:
         raise DataError(
-            f"{path.name} cannot be read ({error.strerror or error}); check its name and location."
+            "{name} cannot be read ({value}); check its name and location.",
+            name=path.name,
+            value=error.strerror or error,
         ) from error
     if len(data) > MAX_BYTES:
-        raise DataError(f"{path.name} is larger than {MAX_BYTES / 2**20:.0f} MB; use a part of it.")
+        raise DataError(
+            "{name} is larger than {max_bytes:.0f} MB; use a part of it.", name=path.name, max_bytes=MAX_BYTES / 2**20
+        )
     return data
 
 
@@ -63,19 +69,21 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     data = read_bytes(path)
     for signature, advice in _FOREIGN.items():
         if data.startswith(signature):
-            raise DataError(f"{path.name} {advice}.")
+            raise DataError("{name} {advice}.", name=path.name, advice=advice)
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(marked)
     except UnicodeDecodeError as error:
         if marked != "utf-8-sig":
-            raise DataError(f"{path.name} begins as UTF-16 but is cut off or damaged; save it again.") from error
+            raise DataError(
+                "{name} begins as UTF-16 but is cut off or damaged; save it again.", name=path.name
+            ) from error
         if encoding is None:
             raise _not_utf8(path.name, data, error.start) from error
         text = data.decode(encoding, errors="replace")
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError(f"{path.name} is not a text file: line {line} holds a zero byte.")
+        raise DataError("{name} is not a text file: line {line} holds a zero byte.", name=path.name, line=line)
     return text.replace("\r\n", "\n")
 
 
@@ -117,7 +125,10 @@ def parallel(
     sources, targets = (read_lines(path, exact=exact, encoding=encoding) for path in (source, target))
     if len(sources) != len(targets):
         raise DataError(
-            f"{source.name} has {plural(len(sources), 'line')} and {target.name} has {len(targets)}; "
-            f"they must correspond line by line."
+            "{name} has {plural} and {name_2} has {targets}; they must correspond line by line.",
+            name=source.name,
+            plural=plural(len(sources), "line"),
+            name_2=target.name,
+            targets=len(targets),
         )
     return sources, targets

@@ -33,12 +33,22 @@ def tmx_units(name: str, data: bytes) -> tuple[tuple[str, ...], Iterator[tuple[i
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise DataError(f"{name} is not valid TMX: line {error.lineno}: {expat.ErrorString(error.code)}.") from error
+        raise DataError(
+            "{name} is not valid TMX: line {lineno}: {code}.",
+            name=name,
+            lineno=error.lineno,
+            code=expat.ErrorString(error.code),
+        ) from error
     found = list(dict.fromkeys(language for _, unit in reader.units for language in unit))
     if len(found) < 2:
-        raise DataError(f"{name} holds no units in two languages.")
+        raise DataError("{name} holds no units in two languages.", name=name)
     if len(found) > MAX_LANGUAGES:
-        raise DataError(f"{name} holds {len(found):,} languages; at most {MAX_LANGUAGES} are read.")
+        raise DataError(
+            "{name} holds {found:,} languages; at most {max_languages} are read.",
+            name=name,
+            found=len(found),
+            max_languages=MAX_LANGUAGES,
+        )
     units_with = Counter(language for _, unit in reader.units for language in unit)
     main = reader.source.partition("-")[0]
     languages = tuple(sorted(found, key=lambda language: (language.partition("-")[0] != main, -units_with[language])))
@@ -59,13 +69,13 @@ class _TmxReader:
 
     def refuse_entity(self, *declaration: object) -> None:
         """Refuse a file that declares entities, which may expand without end."""
-        raise DataError(f"{self.name} declares entities, which are not read; export it without them.")
+        raise DataError("{name} declares entities, which are not read; export it without them.", name=self.name)
 
     def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
         """Begin an element."""
         self._open.append(tag)
         if len(self._open) > MAX_DEPTH:
-            raise DataError(f"{self.name} nests elements more than {MAX_DEPTH} deep.")
+            raise DataError("{name} nests elements more than {max_depth} deep.", name=self.name, max_depth=MAX_DEPTH)
         if tag == "header":
             self.source = attributes.get("srclang", "").casefold()
         elif tag == "tu":

@@ -97,7 +97,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.added and not self.base.chain:
-            raise ConfigError(f"the base '{self.base.name}' has no chain that makes {', '.join(self.added)}.")
+            raise ConfigError(
+                "the base '{name}' has no chain that makes {added}.", name=self.base.name, added=", ".join(self.added)
+            )
 
     @property
     def name(self) -> str:

@@ -112,7 +112,9 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
     if not recipe.from_chain:
         return command
     if made_in is None:
-        raise CommandError(f"{recipe.name} starts from a model made first; name a folder for it with --made DIR.")
+        raise CommandError(
+            "{name} starts from a model made first; name a folder for it with --made DIR.", name=recipe.name
+        )
     steps = needed(CHAINS[recipe.base.chain], recipe.from_chain, made_in)
     if carry_out([step for step in steps if not step.is_done(made_in)], made_in, data_dir) != 0:
         raise Stopped

@@ -113,10 +113,12 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
     except CheckpointError as error:
         raise ResultError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
-        raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
+        raise ResultError(
+            "{name} does not hold runs of an experiment ({error}); delete it.", name=path.name, error=error
+        ) from None
     if stored_recipe != (recipe.base.task, recipe.preset, recipe.settings, recipe.from_chain):
         raise ResultError(
-            f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
+            "{name} was made with other settings than the catalogue has now; run the experiment again.", name=path.name
         )
     return tuple(sorted(runs, key=lambda run: run.seed))
 

@@ -48,8 +48,16 @@ def check_keys(config: Mapping[str, Any], known: Iterable[str], switches: Mappin
     for key, value in config.items():
         if key in expected:
             if value != expected[key]:
-                raise ImportFailed(f"{CONFIG} has {key}={value!r:.40}, which {kind} models do not have.")
+                raise ImportFailed(
+                    "{config} has {key}={value:.40}, which {kind} models do not have.",
+                    config=CONFIG,
+                    key=key,
+                    value=repr(value),
+                    kind=kind,
+                )
         elif key not in known and key not in _IRRELEVANT and not key.startswith("_") and value not in (None, {}, []):
             raise ImportFailed(
-                f"{CONFIG} has {key!a:.60}, which this program does not know; it may change what the model computes."
+                "{config} has {key:.60}, which this program does not know; it may change what the model computes.",
+                config=CONFIG,
+                key=key,
             )

@@ -130,7 +130,11 @@ class _Family:
 def _of_gpt_neo(settings: _GPTNeo) -> dict[str, Any]:
     kinds = {kind for kinds, n in settings.attention_types for kind in kinds if n}
     if not kinds <= {"global", "local"}:
-        raise ImportFailed(f"{CONFIG} has attention_types with {sorted(kinds)!r:.60}; known: global, local.")
+        raise ImportFailed(
+            "{config} has attention_types with {kinds:.60}; known: global, local.",
+            config=CONFIG,
+            kinds=repr(sorted(kinds)),
+        )
     window = settings.window_size if "local" in kinds else settings.max_positions
     return {"positions": "learned", "scale_scores": False, "max_positions": min(window, settings.max_positions)}
 
@@ -138,8 +142,11 @@ def _of_gpt_neo(settings: _GPTNeo) -> dict[str, Any]:
 def _of_opt(settings: _OPT) -> dict[str, Any]:
     if settings.word_embed_proj_dim not in (None, settings.d_model):
         raise ImportFailed(
-            f"{CONFIG} has word_embed_proj_dim={settings.word_embed_proj_dim} beside hidden_size={settings.d_model}, "
-            "as OPT-350m has; this Transformer has one width."
+            "{config} has word_embed_proj_dim={word_embed_proj_dim} beside hidden_size={d_model}, "
+            "as OPT-350m has; this Transformer has one width.",
+            config=CONFIG,
+            word_embed_proj_dim=settings.word_embed_proj_dim,
+            d_model=settings.d_model,
         )
     return {"positions": "learned"}
 
@@ -147,10 +154,14 @@ def _of_opt(settings: _OPT) -> dict[str, Any]:
 def _of_llama(settings: _Llama) -> dict[str, Any]:
     rope = settings.rope_parameters or {}
     if rope.get("rope_type", "default") != "default" or (rope.keys() - {"rope_type", "rope_theta"}):
-        raise ImportFailed(f"{CONFIG} has rope_parameters={rope!r:.80}; this Transformer rotates without scaling.")
+        raise ImportFailed(
+            "{config} has rope_parameters={rope:.80}; this Transformer rotates without scaling.",
+            config=CONFIG,
+            rope=repr(rope),
+        )
     if set(settings.layer_types or ()) - {"full_attention"}:
         raise ImportFailed(
-            f"{CONFIG} has layer_types other than full_attention, which this Transformer cannot compute."
+            "{config} has layer_types other than full_attention, which this Transformer cannot compute.", config=CONFIG
         )
     width, heads = settings.head_dim or settings.d_model // settings.n_decoder_heads, settings.n_decoder_heads
     keys = settings.num_key_value_heads or heads
@@ -283,7 +294,10 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
     settings: Any = settings_of({k: v for k, v in config.items() if v is not None}, family.settings, CONFIG)
     if settings.activation not in _ACTIVATIONS:
         raise ImportFailed(
-            f"{CONFIG} has the activation {settings.activation!r:.40}; known: {', '.join(_ACTIVATIONS)}."
+            "{config} has the activation {activation:.40}; known: {activations}.",
+            config=CONFIG,
+            activation=repr(settings.activation),
+            activations=", ".join(_ACTIVATIONS),
         )
     tokenizer, vocabulary = _read_tokenizer(folder, settings, family)
     search, banned, _, remarks = read_search(folder, {**config, "forced_bos_token_id": None}, vocabulary)
@@ -344,10 +358,14 @@ def _read_tokenizer(
     adds = folder.optional_json(TOKENIZER).get("add_bos_token", family.begins)
     pairs = read_byte_pairs(folder, SPECIALS[SOS] if adds else "", "")
     if len(pairs.names) > size or not all(type(i) is int and 0 <= i < size for i in pairs.names.values()):
-        raise ImportFailed(f"{pairs.file} has entries beyond the {size} rows of {CONFIG}.")
+        raise ImportFailed(
+            "{file} has entries beyond the {size} rows of {config}.", file=pairs.file, size=size, config=CONFIG
+        )
     begin = pairs.names.get(pairs.begin, settings.bos_token_id) if pairs.begin else settings.bos_token_id
     if not all(type(i) is int and i < size for i in (eos, begin if begin is not None else eos)):
-        raise ImportFailed(f"{CONFIG} names a token for the start or the end beyond its {size} rows.")
+        raise ImportFailed(
+            "{config} names a token for the start or the end beyond its {size} rows.", config=CONFIG, size=size
+        )
     rest = [i for i in range(size) if i != eos]
     names: dict[int, str] = {i: name for name, i in pairs.names.items()}
     pieces = spellings(names, rest, pairs.file)
@@ -380,7 +398,12 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
     def arranged(name: str) -> Tensor:
         table = ledger.take(name)
         if table.dim() != 2 or table.size(0) <= max(vocabulary.rows):
-            raise ImportFailed(f"{name} of shape {list(table.shape)} does not fit {len(rows) - 3} tokens.")
+            raise ImportFailed(
+                "{name} of shape {list} does not fit {rows} tokens.",
+                name=name,
+                list=list(table.shape),
+                rows=len(rows) - 3,
+            )
         return table[rows]
 
     embedding = f"{family.table}.weight"

@@ -38,12 +38,17 @@ def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -
     """Read a translator of any supported family."""
     config = folder.json(CONFIG)
     if "format_version" in config:
-        raise ImportFailed(f"{folder.name} is a model folder of this program; copy it into the checkpoints folder.")
+        raise ImportFailed(
+            "{name} is a model folder of this program; copy it into the checkpoints folder.", name=folder.name
+        )
     family = config.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         raise ImportFailed(
-            f"{folder.name} holds a model of type {family!r:.40}; this Transformer computes {', '.join(FAMILIES)}. "
-            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'."
+            "{name} holds a model of type {family:.40}; this Transformer computes {families}. "
+            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'.",
+            name=folder.name,
+            family=repr(family),
+            families=", ".join(FAMILIES),
         )
     return FAMILIES[family](folder, config, languages)
 
@@ -66,7 +71,9 @@ def import_folder(
     """
     check_name(target.name)
     if target.exists() and not overwrite:
-        raise CheckpointError(f"there is a model '{target.name}' already; choose another name or pass --overwrite.")
+        raise CheckpointError(
+            "there is a model '{name}' already; choose another name or pass --overwrite.", name=target.name
+        )
     folder = SourceFolder(path)
     translator = read_translator(folder, languages)
     model = empty_transformer(translator.model)

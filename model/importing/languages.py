@@ -27,7 +27,7 @@ NO_LANGUAGES = Languages()
 def refuse_languages(languages: Languages, kind: str) -> None:
     """Raise an ImportFailed if languages are given for a `kind` of model that has no language tokens."""
     if languages != NO_LANGUAGES:
-        raise ImportFailed(f"{kind} models have no language tokens; import this one without --from and --to.")
+        raise ImportFailed("{kind} models have no language tokens; import this one without --from and --to.", kind=kind)
 
 
 def read_languages(folder: SourceFolder, first: int, default: Sequence[str] = ()) -> dict[str, int]:
@@ -79,8 +79,19 @@ def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> L
         codes = [token.strip("_") for token in tokens]
         if not name:
             some = ", ".join(sorted(codes)[:8])
-            raise ImportFailed(f"choose the {role} language with {option}; the model has {len(codes)}: {some}, …")
-        raise ImportFailed(f"the model has no {role} language {name!r:.40}{nearest(name, codes)}")
+            raise ImportFailed(
+                "choose the {role} language with {option}; the model has {codes}: {some}, …",
+                role=role,
+                option=option,
+                codes=len(codes),
+                some=some,
+            )
+        raise ImportFailed(
+            "the model has no {role} language {name:.40}{nearest}",
+            role=role,
+            name=repr(name),
+            nearest=nearest(name, codes),
+        )
 
     return Languages(
         token(languages.source, own.source, "--from", "source"), token(languages.target, own.target, "--to", "target")

@@ -40,7 +40,9 @@ def read_marian(folder: SourceFolder, config: dict[str, Any], languages: Languag
     texts = settings_of(folder.optional_json(TOKENIZER), TokenizerSettings, TOKENIZER)
     separate, shared = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
     if shared and separate:
-        raise ImportFailed(f"{TOKENIZER} has two vocabularies, but {CONFIG} shares one embedding.")
+        raise ImportFailed(
+            "{tokenizer} has two vocabularies, but {config} shares one embedding.", tokenizer=TOKENIZER, config=CONFIG
+        )
     source_size = settings.vocab_size
     target_size = source_size if shared else settings.decoder_vocab_size or source_size
     pad, eos, start = settings.pad_token_id, settings.eos_token_id, settings.decoder_start_token_id
@@ -50,7 +52,10 @@ def read_marian(folder: SourceFolder, config: dict[str, Any], languages: Languag
     target_names = folder.json(target_file) if separate else names
     if target_names.get(_EOS) != eos:
         raise ImportFailed(
-            f"{CONFIG} ends sentences with id {eos}, but the vocabulary says {target_names.get(_EOS)!r}."
+            "{config} ends sentences with id {eos}, but the vocabulary says {eos_2}.",
+            config=CONFIG,
+            eos=eos,
+            eos_2=repr(target_names.get(_EOS)),
         )
     source_pad = names.get("<pad>", pad)
     source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file=VOCABULARY)

@@ -43,7 +43,9 @@ class SourceFolder:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise ImportFailed(f"there is no folder {folder}; give the folder with the model's {CONFIG}.")
+            raise ImportFailed(
+                "there is no folder {folder}; give the folder with the model's {config}.", folder=folder, config=CONFIG
+            )
         self.folder = folder
         self._hashes: dict[str, str] = {}
 
@@ -64,11 +66,24 @@ class SourceFolder:
         """
         path = self.folder / name
         if not path.is_file():
-            raise ImportFailed(f"{self.name} has no {name}, so it is not complete; copy the whole model folder.")
+            raise ImportFailed(
+                "{name} has no {name_2}, so it is not complete; copy the whole model folder.",
+                name=self.name,
+                name_2=name,
+            )
         if path.is_symlink() and not real_path(path).is_relative_to(real_path(self.folder)):
-            raise ImportFailed(f"{self.name}/{name} is a link that leads out of the folder; copy the file itself.")
+            raise ImportFailed(
+                "{name}/{name_2} is a link that leads out of the folder; copy the file itself.",
+                name=self.name,
+                name_2=name,
+            )
         if path.stat().st_size > limit:
-            raise ImportFailed(f"{self.name}/{name} is larger than {limit >> 20} MB; it is refused.")
+            raise ImportFailed(
+                "{name}/{name_2} is larger than {limit} MB; it is refused.",
+                name=self.name,
+                name_2=name,
+                limit=limit >> 20,
+            )
         return path
 
     def read(self, name: str) -> bytes:
@@ -76,7 +91,9 @@ class SourceFolder:
         try:
             content = self.path(name).read_bytes()
         except OSError as error:
-            raise ImportFailed(f"{self.name}/{name} cannot be read: {error.strerror or error}.") from None
+            raise ImportFailed(
+                "{name}/{name_2} cannot be read: {value}.", name=self.name, name_2=name, value=error.strerror or error
+            ) from None
         self._hashes[name] = hashlib.sha256(content).hexdigest()
         return content
 
@@ -89,9 +106,14 @@ class SourceFolder:
         try:
             values = decode(self.read(name).replace(_NO_LIMIT, b"null"))
         except FormatError as error:
-            raise ImportFailed(f"{self.name}/{name} {error}") from None
+            raise ImportFailed("{name}/{name_2} {error}", name=self.name, name_2=name, error=error) from None
         if not isinstance(values, dict):
-            raise ImportFailed(f"{self.name}/{name} must hold a JSON object, not {type(values).__name__}.")
+            raise ImportFailed(
+                "{name}/{name_2} must hold a JSON object, not {name_3}.",
+                name=self.name,
+                name_2=name,
+                name_3=type(values).__name__,
+            )
         return values
 
     def optional_json(self, name: str) -> dict[str, Any]:
@@ -111,8 +133,12 @@ class SourceFolder:
                 return self._shards()
             if self.has(PICKLED):
                 raise ImportFailed(
-                    f"{self.name}/{PICKLED} is a pickle, which could run code when opened, so only {WEIGHTS} is read; "
-                    f"convert it on a machine that has transformers, then import again: {CONVERT}"
+                    "{name}/{pickled} is a pickle, which could run code when opened, so only {weights} is read; "
+                    "convert it on a machine that has transformers, then import again: {convert}",
+                    name=self.name,
+                    pickled=PICKLED,
+                    weights=WEIGHTS,
+                    convert=CONVERT,
                 )
         return dict.fromkeys(*self._tensors(WEIGHTS))
 
@@ -122,14 +148,22 @@ class SourceFolder:
         if not isinstance(listed, dict) or not all(
             isinstance(file, str) and SHARD.fullmatch(file) for file in listed.values()
         ):
-            raise ImportFailed(f"{self.name}/{SHARDS} lists no files named like model-00001-of-00002.safetensors.")
+            raise ImportFailed(
+                "{name}/{shards} lists no files named like model-00001-of-00002.safetensors.",
+                name=self.name,
+                shards=SHARDS,
+            )
         files: dict[str, Path] = {}
         for shard in sorted(set(listed.values())):
             names, path = self._tensors(shard)
             wrong = sorted(names ^ {name for name, file in listed.items() if file == shard})
             if wrong:
                 raise ImportFailed(
-                    f"{self.name}/{SHARDS} and {shard} disagree about the tensor {wrong[0]}; copy the whole folder."
+                    "{name}/{shards} and {shard} disagree about the tensor {wrong}; copy the whole folder.",
+                    name=self.name,
+                    shards=SHARDS,
+                    shard=shard,
+                    wrong=wrong[0],
                 )
             files |= dict.fromkeys(names, path)
         return files
@@ -168,4 +202,4 @@ def settings_of(values: dict[str, Any], kind: type[Kind], file: str) -> Kind:
     try:
         return checked(values, kind)[0]
     except FormatError as error:
-        raise ImportFailed(f"{file} {error}") from None
+        raise ImportFailed("{file} {error}", file=file, error=error) from None

@@ -74,7 +74,10 @@ def _read(folder: SourceFolder, config: dict[str, Any], languages: Languages, *,
     settings = settings_of({k: v for k, v in config.items() if v is not None}, _Settings, CONFIG)
     if settings.feed_forward_proj not in _FEED_FORWARD:
         raise ImportFailed(
-            f"{CONFIG} has feed_forward_proj={settings.feed_forward_proj!r:.40}; known: {', '.join(_FEED_FORWARD)}."
+            "{config} has feed_forward_proj={feed_forward_proj:.40}; known: {feed_forward}.",
+            config=CONFIG,
+            feed_forward_proj=repr(settings.feed_forward_proj),
+            feed_forward=", ".join(_FEED_FORWARD),
         )
     feed_forward, activation = _FEED_FORWARD[settings.feed_forward_proj]
 
@@ -91,7 +94,13 @@ def _read(folder: SourceFolder, config: dict[str, Any], languages: Languages, *,
         file=PIECES,
     )
     if names[_END] != settings.eos_token_id:
-        raise ImportFailed(f"{CONFIG} ends sentences with id {settings.eos_token_id}, but {PIECES} with {names[_END]}.")
+        raise ImportFailed(
+            "{config} ends sentences with id {eos_token_id}, but {pieces} with {names}.",
+            config=CONFIG,
+            eos_token_id=settings.eos_token_id,
+            pieces=PIECES,
+            names=names[_END],
+        )
     search, banned, first, remarks = read_search(folder, config, vocabulary)
     ledger = Ledger(folder.weights(), prefix="")
     tables = use_tables(ledger, prefix="", tied="lm_head.weight" not in ledger.names, one_vocabulary=True)

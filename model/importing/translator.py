@@ -93,8 +93,11 @@ def sizes(settings: Settings) -> dict[str, Any]:
     """
     if settings.d_ff != settings.decoder_ffn_dim:
         raise ImportFailed(
-            f"{CONFIG} has feed-forward layers of {settings.d_ff} units in the encoder and {settings.decoder_ffn_dim} "
-            f"in the decoder; this Transformer has one size for both."
+            "{config} has feed-forward layers of {d_ff} units in the encoder and {decoder_ffn_dim} "
+            "in the decoder; this Transformer has one size for both.",
+            config=CONFIG,
+            d_ff=settings.d_ff,
+            decoder_ffn_dim=settings.decoder_ffn_dim,
         )
     return {name: getattr(settings, name) for name in _Sizes.__struct_fields__} | {
         "activation": _ACTIVATIONS.get(settings.activation, settings.activation),
@@ -142,24 +145,40 @@ def reorder(names: Mapping[str, Any], size: int, *, pad: int, start: int, eos: s
         ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing.
     """
     if size > MAX_PIECES or len(names) > MAX_PIECES:
-        raise ImportFailed(f"{file} has more than {MAX_PIECES} entries; it is refused.")
+        raise ImportFailed(
+            "{file} has more than {max_pieces} entries; it is refused.", file=file, max_pieces=MAX_PIECES
+        )
     spelling: dict[int, str] = {}
     for name, i in names.items():
         if type(i) is not int or not 0 <= i < size:
             raise ImportFailed(
-                f"{file} gives {name!r:.40} the id {i!r:.20}, but the model has ids from 0 to {size - 1}."
+                "{file} gives {name:.40} the id {i:.20}, but the model has ids from 0 to {size}.",
+                file=file,
+                name=repr(name),
+                i=repr(i),
+                size=size - 1,
             )
         if i in spelling:
-            raise ImportFailed(f"{file} gives the id {i} to {spelling[i]!r:.40} and to {name!r:.40}.")
+            raise ImportFailed(
+                "{file} gives the id {i} to {spelling:.40} and to {name:.40}.",
+                file=file,
+                i=i,
+                spelling=repr(spelling[i]),
+                name=repr(name),
+            )
         spelling[i] = name
     for token in (eos, unk):
         if token not in names:
-            raise ImportFailed(f"{file} has no {token}, so it is not the vocabulary of this model.")
+            raise ImportFailed(
+                "{file} has no {token}, so it is not the vocabulary of this model.", file=file, token=token
+            )
     special = (pad, start, names[eos], names[unk])
     if not all(0 <= i < size for i in special):
-        raise ImportFailed(f"config.json names a special token beyond the {size} rows of {file}.")
+        raise ImportFailed("config.json names a special token beyond the {size} rows of {file}.", size=size, file=file)
     if len({pad, names[eos], names[unk]}) < 3:
-        raise ImportFailed(f"config.json uses one row of {file} for two of padding, {eos} and {unk}.")
+        raise ImportFailed(
+            "config.json uses one row of {file} for two of padding, {eos} and {unk}.", file=file, eos=eos, unk=unk
+        )
     rest = [i for i in range(size) if i not in (pad, names[eos], names[unk])]
     return Vocabulary((*special, *rest), spellings(spelling, rest, file))
 
@@ -172,7 +191,7 @@ def spellings(names: Mapping[int, str], rows: Sequence[int], file: str) -> tuple
     """
     pieces = tuple(_spelling(names.get(i), i) for i in rows)
     if len(set(pieces)) < len(pieces):
-        raise ImportFailed(f"{file} spells two tokens alike once spaces are written as spaces.")
+        raise ImportFailed("{file} spells two tokens alike once spaces are written as spaces.", file=file)
     return pieces
 
 
@@ -235,7 +254,11 @@ def read_search(
         elif words[0] < size:
             banned.append(target.ours(words[0]))
         else:
-            raise ImportFailed(f"{GENERATION} has bad_words_ids with {words[0]}, which is no id of a token.")
+            raise ImportFailed(
+                "{generation} has bad_words_ids with {words}, which is no id of a token.",
+                generation=GENERATION,
+                words=words[0],
+            )
     if values.no_repeat_ngram_size:
         remarks.append(
             f"no_repeat_ngram_size={values.no_repeat_ngram_size} is not applied: this search may repeat itself."
@@ -248,7 +271,11 @@ def read_search(
     if forced is not None:
         first = target.ours(forced) if forced < size else 0
         if first < len(SPECIALS):
-            raise ImportFailed(f"{GENERATION} has forced_bos_token_id={forced}, which cannot begin a translation.")
+            raise ImportFailed(
+                "{generation} has forced_bos_token_id={forced}, which cannot begin a translation.",
+                generation=GENERATION,
+                forced=forced,
+            )
         piece = target.pieces[first - len(SPECIALS)]
         why = "as the model's authors set it" if language is None else "the language that was chosen"
         remarks.append(f"Every translation begins with {piece}, {why}, with probability 1.")

@@ -62,7 +62,7 @@ class Ledger:
             self._files = {self._prefix + name: opened[path] for name, path in files.items()}
             slices = [opened[path].get_slice(name) for name, path in files.items()]
         except (SafetensorError, OSError) as error:
-            raise ImportFailed(f"{self.file} cannot be read: {error}.") from None
+            raise ImportFailed("{file} cannot be read: {error}.", file=self.file, error=error) from None
         self._halves = sum(part.get_dtype() in ("F16", "BF16") for part in slices)
         _check_memory([math.prod(part.get_shape()) for part in slices], copies)
 
@@ -79,10 +79,19 @@ class Ledger:
         """
         tensor = self._files[name].get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
-            raise ImportFailed(f"{self.file}: {name} holds {tensor.dtype} and not numbers with a fraction.")
+            raise ImportFailed(
+                "{file}: {name} holds {dtype} and not numbers with a fraction.",
+                file=self.file,
+                name=name,
+                dtype=tensor.dtype,
+            )
         tensor = tensor.float()
         if not all_usable(tensor):
-            raise ImportFailed(f"{self.file}: {name} holds numbers that are not finite, or larger than any weight.")
+            raise ImportFailed(
+                "{file}: {name} holds numbers that are not finite, or larger than any weight.",
+                file=self.file,
+                name=name,
+            )
         return tensor
 
     def take(self, name: str) -> Tensor:
@@ -92,7 +101,9 @@ class Ledger:
             ImportFailed: there is none, or it has numbers that cannot be weights.
         """
         if self.use(name) is None:
-            raise ImportFailed(f"{self.file} has no tensor {name}, which a model of this configuration needs.")
+            raise ImportFailed(
+                "{file} has no tensor {name}, which a model of this configuration needs.", file=self.file, name=name
+            )
         return self.read(name)
 
     def take_optional(self, name: str) -> Tensor | None:
@@ -128,8 +139,11 @@ def _check_memory(sizes: Sequence[int], copies: int) -> None:
     needed, free = 4 * (sum(sizes) + (1 + copies) * max(sizes, default=0)), psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
-            f"the model has {sum(sizes):,} numbers and needs {needed / 1e9:,.1f} GB of memory, but only "
-            f"{free / 1e9:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model."
+            "the model has {sum:,} numbers and needs {needed:,.1f} GB of memory, but only "
+            "{free:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model.",
+            sum=sum(sizes),
+            needed=needed / 1000000000.0,
+            free=free / 1000000000.0,
         )
 
 
@@ -185,14 +199,20 @@ def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
     if unused := sorted(ledger.left):
         more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
         raise ImportFailed(
-            f"{ledger.file} has tensors that no part of this model takes: {', '.join(unused[:3])}{more}."
+            "{file} has tensors that no part of this model takes: {unused}{more}.",
+            file=ledger.file,
+            unused=", ".join(unused[:3]),
+            more=more,
         )
     expected = empty_transformer(config).state_dict()
     for name, tensor in ledger.parameters.items():
         if tensor.shape != expected[name].shape:
             raise ImportFailed(
-                f"{ledger.file}: what becomes {name} has shape {list(tensor.shape)}, but config.json asks for "
-                f"{list(expected[name].shape)}."
+                "{file}: what becomes {name} has shape {list}, but config.json asks for {list_2}.",
+                file=ledger.file,
+                name=name,
+                list=list(tensor.shape),
+                list_2=list(expected[name].shape),
             )
     return ledger.parameters
 
@@ -274,7 +294,11 @@ def read_shared(
     set_tables(ledger, tables, source.rows, target.rows, order)
     if bias is not None:
         if bias.numel() <= max(target.rows):
-            raise ImportFailed(f"final_logits_bias has {bias.numel()} numbers for {len(target.rows) - 1} tokens.")
+            raise ImportFailed(
+                "final_logits_bias has {numel} numbers for {rows} tokens.",
+                numel=bias.numel(),
+                rows=len(target.rows) - 1,
+            )
         ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
     set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
     if model.norm_first:
@@ -293,7 +317,9 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
     def arranged(name: str, rows: Sequence[int]) -> Tensor:
         table = ledger.read(name)
         if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
-            raise ImportFailed(f"an embedding of shape {list(table.shape)} does not fit {len(rows) - 1} tokens.")
+            raise ImportFailed(
+                "an embedding of shape {list} does not fit {rows} tokens.", list=list(table.shape), rows=len(rows) - 1
+            )
         return table[torch.tensor(rows)[:, None], order]  # permutes rows and columns in one copy
 
     ledger.parameters["tgt_embedding.weight"] = arranged(tables.target, target)
@@ -332,7 +358,12 @@ def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes:
     weight, bias = ledger.take(f"{theirs}.weight"), ledger.take(f"{theirs}.bias")
     side = weight.size(0 if writes else -1) if weight.dim() == 2 else 0
     if side != len(order):
-        raise ImportFailed(f"{theirs}.weight has shape {list(weight.shape)}, which does not fit d_model={len(order)}.")
+        raise ImportFailed(
+            "{theirs}.weight has shape {list}, which does not fit d_model={order}.",
+            theirs=theirs,
+            list=list(weight.shape),
+            order=len(order),
+        )
     ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
     ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
 
@@ -342,7 +373,13 @@ def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
     for part in ("weight", "bias"):
         values = ledger.take(f"{theirs}.{part}")
         if values.shape != order.shape:
-            raise ImportFailed(f"{theirs}.{part} has shape {list(values.shape)}, not [{len(order)}].")
+            raise ImportFailed(
+                "{theirs}.{part} has shape {list}, not [{order}].",
+                theirs=theirs,
+                part=part,
+                list=list(values.shape),
+                order=len(order),
+            )
         ledger.parameters[f"{ours}.{part}"] = values[order]
 
 
@@ -360,4 +397,4 @@ def check_positions(ledger: Ledger, d_model: int) -> None:
         table = sinusoidal_table(len(stored), d_model).float()
         expected = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # sine halves, then cosine halves
         if stored.shape != expected.shape or not torch.allclose(stored, expected, atol=2e-3):
-            raise ImportFailed(f"{name} is not the sinusoidal table that Marian's positions are.")
+            raise ImportFailed("{name} is not the sinusoidal table that Marian's positions are.", name=name)

@@ -82,10 +82,13 @@ class ByteLevelTokenizer(Tokenizer):
         missing = [piece for piece in merged if piece not in self._ids]
         if missing:
             raise TokenizerError(
-                f"the vocabulary lacks {missing[0]!r:.60}, a result of its merges; copy the model folder again."
+                "the vocabulary lacks {missing:.60}, a result of its merges; copy the model folder again.",
+                missing=repr(missing[0]),
             )
         if begin and (begin in merged or begin not in self._ids):
-            raise TokenizerError(f"texts cannot begin with {begin!r:.60}, which is no special entry of the vocabulary.")
+            raise TokenizerError(
+                "texts cannot begin with {begin:.60}, which is no special entry of the vocabulary.", begin=repr(begin)
+            )
         self._bytes = {self._ids[piece]: bytes(_BYTES[letter] for letter in piece) for piece in merged}
         self._splitter = tokenizers.Tokenizer(models.BPE({piece: self._ids[piece] for piece in merged}, list(merges)))
         by_bytes = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space, use_regex=split != "qwen2")

@@ -125,7 +125,9 @@ def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
 def _spacy(lang: str) -> Any:
     """The spaCy tokenizer of a language; spaCy takes a second to import, and most pages do not need it."""
     if not _LANGUAGE.fullmatch(lang):
-        raise TokenizerError(f"'{lang}' is not a language code; use two or three small letters, such as en or de.")
+        raise TokenizerError(
+            "'{lang}' is not a language code; use two or three small letters, such as en or de.", lang=lang
+        )
     import spacy
 
     try:
@@ -134,8 +136,10 @@ def _spacy(lang: str) -> Any:
     except ImportError as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise TokenizerError(
-            f"spaCy cannot split words of language '{lang}' here ({reason}); "
-            f"choose another language, or tokenizer=characters."
+            "spaCy cannot split words of language '{lang}' here ({reason}); "
+            "choose another language, or tokenizer=characters.",
+            lang=lang,
+            reason=reason,
         ) from error
 
 
@@ -177,17 +181,25 @@ def _show_character(character: str, *, alone: bool) -> str:
 def check_lang(lang: Any) -> None:
     """Refuse anything but a language code, since it becomes part of the name of a spaCy module."""
     if not isinstance(lang, str) or not _LANGUAGE.fullmatch(lang):
-        raise TokenizerError(f"the tokenizer's 'lang' is {lang!r}, but must be a language code such as 'en'.")
+        raise TokenizerError(
+            "the tokenizer's 'lang' is {lang}, but must be a language code such as 'en'.", lang=repr(lang)
+        )
 
 
 def check_merges(merges: Sequence[Merge], alphabet: Iterable[str]) -> None:
     """Refuse merges of pieces that no earlier merge makes, or into pieces that no word can hold."""
     if len(merges) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer has {len(merges)} merges; at most {MAX_PIECES} are read.")
+        raise TokenizerError(
+            "the tokenizer has {merges} merges; at most {max_pieces} are read.",
+            merges=len(merges),
+            max_pieces=MAX_PIECES,
+        )
     pieces = set(alphabet)
     for n, (left, right) in enumerate(merges, start=1):
         if left not in pieces or right not in pieces:
-            raise TokenizerError(f"merge {n} of the tokenizer is {(left, right)!r:.80}, not two earlier pieces.")
+            raise TokenizerError(
+                "merge {n} of the tokenizer is {value:.80}, not two earlier pieces.", n=n, value=repr((left, right))
+            )
         if len(left) + len(right) > MAX_MERGED or " " in right:
-            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
+            raise TokenizerError("merge {n} of the tokenizer makes a piece that no word can hold.", n=n)
         pieces.add(left + right)

@@ -62,13 +62,16 @@ def read_piece_model(content: bytes, name: str = "the file") -> PieceModel:
     kinds = type(model).SentencePiece
     if trainer.model_type not in _MODEL_TYPES:
         raise TokenizerError(
-            f"{name} is a SentencePiece model of type {_OTHER_TYPES.get(trainer.model_type, trainer.model_type)}; only "
-            "Unigram and BPE models can be opened here."
+            "{name} is a SentencePiece model of type {model_type}; only Unigram and BPE models can be opened here.",
+            name=name,
+            model_type=_OTHER_TYPES.get(trainer.model_type, trainer.model_type),
         )
     if trainer.treat_whitespace_as_suffix or not normalizer.escape_whitespaces:
-        raise TokenizerError(f"{name} does not mark spaces at the beginning of pieces, so it cannot be read here.")
+        raise TokenizerError(
+            "{name} does not mark spaces at the beginning of pieces, so it cannot be read here.", name=name
+        )
     if sum(piece.type == kinds.UNKNOWN for piece in model.pieces) != 1:
-        raise TokenizerError(f"{name} must have exactly one unknown piece.")
+        raise TokenizerError("{name} must have exactly one unknown piece.", name=name)
     usable = [piece for piece in model.pieces if piece.type in (kinds.NORMAL, kinds.USER_DEFINED, kinds.BYTE)]
     values = {
         "pieces": [piece.piece for piece in usable],
@@ -83,7 +86,7 @@ def read_piece_model(content: bytes, name: str = "the file") -> PieceModel:
     try:
         return checked(values, PieceModel)[0]
     except FormatError as error:
-        raise TokenizerError(f"{name} {error}") from None
+        raise TokenizerError("{name} {error}", name=name, error=error) from None
 
 
 def read_piece_names(content: bytes, name: str = "the file") -> tuple[str, ...]:
@@ -100,13 +103,15 @@ def _proto(content: bytes, name: str) -> Any:
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
     if len(content) > MAX_BYTES:
-        raise TokenizerError(f"{name} is larger than {MAX_BYTES >> 20} MB, which no vocabulary is.")
+        raise TokenizerError(
+            "{name} is larger than {max_bytes} MB, which no vocabulary is.", name=name, max_bytes=MAX_BYTES >> 20
+        )
     try:
         model = ModelProto.FromString(content)
     except DecodeError:
         model = None
     if model is None or not all(isinstance(piece.piece, str) for piece in model.pieces):  # bytes where not UTF-8
-        raise TokenizerError(f"{name} is not a whole SentencePiece model; it is damaged or was cut off.")
+        raise TokenizerError("{name} is not a whole SentencePiece model; it is damaged or was cut off.", name=name)
     return model
 
 
@@ -142,7 +147,7 @@ class Segmenter:
         try:
             self._library = SentencePieceProcessor(model_proto=content.SerializeToString())
         except (RuntimeError, ValueError) as error:
-            raise TokenizerError(f"the SentencePiece model is damaged: {error}.") from None
+            raise TokenizerError("the SentencePiece model is damaged: {error}.", error=error) from None
 
     def cut(self, text: str) -> Iterator[tuple[str, int, int]]:
         """The pieces of `text`, with "▁" for a space, and the start and end of each; together they cover the text.
@@ -196,7 +201,9 @@ class SentencePieceTokenizer(Tokenizer):
         self.punctuation = punctuation
         self.begin, self.end, self.silent = begin, end, tuple(silent)
         if missing := [entry for entry in (begin, end) if entry and entry not in self._ids]:
-            raise TokenizerError(f"the vocabulary lacks {missing[0]!r:.60}, which is put around every text.")
+            raise TokenizerError(
+                "the vocabulary lacks {missing:.60}, which is put around every text.", missing=repr(missing[0])
+            )
         self._segmentation = Segmenter(unigram)
         self._labels = tuple(sorted(piece for piece in self.pieces if piece[0] == ">" and _LABEL.fullmatch(piece)))
 

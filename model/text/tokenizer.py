@@ -73,7 +73,11 @@ class Tokenizer(ABC):
         self.pieces = tuple(pieces)
         self.counts = tuple(counts)
         if len(self.counts) != len(self.pieces):
-            raise TokenizerError(f"the tokenizer has {len(self.counts)} 'counts' for {len(self.pieces)} pieces.")
+            raise TokenizerError(
+                "the tokenizer has {counts} 'counts' for {pieces} pieces.",
+                counts=len(self.counts),
+                pieces=len(self.pieces),
+            )
         self.lang = lang
         self.lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self.pieces, start=len(SPECIALS))}
@@ -88,7 +92,7 @@ class Tokenizer(ABC):
             TokenizerError: tokenizers of this kind are only imported.
         """
         if cls.kind in UNTRAINED_TOKENIZERS:
-            raise TokenizerError(f"tokenizer={cls.kind} comes only with imported models; choose subwords.")
+            raise TokenizerError("tokenizer={kind} comes only with imported models; choose subwords.", kind=cls.kind)
         cutter = cls((), (), lang=lang, lowercase=lowercase)
         counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
         return cls._with(counts, min_frequency, lang=lang, lowercase=lowercase)
@@ -168,7 +172,7 @@ class Tokenizer(ABC):
             TokenizerError: an id outside the vocabulary.
         """
         if not 0 <= i < len(self):
-            raise TokenizerError(f"token id {i} is outside this vocabulary of {len(self)} ids.")
+            raise TokenizerError("token id {i} is outside this vocabulary of {value} ids.", i=i, value=len(self))
         return SPECIALS[i] if i < len(SPECIALS) else self.pieces[i - len(SPECIALS)]
 
     def label(self, i: int) -> str:
@@ -210,13 +214,15 @@ class Tokenizer(ABC):
         try:
             stored, _ = checked(values, cls.stored)
         except FormatError as error:
-            raise TokenizerError(f"the tokenizer {error}") from None
+            raise TokenizerError("the tokenizer {error}", error=error) from None
         check_lang(stored.lang)
         if stored.lowercase and cls.kind in UNTRAINED_TOKENIZERS:
-            raise TokenizerError(f"the tokenizer's 'lowercase' must be false, since {cls.kind} keeps capitals.")
+            raise TokenizerError(
+                "the tokenizer's 'lowercase' must be false, since {kind} keeps capitals.", kind=cls.kind
+            )
         if len(set(stored.pieces)) < len(stored.pieces):
             repeated = next(piece for piece, n in Counter(stored.pieces).items() if n > 1)
-            raise TokenizerError(f"the tokenizer lists {repeated!r} twice among its pieces.")
+            raise TokenizerError("the tokenizer lists {repeated} twice among its pieces.", repeated=repr(repeated))
         return cls._restored(stored)
 
     @classmethod

@@ -154,6 +154,8 @@ def fitting_pairs(
     fitting = [i for i, sides in enumerate(pairs.lengths) if sides[0] > 1 and read(sides) <= max_positions]
     if not fitting:
         raise TrainingError(
-            f"no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data."
+            "no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data.",
+            what=what,
+            max_positions=max_positions,
         )
     return tuple(examples[i] for i in fitting), pairs.part(fitting)

@@ -83,15 +83,21 @@ def resolve_device(name: str) -> str:
         name = "cuda" if n_cuda else "mps" if has_mps else "cpu"
     kind, _, index = name.partition(":")
     if kind not in ("cpu", "cuda", "mps") or (index and (kind != "cuda" or not index.isdecimal())):
-        raise ConfigError(f"--device is auto, cpu, cuda, cuda:N or mps, not '{name}'.")
+        raise ConfigError("--device is auto, cpu, cuda, cuda:N or mps, not '{name}'.", name=name)
     if kind == "cuda":
         if index and int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1:
-            raise ConfigError(f"--device {name} would put all processes on one GPU; --device cuda gives each its own.")
+            raise ConfigError(
+                "--device {name} would put all processes on one GPU; --device cuda gives each its own.", name=name
+            )
         number = int(index or os.environ.get("LOCAL_RANK", "0"))
         if not n_cuda:
             raise ConfigError("there is no CUDA device here (or this PyTorch was built without it); use --device cpu.")
         if number >= n_cuda:
-            raise ConfigError(f"there is no device cuda:{number}; this machine has {n_cuda}, counted from cuda:0.")
+            raise ConfigError(
+                "there is no device cuda:{number}; this machine has {n_cuda}, counted from cuda:0.",
+                number=number,
+                n_cuda=n_cuda,
+            )
         return f"cuda:{number}"
     if kind == "mps" and not has_mps:
         raise ConfigError("there is no Apple GPU (mps) here; use --device cpu.")
@@ -137,8 +143,11 @@ def check_weights(config: ModelConfig, *, on_cpu: bool) -> None:
     needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
     if needed > memory:
         raise ConfigError(
-            f"a model of these sizes has {parameters:,} parameters and needs {needed / 1e9:,.0f} GB of memory, "
-            f"but this machine has {memory / 1e9:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions."
+            "a model of these sizes has {parameters:,} parameters and needs {needed:,.0f} GB of memory, "
+            "but this machine has {memory:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions.",
+            parameters=parameters,
+            needed=needed / 1000000000.0,
+            memory=memory / 1000000000.0,
         )
 
 
@@ -150,9 +159,14 @@ def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runt
     if needed > memory:
         where = "this machine" if device.type in ("cpu", "mps") else "the GPU"
         raise ConfigError(
-            f"max_tokens={training.max_tokens} makes a batch of {tokens:,} tokens, which needs about "
-            f"{needed / 1e9:,.1f} GB of memory, but {where} has {memory / 1e9:,.1f} GB; lower max_tokens (and raise "
-            f"gradient_accumulation_steps to keep the size of an update) or choose a smaller model."
+            "max_tokens={max_tokens} makes a batch of {tokens:,} tokens, which needs about "
+            "{needed:,.1f} GB of memory, but {where} has {memory:,.1f} GB; lower max_tokens (and raise "
+            "gradient_accumulation_steps to keep the size of an update) or choose a smaller model.",
+            max_tokens=training.max_tokens,
+            tokens=tokens,
+            needed=needed / 1000000000.0,
+            where=where,
+            memory=memory / 1000000000.0,
         )
 
 
@@ -192,7 +206,11 @@ PRECISIONS = ("auto", "fp32", "bf16")
 def check_precision(precision: str) -> str:
     """Return a precision, or raise a ConfigError if it is not one of `PRECISIONS`."""
     if precision not in PRECISIONS:
-        raise ConfigError(f"--precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
+        raise ConfigError(
+            "--precision is one of {precisions}, not '{precision}'.",
+            precisions=", ".join(PRECISIONS),
+            precision=precision,
+        )
     return precision
 
 

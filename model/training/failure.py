@@ -18,8 +18,12 @@ def not_finite(step: int, config: TrainConfig) -> TrainingError:
     """The error for a loss or gradient that is not finite."""
     clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
     return TrainingError(
-        f"the loss is no longer a number at step {step}: lower learning_rate (now {config.learning_rate:g}) "
-        f"or raise warmup_steps (now {config.warmup_steps}){clip}."
+        "the loss is no longer a number at step {step}: lower learning_rate (now {learning_rate:g}) "
+        "or raise warmup_steps (now {warmup_steps}){clip}.",
+        step=step,
+        learning_rate=config.learning_rate,
+        warmup_steps=config.warmup_steps,
+        clip=clip,
     )
 
 

@@ -58,7 +58,9 @@ def named(options: argparse.Namespace) -> list[str]:
 def refuse_for_others(options: argparse.Namespace) -> None:
     """Raise a CommandError if your own data are given for a task that has its own."""
     if options.task != "files" and (given := named(options)):
-        raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
+        raise CommandError(
+            "--{value} brings your own data: use it with --task files.", value=given[0].replace("_", "-")
+        )
 
 
 def given_task(options: argparse.Namespace) -> Task:

@@ -36,11 +36,13 @@ def like(options: Namespace) -> Namespace:
     """
     for name in _COPIED:
         if getattr(options, name):
-            raise CommandError(f"--like takes this from {options.like}; leave out --{name}.")
+            raise CommandError("--like takes this from {like}; leave out --{name}.", like=options.like, name=name)
     folder = find_model(options.checkpoints, options.like)
     config, status = read_config(folder), read_status(folder)
     if not isinstance(config.get("preset"), str) or not isinstance(config.get("set"), dict):
-        raise CheckpointError(f"'{options.like}' does not say how it was trained, so it cannot be trained again.")
+        raise CheckpointError(
+            "'{like}' does not say how it was trained, so it cannot be trained again.", like=options.like
+        )
     runtime = config.get("runtime") or {}
     changes: dict[str, Any] = {name: getattr(options, name) or runtime.get(name) for name in ("precision", "threads")}
     changes["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
@@ -58,9 +60,12 @@ def like(options: Namespace) -> Namespace:
         changes["init"] = str(config["init"])
         if not (options.checkpoints / changes["init"]).is_dir():
             raise CommandError(
-                f"'{options.like}' started from the weights of '{changes['init']}', which is not in "
-                f"{options.checkpoints}; its card names the command that makes everything, and --init NAME starts "
-                "from another model."
+                "'{like}' started from the weights of '{changes}', which is not in "
+                "{checkpoints}; its card names the command that makes everything, and --init NAME starts "
+                "from another model.",
+                like=options.like,
+                changes=changes["init"],
+                checkpoints=options.checkpoints,
             )
     changes["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if not options.add_data:
@@ -100,18 +105,21 @@ def longer(folder: Path, steps: int) -> dict[str, Any]:
     """
     name, config = folder.name, read_config(folder)
     if config.get(THEN):
-        raise CommandError(f"'{name}' is the first of two parts; train the second one longer.")
+        raise CommandError("'{name}' is the first of two parts; train the second one longer.", name=name)
     if read_status(folder).get("state") != "finished":
-        raise CommandError(f"'{name}' has not finished; --resume {name} without --steps does that first.")
+        raise CommandError("'{name}' has not finished; --resume {name} without --steps does that first.", name=name)
     saved = load_state(folder)
     if saved is None:
         raise CommandError(
-            f"'{name}' has no saved state to continue from; --like {name} --init {name} starts a new run from its "
-            "weights."
+            "'{name}' has no saved state to continue from; --like {name} --init {name} starts a new run from its "
+            "weights.",
+            name=name,
         )
     done = saved[0].step
     if steps <= done:
-        raise CommandError(f"'{name}' has made {done} updates already; --steps takes a larger number.")
+        raise CommandError(
+            "'{name}' has made {done} updates already; --steps takes a larger number.", name=name, done=done
+        )
     training = {**config["training"], "max_steps": steps}
     return {**config, "training": training, EXTENDED: [*config.get(EXTENDED, ()), steps]}
 
@@ -132,7 +140,7 @@ def first_part(options: Namespace) -> Namespace:
     """
     for key in parse_assignments(options.first):
         if key not in _MAY_DIFFER:
-            raise ConfigError(f"--first cannot set {key}: both parts train the same model on the same data.")
+            raise ConfigError("--first cannot set {key}: both parts train the same model on the same data.", key=key)
     changes = {
         "name": check_name(options.name + SUFFIX),
         "set": [*options.set, *options.first],
@@ -153,7 +161,12 @@ def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Nam
     """
     then = extra.get(THEN)
     if not isinstance(then, dict) or set(then) != set(_STORED):
-        raise CheckpointError(f"the second part of '{first}' is unknown: '{THEN}' in its {CONFIG} is damaged.")
+        raise CheckpointError(
+            "the second part of '{first}' is unknown: '{then}' in its {config} is damaged.",
+            first=first,
+            then=THEN,
+            config=CONFIG,
+        )
     runtime = extra.get("runtime") or {}
     runtime_options = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
     changes = {**then, **runtime_options, "init": first, "resume": None, "overwrite": False, "then": None}

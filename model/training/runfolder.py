@@ -144,7 +144,7 @@ def _is_process(pid: int, started: float) -> bool:
 def refuse_running(folder: Path) -> None:
     """Raise a CheckpointError if another process is training the run."""
     if is_alive(folder) and read_status(folder).get("pid") != os.getpid():
-        raise CheckpointError(f"{label(folder)} is being trained right now; stop it first.")
+        raise CheckpointError("{label} is being trained right now; stop it first.", label=label(folder))
 
 
 @contextmanager

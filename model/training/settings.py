@@ -48,12 +48,12 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise ConfigError(f"--set takes key=value, such as d_model=64, not '{word}'.")
+            raise ConfigError("--set takes key=value, such as d_model=64, not '{word}'.", word=word)
         [(key, value)] = with_current_names({key: value}).items()
         if key not in names:
-            raise ConfigError(f"unknown setting '{key}'{nearest(key, names)}")
+            raise ConfigError("unknown setting '{key}'{nearest}", key=key, nearest=nearest(key, names))
         if key in GIVEN_ELSEWHERE:
-            raise ConfigError(f"{key} cannot be set: {GIVEN_ELSEWHERE[key]}.")
+            raise ConfigError("{key} cannot be set: {given_elsewhere}.", key=key, given_elsewhere=GIVEN_ELSEWHERE[key])
         pairs[key] = value
     return pairs
 
@@ -84,7 +84,13 @@ def settings_after(
     tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
     for field, value in parsed(DataConfig, assignments).items():
         if field in tokens and value != tokens[field]:
-            raise ConfigError(f"{field}={value} does not fit --init {name}, whose tokenizers have {tokens[field]}.")
+            raise ConfigError(
+                "{field}={value} does not fit --init {name}, whose tokenizers have {tokens}.",
+                field=field,
+                value=value,
+                name=name,
+                tokens=tokens[field],
+            )
     return dataclasses.replace(
         settings,
         model=from_dict(ModelConfig, {**to_dict(model), **parsed(ModelConfig, assignments)}),

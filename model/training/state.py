@@ -102,7 +102,7 @@ def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
     try:
         return progress, safetensors.torch.load_file(tensors_path)
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{label(tensors_path)} cannot be read: {error}.") from None
+        raise CheckpointError("{label} cannot be read: {error}.", label=label(tensors_path), error=error) from None
 
 
 def _saved_state(folder: Path) -> SavedState | None:
@@ -111,11 +111,11 @@ def _saved_state(folder: Path) -> SavedState | None:
         return None
     saved = read_json(path)
     if saved.get("format_version") != FORMAT_VERSION:
-        raise CheckpointError(f"{label(path)} was written by another version of this program; train again.")
+        raise CheckpointError("{label} was written by another version of this program; train again.", label=label(path))
     try:
         return msgspec.convert(saved, SavedState)
     except msgspec.ValidationError:
-        raise CheckpointError(f"{label(path)} is damaged; train again with --overwrite.") from None
+        raise CheckpointError("{label} is damaged; train again with --overwrite.", label=label(path)) from None
 
 
 def recent_path(folder: Path, step: int) -> Path:

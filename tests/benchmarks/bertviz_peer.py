@@ -1,7 +1,7 @@
 """BertViz's model view of all heads, opened as a file: the peer of `grid` and `standalone`.
 
 BertViz loads require.js, jQuery and D3 from the network; here jQuery and D3 come from Python packages, embedded in the
-file and not counted, and ten lines replace require.js. All of that is in its favour.
+file, and ten lines replace require.js. All of that is in its favour.
 """
 
 from __future__ import annotations
@@ -37,31 +37,21 @@ window.requirejs = (names, run) => {
 
 @dataclass(frozen=True)
 class BertViz:
-    """Milliseconds to the painted picture and bytes, None if not measured; `note` says why not, or counts the nodes."""
+    """Milliseconds to the painted picture, None if not measured; `note` says why not, or counts the nodes."""
 
     took: float | None
-    size: int | None
     note: str
-
-    @property
-    def kilobytes(self) -> float | None:
-        return self.size / 1000 if self.size else None
 
     def slower(self, ours: float, *more: str) -> str:
         """How many times faster ours is, if this was measured, and more words."""
         return "; ".join(([f"{self.took / ours:.0f} × faster"] if self.took else []) + [*more])
 
-    def larger(self, ours: int, *more: str) -> str:
-        """How many times smaller ours is, if this was measured, and more words."""
-        return "; ".join(([f"{self.size / ours:.0f} × smaller"] if self.size else []) + [*more])
-
 
 def measured(lab: Lab, browser: Browser, trace: AttentionTrace) -> BertViz:
     """Its figures, or the reason why there are none."""
     try:
-        html, size = bertviz_html(trace)
         path = lab.folder / "bertviz.html"
-        path.write_text(html, encoding="utf-8")
+        path.write_text(bertviz_html(trace), encoding="utf-8")
         times = []
         for _ in range(1 if np.prod(trace.encoder.shape[:2]) > MANY_HEADS else lab.times(REPEATS)):
             page = lab.new_tab(browser)
@@ -70,10 +60,10 @@ def measured(lab: Lab, browser: Browser, trace: AttentionTrace) -> BertViz:
             page.close()
     except ImportError as missing:
         why = f"BertViz was not measured ({missing}): pip install -r tests/benchmarks/requirements.txt"
-        return BertViz(None, None, why)
+        return BertViz(None, why)
     except Error as failed:
-        return BertViz(None, None, f"BertViz showed nothing: {str(failed).splitlines()[0]}")
-    return BertViz(median(times), size, f"BertViz: {nodes:,} nodes")
+        return BertViz(None, f"BertViz showed nothing: {str(failed).splitlines()[0]}")
+    return BertViz(median(times), f"BertViz: {nodes:,} nodes")
 
 
 def until_file_painted(page: Page, path: Path) -> float:
@@ -93,8 +83,8 @@ def trace_of(layers: int, heads: int, tokens: int, seed: int = 0) -> AttentionTr
     return random_trace([*words, "<eos>"], ["<sos>"], layers=(layers, 1), heads=(heads, 1), seed=seed)
 
 
-def bertviz_html(trace: AttentionTrace) -> tuple[str, int]:
-    """BertViz's own HTML for the encoder's attention, adapted to work offline, and its original size.
+def bertviz_html(trace: AttentionTrace) -> str:
+    """BertViz's own HTML for the encoder's attention, adapted to work offline.
 
     Raises:
         ImportError: BertViz or one of the packages that bring its libraries is not installed.
@@ -107,7 +97,7 @@ def bertviz_html(trace: AttentionTrace) -> tuple[str, int]:
     libraries = _read("xstatic.pkg.jquery", "data/jquery.min.js"), _read("mpld3", "js/d3.v5.min.js")
     scripts = "".join(f"<script>{text}</script>" for text in (*libraries, LOADER))
     html = re.sub(r'<script src="https?://[^"]*require[^"]*"></script>', lambda _: scripts, made)
-    return f"<!doctype html><html><body>{html}</body></html>", len(made.encode())
+    return f"<!doctype html><html><body>{html}</body></html>"
 
 
 def _read(package: str, path: str) -> str:

@@ -17,18 +17,6 @@ from tests.browser import SCREEN, Server, launch, serve, settle
 PATIENCE_MS = 180_000  # generous: a figure from a busy machine is better than none
 STOPWATCH = Path(__file__).with_name("stopwatch.js")
 
-# Counts the bytes of every message from the server. A script in the page sees all of them; the debugger is told of some
-# too late.
-_COUNT = """
-window.received = 0;
-window.WebSocket = class extends WebSocket {
-  constructor(...all) {
-    super(...all);
-    this.addEventListener("message", ({ data }) => { window.received += data.byteLength ?? data.size ?? data.length; });
-  }
-};
-"""
-
 
 class Lab(ExitStack):
     """Each part is made when it is first asked for. A `short` trial shows only that a benchmark still works."""
@@ -82,7 +70,7 @@ class Lab(ExitStack):
 
     def open(self, url: str, drawn: str = "[data-testid=stApp]") -> Page:
         """A new tab that has drawn what this selector finds and is at rest, with the stopwatch."""
-        page = self.new_tab(script=_COUNT)
+        page = self.new_tab()
         page.goto(url)
         page.wait_for_selector(drawn)
         settle(page, PATIENCE_MS)
@@ -93,9 +81,9 @@ class Lab(ExitStack):
 def until_painted(page: Page, event: str, act: Callable[[], object], shown: str, value: Any = None) -> float:
     """Milliseconds from the input event that `act` causes to the end of the first frame for which `shown` holds.
 
-    `shown` is an expression in JavaScript, in which `value` may be used. The bytes received are counted from here.
+    `shown` is an expression in JavaScript, in which `value` may be used.
     """
-    page.evaluate(f"value => {{ window.received = 0; __bench.arm('{event}', () => {shown}); }}", value)
+    page.evaluate(f"value => __bench.arm('{event}', () => {shown})", value)
     act()
     return float(page.evaluate("__bench.pending"))
 

@@ -144,13 +144,10 @@ def measure(lab: Lab) -> Iterator[Row]:
     environment = {"HEADLIGHT_CHECKPOINTS": str(lab.folder)}
     with serve(environment) as server:
         asyncio.run(alone(server.port, [next(supply) for _ in range(3)]))  # warm-up: imports and loading the model
-        before = megabytes(server)
         quiet = asyncio.run(crowd(server.port, supply, duration))
-        after = megabytes(server)
         at_once = asyncio.run(burst(server.port, supply))
         with training(lab.folder):
             busy = asyncio.run(crowd(server.port, supply, duration))
-        last = megabytes(server)
         if "Traceback" in server.output():
             raise AssertionError(server.output())
     shown = quiet.shown | busy.shown
@@ -169,15 +166,6 @@ def measure(lab: Lab) -> Iterator[Row]:
         "the last of them",
         target="the last within 1,500 ms",
         met=max(at_once) <= 1.5,
-    )
-    yield Row(
-        f"memory of the server that {N_VISITORS} visitors add, after {len(quiet.all):,} requests",
-        after - before,
-        "MB",
-        before,
-        "the server with one model and one visitor",
-        detail=f"{last:.0f} MB after {len(quiet.all) + len(busy.all):,} requests; {len(shown)} sentences, "
-        "each shown as to a single visitor of another server, bit for bit",
     )
 
 

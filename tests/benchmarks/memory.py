@@ -1,4 +1,4 @@
-"""Memory of the server: before the first visitor, with one model, per further visitor and per further model."""
+"""Memory of the server: before the first visitor, with one, and per further visitor."""
 
 from __future__ import annotations
 
@@ -8,33 +8,26 @@ from collections.abc import Iterator
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.load import N_VISITORS, arrive, megabytes
 from tests.benchmarks.registry import Row, benchmark
-from tests.browser import Server, serve
+from tests.browser import Server
 from tests.visitor import Visitor
 
-OTHERS = ("adjective-swap", "reverse", "dates")
 
-
-async def come_and_stay(server: Server) -> tuple[float, float, float]:
-    """Memory with one visitor, with all, and with a visitor for each further model; all stay connected."""
+async def come_and_stay(server: Server) -> tuple[float, float]:
+    """Memory with one visitor, and with all; all stay connected."""
     stay = [await Visitor.arrive(server.port, "text=The+first+visitor.")]
     one = megabytes(server)
     stay += await arrive(server.port)
     many = megabytes(server)
-    stay += [await Visitor.arrive(server.port, f"model={name}") for name in OTHERS]
-    more = megabytes(server)
     await asyncio.gather(*(visitor.leave() for visitor in stay))
-    return one, many, more
+    return one, many
 
 
 @benchmark("memory")
 def measure(lab: Lab) -> Iterator[Row]:
-    """One server that fills up, and one with an empty Streamlit app."""
-    with serve(app=lab.hello) as server:
-        bare = megabytes(server)
+    """One server that fills up."""
     server = lab.serve()
     idle = megabytes(server)
-    one, many, more = asyncio.run(come_and_stay(server))
-    yield Row("memory of a server before the first visitor", idle, "MB", bare, "a Streamlit app of one line")
+    one, many = asyncio.run(come_and_stay(server))
     with_one = "memory with one visitor on Translate: torch, spaCy and the default model"
     yield Row(with_one, one, "MB", idle, "before the first visitor")
     yield Row(
@@ -42,10 +35,4 @@ def measure(lab: Lab) -> Iterator[Row]:
         (many - one) / N_VISITORS,
         "MB",
         detail=f"{N_VISITORS} visitors, {many:.0f} MB in all",
-    )
-    yield Row(
-        "memory of each further model that is open",
-        (more - many) / len(OTHERS),
-        "MB",
-        detail=f"{', '.join(OTHERS)}, one sentence each; at most 4 models are kept",
     )

@@ -18,7 +18,6 @@ from tests.paths import CHECKPOINTS
 
 MODEL, DRAWN = "adjective-swap", "figure.cross canvas"
 N_STEPS, N_HEADS, N_SENTENCES, N_STARTS = 60, 40, 12, 5
-N_PLAYED = 300  # steps, at 60 a second
 PARTS = ("I read red books", "We eat green apples", "They buy blue cars", "You see small houses", "She reads big books")
 
 
@@ -35,12 +34,6 @@ def step_times(page: Page, count: int) -> tuple[list[float], list[float]]:
     return steps, frames
 
 
-def frames_played(page: Page) -> dict[str, float]:
-    """Stepping 60 times a second: frames `due`, frames `dropped`, and `seconds`."""
-    page.evaluate("__bench.play(60)")  # not measured: code that runs for the first time
-    return dict(page.evaluate("count => __bench.play(count)", N_PLAYED))
-
-
 def head_times(page: Page, count: int) -> list[float]:
     """Milliseconds from a click on another head to its painted map."""
     times = []
@@ -52,13 +45,9 @@ def head_times(page: Page, count: int) -> list[float]:
     return times
 
 
-def sentence_times(page: Page, sentences: list[str]) -> tuple[list[float], list[float]]:
-    """Milliseconds from Enter to the painted attention of a new sentence, and the bytes sent by the server."""
-    times, sizes = [], []
-    for text in sentences:
-        times.append(until_translated(page, text, "__bench.source()"))
-        sizes.append(page.evaluate("window.received"))
-    return times[1:], sizes[1:]
+def sentence_times(page: Page, sentences: list[str]) -> list[float]:
+    """Milliseconds from Enter to the painted attention of a new sentence."""
+    return [until_translated(page, text, "__bench.source()") for text in sentences][1:]
 
 
 def model_times(sentences: list[str]) -> list[float]:
@@ -92,9 +81,8 @@ def measure(lab: Lab) -> Iterator[Row]:
     with serve() as server:
         new = partial(lab.open, f"{server.url}/?model={MODEL}", DRAWN)
         steps, frames = step_times(new(), lab.times(N_STEPS))
-        played = frames_played(new())
         heads = head_times(new(), lab.times(N_HEADS))
-        times, sizes = sentence_times(new(), sentences)
+        times = sentence_times(new(), sentences)
     for left in lab.browser.contexts:  # tabs of a server that has ended try again and again to reach it
         left.close()
     yield Row.within(
@@ -105,14 +93,6 @@ def measure(lab: Lab) -> Iterator[Row]:
         other=median(frames),
         against="a key that does nothing, to the next frame",
         detail=spread(steps),
-    )
-    yield Row.within(
-        "60 steps a second: frames dropped",
-        played["dropped"],
-        "frames",
-        0,
-        target="0",
-        detail=f"of {played['due']} frames; {N_PLAYED} steps, {N_PLAYED / played['seconds']:.0f} a second",
     )
     yield Row.within("another head: click to painted", median(heads), "ms", 50, detail=spread(heads))
     yield Row.within(
@@ -125,7 +105,6 @@ def measure(lab: Lab) -> Iterator[Row]:
         against="the translation alone, in Python",
         detail=spread(times),
     )
-    yield Row("a new 12-word sentence: bytes sent to the browser", median(sizes) / 1000, "kB")
     starts = range(lab.times(N_STARTS))
     pairs = [(cold_start(lab, "app.py", DRAWN), cold_start(lab, lab.hello, "text=hello")) for _ in starts]
     ours, hello = zip(*pairs, strict=True)

@@ -1,31 +1,28 @@
-"""How long the Probe page's measurements of the default model take, and its picture in a fresh browser.
+"""How long the Probe page's measurement of the default model takes, and its picture in a fresh browser.
 
-The measurements are in processor time on one thread: an upper bound of the time on an idle machine, and not longer on a
+The measurement is in processor time on one thread: an upper bound of the time on an idle machine, and not longer on a
 busy one. The picture is in seconds on the clock: a busy machine makes it longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from shutil import copytree
+from collections.abc import Iterator
+from functools import partial
 from time import process_time
-from typing import TypeVar
 
-from explorer.probing.importance import measure_importance
-from explorer.probing.measured import FILE
 from explorer.probing.measured import measure as measure_heads
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice
 from model.checkpoint import load_model
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.registry import Row, benchmark
-from tests.benchmarks.timing import median
+from tests.benchmarks.timing import median, seconds
 from tests.browser import serve
 from tests.paths import CHECKPOINTS
 
 MODEL = "multi30k-en-de"
 REPEATS = 3
-MOST_MEASURED, MOST_IMPORTANCE, MOST_STORED, MOST_PICTURE = 8.0, 15.0, 1.0, 1.0  # seconds
+MOST_MEASURED, MOST_PICTURE = 8.0, 1.0  # seconds
 N_VISITS, LOOKING_MS = 3, 10_000  # a visitor reads the first page before going on
 # From the click on the link to the frame that follows the first one with all thumbnails painted.
 PICTURE = """count => {
@@ -38,18 +35,6 @@ PICTURE = """count => {
     look();
   }, { once: true, capture: true }));
 }"""
-
-Result = TypeVar("Result")
-
-
-def timed(work: Callable[[], Result], repeats: int) -> tuple[Result, float]:
-    """The result of the work and the median of its times in seconds."""
-    times = []
-    for _ in range(repeats):
-        began = process_time()
-        result = work()
-        times.append(process_time() - began)
-    return result, median(times)
 
 
 def picture_time(lab: Lab, n_heads: int) -> float:
@@ -69,32 +54,19 @@ def picture_time(lab: Lab, n_heads: int) -> float:
 
 @benchmark("probe", threads=1)
 def measure(lab: Lab) -> Iterator[Row]:
-    """All heads measured on the default sample, all heads switched off one by one, and stored results opened."""
-    loaded, repeats = load_model(CHECKPOINTS / MODEL), lab.times(REPEATS)
-    choice = default_choice(loaded.data_config)
-    found, measuring = timed(lambda: measure_heads(choice, loaded, unheard, again=True), repeats)
-    importance, ablating = timed(lambda: measure_importance(loaded, found.sample, unheard), repeats)
-    copy = copytree(CHECKPOINTS / MODEL, lab.folder / MODEL)
-    stored, opening = timed(lambda: measure_heads(choice, load_model(copy), unheard), repeats)
-    if stored.importance is None:
-        raise AssertionError(f"{FILE} of {MODEL} is stale: python -m explorer.probing.ship {MODEL}")
+    """All heads measured on the default sample, and the thumbnails painted."""
+    loaded = load_model(CHECKPOINTS / MODEL)
+    work = partial(measure_heads, default_choice(loaded.data_config), loaded, unheard, again=True)
+    found = work()
     n_heads = sum(item.n_layers * item.n_heads for item in found.probe.kinds.values())
-    for what, seconds, most, detail in (
-        (
-            f"{found.probe.sentences} sentences of {MODEL} measured",
-            measuring,
-            MOST_MEASURED,
-            f"{n_heads} heads and {found.probe.seeds} untrained models of the same shape, with intervals",
-        ),
-        (
-            f"{n_heads} heads of {MODEL} switched off one by one",
-            ablating,
-            MOST_IMPORTANCE,
-            f"over {importance.sentences} sentences, with gradient scores and intervals",
-        ),
-        ("the model and its stored results opened", opening, MOST_STORED, "what the Probe page waits for at its first"),
-    ):
-        yield Row.within(f"{what}, processor time on one thread", seconds, "s", most, "on two cores", detail=detail)
+    yield Row.within(
+        f"{found.probe.sentences} sentences of {MODEL} measured, processor time on one thread",
+        median([seconds(work, process_time) for _ in range(lab.times(REPEATS))]),
+        "s",
+        MOST_MEASURED,
+        "on two cores",
+        detail=f"{n_heads} heads and {found.probe.seeds} untrained models of the same shape, with intervals",
+    )
     pictures = [picture_time(lab, n_heads) for _ in range(lab.times(N_VISITS))]
     yield Row.within(
         "the thumbnails of all heads, from a click on Probe in a fresh browser",

@@ -46,31 +46,6 @@
       );
     });
   };
-  // Steps forth and back `count` times at 60 steps a second. Resolves to the frames that the screen had
-  // time for, and those of them that were not drawn.
-  state.play = (count) =>
-    new Promise((resolve) => {
-      const times = [],
-        begun = performance.now();
-      let sent = 0,
-        way = "ArrowRight";
-      const timer = setInterval(() => {
-        const [, step, last] = state
-          .label()
-          .match(/step (\d+) of (\d+)/)
-          .map(Number);
-        way = step === last ? "ArrowLeft" : step === 1 ? "ArrowRight" : way;
-        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: way, bubbles: true, composed: true }));
-        if (++sent === count) clearInterval(timer);
-      }, 1000 / 60);
-      const look = (now) => {
-        times.push(now);
-        if (sent < count) return frame(look);
-        const due = Math.round((times.at(-1) - times[0]) / (1000 / 60));
-        resolve({ due, dropped: Math.max(0, due - (times.length - 1)), seconds: (performance.now() - begun) / 1000 });
-      };
-      frame(look);
-    });
   state.label = () => find(".controls output")?.textContent ?? "";
   state.source = () => [...(find(".line.source .chips")?.children ?? [])].map((chip) => chip.textContent).join("|");
 };

@@ -68,17 +68,15 @@ def slide(lab: Lab, page: Page, name: str, tab: str, label: str) -> Row:
     if label == "Step":
         thumb.press("End")  # every step back from here gives a new value
     answered(page)
-    times, sent, sizes = [], [], []
+    times, sent = [], []
     for move in range(N_WARM_UP + lab.times(N_MOVES)):
-        page.evaluate("window.received = 0")
         thumb.press(keys[move % 2])
         told, took = answered(page)
         if not took:
             raise AssertionError(f"nothing on the page changed when {label} was moved")
         times.append(took)
         sent.append(told)
-        sizes.append(page.evaluate("window.received"))
-    times, sent, sizes = times[N_WARM_UP:], sent[N_WARM_UP:], sizes[N_WARM_UP:]
+    times, sent = times[N_WARM_UP:], sent[N_WARM_UP:]
     return Row.within(
         f"a move of {label} on {name}, {tab}, in the browser",
         median(times),
@@ -86,8 +84,7 @@ def slide(lab: Lab, page: Page, name: str, tab: str, label: str) -> Row:
         300,
         "on 2 cores",
         detail=f"median of {len(times)} key presses to the last changed frame, "
-        f"95 % within {percentile(times, 95):.0f} ms; the server is told after {median(sent):.0f} ms "
-        f"and answers with {median(sizes) / 1000:.0f} kB",
+        f"95 % within {percentile(times, 95):.0f} ms; the server is told after {median(sent):.0f} ms",
     )
 
 

@@ -17,19 +17,6 @@ def drawn(page: Page, kinds: str = "cross") -> None:
     expect(page.locator(".explorer")).to_have_attribute("data-drawn", re.compile(rf" {re.escape(kinds)}$"))
 
 
-def test_grid_to_head_to_cell_by_mouse(visit: Visit, trace: AttentionTrace) -> None:
-    page = visit(ADDRESS)
-    drawn(page)
-    expect(page.locator(".tile")).to_have_count(10)
-    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
-    click_cell(page.locator("figure.cross canvas"), 2, 3)
-    weight = trace.cross[1, 1, 2, 3]
-    expect(page.locator(".cell")).to_contain_text(f"{weight:.4f}")
-    rank = int((trace.cross[1, 1, 2] > weight).sum()) + 1
-    expect(page.locator(".cell")).to_contain_text(f"{rank} of 5")
-    wait_for(page, kind=None, layer="2", head="2", view="head", cell="3-4", step="3")
-
-
 def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it(
     visit: Visit, elsewhere: Visit, trace: AttentionTrace
 ) -> None:

@@ -35,7 +35,7 @@ SOURCED = """async ([seq, start, turn = 1]) => {
 }"""
 
 
-@pytest.mark.parametrize("name", ["adjective-swap", "adjective-swap-unmasked"])
+@pytest.mark.parametrize("name", ["adjective-swap", pytest.param("adjective-swap-unmasked", marks=pytest.mark.nightly)])
 def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page, name: str) -> None:
     loaded, text = load_model(CHECKPOINTS / name), "I read red books"
     stepwise = not loaded.model_config.causal

@@ -117,6 +117,7 @@ def check_show_and_help(folder: Path, working: Path) -> None:
     assert "\n  train " in run_in(folder, "headlight", "--help", cwd=working).stdout
 
 
+@pytest.mark.nightly
 def test_an_older_numpy_alone_is_enough_for_show_and_the_help(wheel: Path, tmp_path: Path) -> None:
     """What `pip install --no-deps` gives beside somebody's own, older numpy."""
     folder, bound = environment_with(wheel, tmp_path / "venv"), lower_bound("numpy")
@@ -150,6 +151,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_the_notebook_of_tables_runs_with_the_wheel(environment: Path, tmp_path: Path) -> None:
     """Beside modules of the user under our names, with the installed package and nothing of this checkout."""
     cells = json.loads((ROOT / "explorer" / "files" / "probing.ipynb").read_text(encoding="utf-8"))["cells"]

@@ -65,7 +65,9 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "machine", "translate"])
+@pytest.mark.parametrize(
+    "name", ["attention", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("machine", "translate"))]
+)
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
     """Each question is answered wrongly first, then rightly; after any answer, the picture is there.
 

@@ -29,7 +29,7 @@ from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import TIMEOUT_MS, Server, Watch, settle
+from tests.browser import TIMEOUT_MS, Watch
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS, ROOT
 
@@ -42,6 +42,7 @@ OWN = {
     "multi30k-de-en": "Zwei Männer spielen vor'm Haus Fußball.",
 }
 
+SOME = ("reverse-decoder", "multi30k-en-de")  # a decoder alone, and words in pieces
 # As docs/hosting.md sets them for nginx.
 NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
 HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
@@ -118,7 +119,14 @@ def assert_same(page: Page, expected: Translation) -> None:
     np.testing.assert_allclose(found, expected.trace.weights(kind), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adjective-swap",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SOME),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in sorted(OWN.keys() - {"adjective-swap", *SOME})),
+    ],
+)
 def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     page: Page, watch: Watch, site: str, name: str
 ) -> None:
@@ -306,6 +314,7 @@ def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch,
     assert watch.taken() == []
 
 
+@pytest.mark.slow
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
@@ -403,6 +412,7 @@ window.platform = values;
 """
 
 
+@pytest.mark.slow
 def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
     """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
     assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0
@@ -421,24 +431,6 @@ def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path
     other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
     assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
     other.close()
-
-
-def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
-    """From Runs, by one button; the file needs the server no more."""
-    page.goto(f"{server.url}/runs?entry=reverse")
-    settle(page)
-    page.get_by_role("button", name="Send it as a page").click()
-    expect(page.get_by_text(re.compile(r"One file of about 0\.9 MB"))).to_be_visible()
-    with page.expect_download() as downloading:
-        page.get_by_role("button", name="Download the page (HTML)").click()
-    file = tmp_path / downloading.value.suggested_filename
-    downloading.value.save_as(file)
-    watch.taken()
-    page.goto(file.as_uri())
-    answered(page)
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
-    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
-    assert watch.taken() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

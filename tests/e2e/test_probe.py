@@ -69,12 +69,6 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
 
 
-def test_a_link_to_a_former_tab_leads_to_its_new_home_and_can_be_copied(visit: Visit) -> None:
-    page = visit(f"{ADDRESS}&probe_tab=Patching")
-    expect(page.get_by_role("textbox", name="The other sentence")).to_be_visible()
-    wait_for(page, probe_tab="Effect on the answer", probe_effect="Patching")
-
-
 @pytest.mark.slow
 def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> None:
     # The slowest of the bundled models and as many sentences as are allowed: nobody waits for the end here.

@@ -17,7 +17,7 @@ from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show
 from explorer.site.command import main
 from model.trace import AttentionTrace
-from tests.browser import Server, download, settle
+from tests.browser import Server, Watch, download, settle
 from tests.explorer.planted_heads import random_trace
 from tests.paths import ROOT
 
@@ -175,6 +175,22 @@ def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server
     expect(page.locator(".reads")).to_contain_text("→ predicts")
     page.keyboard.press("Home")
     expect(page.locator(".controls output")).to_have_text(re.compile("step 1 of "))
+
+
+@pytest.mark.nightly  # tests/pages/test_send_as_page.py looks into the file that is offered
+def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
+    """From Runs, by one button; the file computes the model and needs the server no more."""
+    page.goto(f"{server.url}/runs?entry=reverse")
+    settle(page)
+    page.get_by_role("button", name="Send it as a page").click()
+    expect(page.get_by_text(re.compile(r"One file of about 0\.9 MB"))).to_be_visible()
+    file = download(page, "Download the page (HTML)", tmp_path)
+    watch.taken()
+    page.goto(file.as_uri())
+    expect(page.locator(".desk:not(.busy) .opened")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
+    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
+    assert watch.taken() == []
 
 
 def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:

@@ -232,15 +232,6 @@ def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends
     expect(page.get_by_role("dialog").locator("code")).to_contain_text("step=1")
 
 
-def test_the_hint_ends_in_a_button_that_mends_the_translation(visit: Visit) -> None:
-    page = visit("/?model=multi30k-en-de")
-    page.get_by_role("button", name="Choose “Fußball”").click()
-    translated(page, "Zwei kleine Kinder spielen Fußball im Park.")
-    expect(page.get_by_text("American football")).to_have_count(0)
-    page.get_by_role("button", name="Back to the model's own choice").click()
-    expect(page.get_by_text("American football")).to_be_visible()
-
-
 def test_a_figure_whose_program_does_not_arrive_says_so(new_page: Page, server: Server, watch: Watch) -> None:
     """As on a class's Wi-Fi; the next visit tries again."""
     new_page.route("**/headlight/*/stepper.json", lambda route: route.fulfill(status=503, body="busy"))

@@ -1,5 +1,5 @@
 // Runs the model of a folder as the browser does; tests/explorer/browser/test_live.py compares what it writes with PyTorch.
-// Standard input: { folder, rules, words, means, jobs }; standard output: one line of JSON a job.
+// Standard input: { folder, rules, words, means, jobs, plain }, plain without WebAssembly; standard output: one line of JSON a job.
 
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -18,7 +18,8 @@ import { originOf } from "../../explorer/browser/js/machine_origin.js";
 import { stopsOf } from "../../explorer/browser/js/machine_stops.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
 
-const { folder, rules, words, means, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const { folder, rules, words, means, jobs, plain: isPlain } = JSON.parse(readFileSync(0, "utf8"));
+if (isPlain) Reflect.deleteProperty(globalThis, "WebAssembly");
 const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
 const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = buffer.slice(byteOffset, byteOffset + byteLength);

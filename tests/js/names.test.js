@@ -8,9 +8,9 @@ import { fixture } from "./shared.js";
 const EXAMPLES = fixture("names");
 
 test("kinds, axes, rows and heads are called as in Python", () => {
-  assert.deepEqual(names.TITLES, EXAMPLES.titles);
-  assert.deepEqual(names.AXES, EXAMPLES.axes);
-  assert.equal(names.PREDICTED_ROWS, EXAMPLES.predictedRows);
+  assert.deepEqual({ ...names.TITLES }, EXAMPLES.titles);
+  assert.deepEqual({ ...names.AXES }, EXAMPLES.axes);
+  assert.equal(names.predictedRows(), EXAMPLES.predictedRows);
   for (const { kind, layer, head, ...expected } of EXAMPLES.heads) {
     const named = { title: names.headTitle(kind, layer, head), inKind: names.nameInKind(layer, head) };
     const inLayer = { inLayer: names.nameInLayer(head), layerName: names.layerName(layer) };
@@ -21,9 +21,7 @@ test("kinds, axes, rows and heads are called as in Python", () => {
 });
 
 test("numbers as people write them", () => {
-  const { clamp, decimals, fourDecimals, percent, plural } = numbers;
-  const heads = [0, 1, 2, 1505].map((n) => plural(n, "head"));
-  assert.equal(heads.join(), "0 heads,1 head,2 heads,1,505 heads");
+  const { clamp, decimals, fourDecimals, percent } = numbers;
   assert.deepEqual([percent(0), percent(0.0001), percent(0.123)], ["0.0\u202f%", "< 0.1 %", "12.3\u202f%"]);
   assert.deepEqual([decimals(0), decimals(0.0004), decimals(0.5)], ["0.000", "< 0.001", "0.500"]);
   assert.deepEqual([fourDecimals(0), fourDecimals(0.00001), fourDecimals(0.5)], ["0.0000", "1.00e-5", "0.5000"]);

@@ -161,8 +161,11 @@ def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: 
     assert f"mine/{name}" in words(run(at))
 
 
-@pytest.mark.parametrize("listed", [True, False], ids=["still listed", "not listed any more"])
-@pytest.mark.parametrize("others", [True, False], ids=["another is left", "none is left"])
+@pytest.mark.parametrize(
+    ("others", "listed"),
+    [(True, True), (False, False)],
+    ids=["another is left, still listed", "none is left, not listed any more"],
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: bool, listed: bool) -> None:
     if others:

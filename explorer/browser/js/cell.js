@@ -8,10 +8,11 @@ import { readTheme } from "./colours.js";
 import { children, finder, make, say, sayAll } from "./dom.js";
 import { diverging } from "./machine_pictures.js";
 import { SIDES, headTitle } from "./names.js";
-import { clamp, plural } from "./numbers.js";
+import { clamp } from "./numbers.js";
 import { PAUSE } from "./view.js";
 import { readMessage } from "./wire.js";
-import { WHY_MASKED, numbered, tokenName } from "./wording.js";
+import { numbered, tokenName, whyMasked } from "./wording.js";
+import { pieces, t } from "./words.js";
 
 /** @import { CellState, Content, Message } from "./types" */
 
@@ -62,7 +63,10 @@ function create(root) {
   /** @type {HTMLDetailsElement} */ (find("details")).ontoggle = () => drawTable(S);
   find(".copy").onclick = async () => {
     const copied = await copyText(csvOf(S.header, S.numbers, S.mask));
-    say(find("output"), copied ? "Copied." : "This browser does not let the page copy; select the table instead.");
+    say(
+      find("output"),
+      copied ? t("Copied.") : t("This browser does not let the page copy; select the table instead."),
+    );
   };
   S.observer = new ResizeObserver(() => {
     if (S.width !== S.box.clientWidth) redraw(S);
@@ -100,18 +104,27 @@ function build(S) {
   const { find, header, numbers, mask } = S;
   const { kind, layer, head, row, query, predicted, tokens, scaled } = header;
   const [asking, asked] = SIDES[kind];
-  const from = tokenAt(query, row - 1, asking);
-  const leads = predicted ? [" → predicts ", tokenName(predicted, "target")] : [];
-  sayAll(find(".title"), `${headTitle(kind, layer, head)}: `, predicted ? "reads " : "query ", from, ...leads);
+  const title = { head: headTitle(kind, layer, head), token: tokenAt(query, row - 1, asking) };
+  sayAll(
+    find(".title"),
+    ...(predicted
+      ? pieces("{head}: reads {token} → predicts {word}", { ...title, word: tokenName(predicted, "target") })
+      : pieces("{head}: query {token}", title)),
+  );
   const key = (/** @type {number} */ at) => numbered(tokens, at, asked);
   sayAll(find(".wins"), ...explainWinner(numbers).map((piece) => (typeof piece === "string" ? piece : key(piece.key))));
-  const scale = `÷ ${scaled ? `√${numbers.size}` : "1 (not scaled)"}${numbers.bias ? " + distance" : ""}`;
+  const root = `÷ √${numbers.size}`;
+  const plain = numbers.bias ? t("÷ 1 (not scaled) + distance") : t("÷ 1 (not scaled)");
+  const scale = !scaled ? plain : numbers.bias ? t("{root} + distance", { root }) : root;
   const named = namedDimensions(numbers);
   const byDimension = (/** @type {string} */ title) => make("span", "", title, ticksOf(numbers.size, named));
-  const titles = [byDimension("query × key, by dimension"), "sum", scale, "softmax → weight"];
-  fill(find(".heads"), ["key", ...titles, byDimension("weight × value, by dimension")]);
-  fill(find(".asks"), [make("span", "", "query ", tokenAt(query, row - 1, asking)), make("canvas"), "", "", "", ""]);
-  const output = numbers.replaced ? "output of the head, replaced by an edit" : "Σ weight × value = output of the head";
+  const titles = [byDimension(t("query × key, by dimension")), t("sum"), scale, t("softmax → weight")];
+  fill(find(".heads"), [t("key"), ...titles, byDimension(t("weight × value, by dimension"))]);
+  const asks = make("span", "", ...pieces("query {token}", { token: tokenAt(query, row - 1, asking) }));
+  fill(find(".asks"), [asks, make("canvas"), "", "", "", ""]);
+  const output = numbers.replaced
+    ? t("output of the head, replaced by an edit")
+    : t("Σ weight × value = output of the head");
   fill(find(".sums"), [output, make("canvas")]);
   const best = heaviest(numbers);
   S.lines = children(find(".body"), numbers.keys.length, makeLine).map((box, at) => {
@@ -122,10 +135,13 @@ function build(S) {
     say(score, fixed(numbers.scores[at], numbers.digits.score));
     const share = numbers.weights[at];
     weight.style.setProperty("--share", `${100 * share}%`);
-    weight.title = WHY_MASKED[mask[at]] ?? "";
-    const named = best.length < 2 ? "heaviest" : "tied";
+    weight.title = whyMasked(mask[at]);
+    const named = best.length < 2 ? t("heaviest") : t("tied");
     const tag = best.includes(at) && numbers.open.length > 1 && best.length < 5 ? make("small", "", named) : "";
-    weight.replaceChildren(make("b", "", numbers.open[at] ? weightText(share, numbers.digits.weight) : "masked"), tag);
+    weight.replaceChildren(
+      make("b", "", numbers.open[at] ? weightText(share, numbers.digits.weight) : t("masked")),
+      tag,
+    );
     const [left, right] = [products.firstChild, weighted.firstChild];
     return {
       box,
@@ -135,7 +151,11 @@ function build(S) {
   });
   writeFuture(find(".future"), numbers.keys.length, tokens.length);
   find(".swatch").hidden = numbers.open.every(Boolean) && numbers.keys.length === tokens.length;
-  say(find("summary"), `Table: ${plural(numbers.keys.length, "key")} with product, score and weight`);
+  const n = numbers.keys.length;
+  say(
+    find("summary"),
+    t("Table: {n} key with product, score and weight", "Table: {n} keys with product, score and weight", { n }),
+  );
   say(find("output"), "");
   drawTable(S);
 }
@@ -173,7 +193,12 @@ function makeLine() {
 function writeFuture(line, first, count) {
   line.hidden = first === count;
   const which = count - first > 1 ? `${first + 1}–${count}` : `${count}`;
-  fill(line, [which, make("em", "", `masked (future): ${plural(count - first, "later position")} not read yet`)]);
+  const later = t(
+    "masked (future): {n} later position not read yet",
+    "masked (future): {n} later positions not read yet",
+    { n: count - first },
+  );
+  fill(line, [which, make("em", "", later)]);
 }
 
 /** Draws at the next frame. @param {CellState} S */
@@ -228,12 +253,20 @@ function draw(S) {
   find(".chain").replaceChildren(
     ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),
   );
-  const where = dimension === null ? "" : `, dimension ${dimension + 1} of ${numbers.size}`;
-  const about = `Key ${key + 1} of ${numbers.keys.length}, ${header.tokens[key]}${where}. Arrow up and down: key; left and right: dimension.`;
+  const count = numbers.keys.length;
+  const place = { key: key + 1, count, token: header.tokens[key] };
+  const about =
+    dimension === null
+      ? t("Key {key} of {count}, {token}. Arrow up and down: key; left and right: dimension.", place)
+      : t(
+          "Key {key} of {count}, {token}, dimension {dimension} of {size}. Arrow up and down: key; left and right: dimension.",
+          { ...place, dimension: dimension + 1, size: numbers.size },
+        );
   const rows = find(".rows");
   rows.setAttribute("aria-label", about);
   const scrolls = rows.scrollHeight > rows.clientHeight;
-  say(find(".how span"), scrolls ? `Scroll the list to see all ${numbers.keys.length} keys. ` : "");
+  const scroll = () => t("Scroll the list to see all {n} key.", "Scroll the list to see all {n} keys.", { n: count });
+  say(find(".how span"), scrolls ? `${scroll()} ` : "");
 }
 
 /** @param {number[][]} rows */
@@ -337,7 +370,7 @@ function drawTable(S) {
   if (!(/** @type {HTMLDetailsElement} */ (find("details")).open)) return;
   const side = SIDES[header.kind][1];
   const head = (/** @type {string} */ name) => Object.assign(make("th", "", name), { scope: "col" });
-  find("thead tr").replaceChildren(...["key", ...keyColumns(header, numbers)].map(head));
+  find("thead tr").replaceChildren(...[t("key"), ...keyColumns(header, numbers)].map(head));
   find("tbody").replaceChildren(
     ...numbers.keys.map((_, at) =>
       make(

@@ -2,6 +2,8 @@
 // give the weights that the model used. And which key wins, by how much, and which dimensions bring it there.
 
 import { isSpread } from "./weights.js";
+import { pieces, t } from "./words.js";
+import { listed } from "./numbers.js";
 
 /** @import { CellNumbers, CellText, Message } from "./types" */
 
@@ -138,21 +140,38 @@ export function explainWinner(numbers) {
   const order = ranked(numbers);
   const best = heaviest(numbers);
   const say = (/** @type {number} */ weight) => fixed(weight, digits.weight);
-  if (!order.length) return ["Every key is masked: there is nothing to see, and the weights are 0."];
+  if (!order.length) return [t("Every key is masked: there is nothing to see, and the weights are 0.")];
+  const keyOf = (/** @type {number} */ key) => ({ key });
   if (edited)
     return [
-      "A head edit replaced the weights of this row, so its scores do not decide. By its scores, ",
+      `${t("A head edit replaced the weights of this row, so its scores do not decide.")} `,
       ...(numbers.softmax[order[0]] > (numbers.softmax[order[1]] ?? 0)
-        ? [{ key: order[0] }, ` would be heaviest, with ${say(numbers.softmax[order[0]])}.`]
-        : ["no key would be alone at the top."]),
+        ? pieces("By its scores, {key} would be heaviest, with {weight}.", {
+            key: keyOf(order[0]),
+            weight: say(numbers.softmax[order[0]]),
+          })
+        : [t("By its scores, no key would be alone at the top.")]),
     ];
-  if (order.length < 2) return [{ key: order[0] }, " is the only visible key: its weight is 1, whatever its score."];
+  if (order.length < 2)
+    return pieces("{key} is the only visible key: its weight is 1, whatever its score.", { key: keyOf(order[0]) });
   if (best.length > 1) {
-    const each = `${say(weights[best[0]])} each`;
-    if (best.length === order.length) return [`No key wins: all ${best.length} visible keys have ${each}.`];
-    if (best.length > 4) return [`No key wins alone: ${best.length} keys tie, with ${each}.`];
-    const names = best.flatMap((key, i) => [i ? (i < best.length - 1 ? ", " : " and ") : "", { key }]);
-    return ["No key wins alone: ", ...names.slice(1), ` tie, with ${each}.`];
+    const tie = { n: best.length, weight: say(weights[best[0]]) };
+    if (best.length === order.length)
+      return [t("The only visible key has {weight}.", "No key wins: all {n} visible keys have {weight} each.", tie)];
+    if (best.length > 4)
+      return [
+        t(
+          "No key wins alone: {n} key ties, with {weight}.",
+          "No key wins alone: {n} keys tie, with {weight} each.",
+          tie,
+        ),
+      ];
+    const names = best.map(keyOf);
+    return pieces("No key wins alone: {keys} and {last} tie, with {weight} each.", {
+      keys: names.slice(0, -1).flatMap((key, i) => (i ? [", ", key] : [key])),
+      last: names[names.length - 1],
+      weight: tie.weight,
+    });
   }
   const [first, second] = order;
   const lead = scores[first] - scores[second];
@@ -160,23 +179,39 @@ export function explainWinner(numbers) {
   const entropy = -sumOf(order.map((key) => (weights[key] ? weights[key] * Math.log(weights[key]) : 0)));
   const even = isSpread(entropy, order.length);
   const decimals = decimalsOf(lead, digits.score);
+  const spread = () =>
+    t(
+      "The weight is spread out: each of {n} key would have {weight} if it were even.",
+      "The weight is spread out: each of {n} keys would have {weight} if it were even.",
+      { n: order.length, weight: say(1 / order.length) },
+    );
+  const fields = {
+    first: keyOf(first),
+    second: keyOf(second),
+    weight: say(weights[first]),
+    lead: fixed(lead, decimals),
+    times: timesOf(lead),
+  };
   return [
-    ...(even
-      ? [`The weight is spread out: each of ${order.length} keys would have ${say(1 / order.length)} if it were even. `]
-      : []),
-    { key: first },
-    ` is heaviest, with ${say(weights[first])}: its score leads that of `,
-    { key: second },
-    `${equal > 1 ? `, one of ${equal} that tie for second,` : ", the second,"} by ${fixed(lead, decimals)}, so its weight is ${timesAsLarge(lead)}. `,
-    shareOfLead(numbers, first, second, decimals),
+    ...(even ? [`${spread()} `] : []),
+    ...(equal > 1
+      ? pieces(
+          "{first} is heaviest, with {weight}: its score leads that of {second}, one of {equal} that tie for second, by {lead}, so its weight is {times} times as large.",
+          { ...fields, equal },
+        )
+      : pieces(
+          "{first} is heaviest, with {weight}: its score leads that of {second}, the second, by {lead}, so its weight is {times} times as large.",
+          fields,
+        )),
+    ` ${shareOfLead(numbers, first, second, decimals)}`,
   ];
 }
 
-/** e^lead in words. @param {number} lead */
-function timesAsLarge(lead) {
+/** e^lead, as a number for a sentence. @param {number} lead */
+function timesOf(lead) {
   const ratio = Math.exp(lead);
-  if (ratio >= 1000) return "more than 1,000 times as large";
-  return `${ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : ratio.toPrecision(2)} times as large`;
+  if (ratio >= 1000) return t("more than 1,000");
+  return ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : ratio.toPrecision(2);
 }
 
 /**
@@ -216,16 +251,34 @@ function shareOfLead(numbers, first, second, decimals) {
   const { bias, scores, size } = numbers;
   const lead = round(scores[first] - scores[second], decimals);
   const distance = bias ? round(bias[first] - bias[second], decimals) : 0;
-  const nearer = distance ? ` The distance (ALiBi) brings ${signed(distance, decimals)}.` : "";
+  const nearer = distance ? ` ${t("The distance (ALiBi) brings {share}.", { share: signed(distance, decimals) })}` : "";
   const named = leading(numbers, first, second, decimals);
-  if (!named.length) return `No single dimension brings this lead.${nearer}`;
+  if (!named.length) return `${t("No single dimension brings this lead.")}${nearer}`;
   const together = sumOf(named.map(({ share }) => share));
   const others = size - named.length;
-  const each = named.map(({ i, share }) => `${i + 1} (${signed(share, decimals)})`);
-  const list = each.length > 1 ? `${each.slice(0, -1).join(", ")} and ${each[each.length - 1]}` : each[0];
-  const rest = others
-    ? `; ${others > 1 ? `the other ${others} together bring` : "the other one brings"} ${signed(lead - distance - together, decimals)}`
-    : "";
-  const [noun, verb] = each.length > 1 ? ["Dimensions", "contribute"] : ["Dimension", "contributes"];
-  return `${noun} ${list} ${verb} most to this lead${rest}.${nearer}`;
+  const fields = {
+    n: named.length,
+    list: listed(named.map(({ i, share }) => `${i + 1} (${signed(share, decimals)})`)),
+    others,
+    rest: signed(lead - distance - together, decimals),
+  };
+  const sentence =
+    others > 1
+      ? t(
+          "Dimension {list} contributes most to this lead; the other {others} together bring {rest}.",
+          "Dimensions {list} contribute most to this lead; the other {others} together bring {rest}.",
+          fields,
+        )
+      : others
+        ? t(
+            "Dimension {list} contributes most to this lead; the other one brings {rest}.",
+            "Dimensions {list} contribute most to this lead; the other one brings {rest}.",
+            fields,
+          )
+        : t(
+            "Dimension {list} contributes most to this lead.",
+            "Dimensions {list} contribute most to this lead.",
+            fields,
+          );
+  return `${sentence}${nearer}`;
 }

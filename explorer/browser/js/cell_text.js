@@ -2,8 +2,8 @@
 
 import { fixed } from "./cell_numbers.js";
 import { FUTURE, SIDES } from "./names.js";
-import { plural } from "./numbers.js";
-import { WHY_MASKED, numbered } from "./wording.js";
+import { numbered, whyMasked } from "./wording.js";
+import { pieces, t } from "./words.js";
 
 /** @import { CellMessage } from "./structs" */
 /** @import { CellNumbers, Content } from "./types" */
@@ -26,59 +26,81 @@ export function chainOf(header, numbers, mask, key, dimension) {
   const { digits, query, keys, values, products, sums, size } = numbers;
   const { rest, weight } = digits;
   const name = numbered(header.tokens, key, SIDES[header.kind][1]);
-  const sum = `the products of all ${plural(size, "dimension")} sum to ${fixed(sums[key], rest)}`;
   const i = dimension ?? 0;
-  const product =
-    dimension === null
-      ? []
-      : [
-          `dimension ${i + 1}: ${factor(query[i], rest)} × ${factor(keys[key][i], rest)} = ${fixed(products[key][i], rest)}; `,
-        ];
+  const product = `${factor(query[i], rest)} × ${factor(keys[key][i], rest)} = ${fixed(products[key][i], rest)}`;
+  const fields = { key: name, n: size, sum: fixed(sums[key], rest), dimension: i + 1, product };
   /** @type {[string, ...Content[]][]} */
   const chain = [
-    ["query · key", name, ": ", ...product, sum],
-    ["score", scoreOf(header, numbers, key)],
-    ["weight", weightOf(numbers, mask, key)],
+    [
+      t("query · key"),
+      ...(dimension === null
+        ? pieces(
+            "{key}: the products of all {n} dimension sum to {sum}",
+            "{key}: the products of all {n} dimensions sum to {sum}",
+            fields,
+          )
+        : pieces(
+            "{key}: dimension {dimension}: {product}; the products of all {n} dimension sum to {sum}",
+            "{key}: dimension {dimension}: {product}; the products of all {n} dimensions sum to {sum}",
+            fields,
+          )),
+    ],
+    [t("score"), scoreOf(header, numbers, key)],
+    [t("weight"), weightOf(numbers, mask, key)],
   ];
-  if (dimension !== null)
-    chain.push([
-      "weight × value",
-      `dimension ${i + 1}: ${fixed(numbers.weights[key], weight)} × ${factor(values[key][i], rest)} = ${fixed(numbers.weighted[key][i], rest)}`,
-    ]);
-  chain.push(["output", ...outputOf(header, numbers, dimension)]);
+  if (dimension !== null) {
+    const part = `${fixed(numbers.weights[key], weight)} × ${factor(values[key][i], rest)} = ${fixed(numbers.weighted[key][i], rest)}`;
+    chain.push([t("weight × value"), t("dimension {dimension}: {product}", { dimension: i + 1, product: part })]);
+  }
+  chain.push([t("output"), ...outputOf(header, numbers, dimension)]);
   return chain;
 }
 
 /** "18.66 ÷ √16 = 18.66 ÷ 4 = 4.66" @param {CellMessage} header @param {CellNumbers} numbers @param {number} key */
 function scoreOf({ scaled }, { digits, sums, divisor, bias, scores, size }, key) {
   const sum = fixed(sums[key], digits.rest);
-  const distance = bias ? ` + ${factor(bias[key], digits.score)} for the distance (ALiBi)` : "";
   const score = fixed(scores[key], digits.score);
-  if (!scaled) return `${sum}${distance} = ${score}; this model does not divide by √${size}`;
   const by = Number.isInteger(divisor) ? `${divisor}` : fixed(divisor, digits.rest);
-  return `${sum} ÷ √${size} = ${sum} ÷ ${by}${distance} = ${score}`;
+  const quotient = `${sum} ÷ √${size} = ${sum} ÷ ${by}`;
+  const fields = { sum, quotient, size, score, bias: bias ? factor(bias[key], digits.score) : "" };
+  if (scaled)
+    return bias ? t("{quotient} + {bias} for the distance (ALiBi) = {score}", fields) : `${quotient} = ${score}`;
+  return bias
+    ? t("{sum} + {bias} for the distance (ALiBi) = {score}; this model does not divide by √{size}", fields)
+    : t("{sum} = {score}; this model does not divide by √{size}", fields);
 }
 
 /** @param {CellNumbers} numbers @param {Uint8Array} mask @param {number} key */
 function weightOf({ digits, scores, exponentials, total, softmax, weights, open, edited, reproduced }, mask, key) {
-  if (!open[key]) return `${WHY_MASKED[mask[key]]}; whatever the score, the weight is exactly 0`;
-  const keys = plural(open.filter(Boolean).length, "visible key");
+  if (!open[key]) return t("{why}; whatever the score, the weight is exactly 0", { why: whyMasked(mask[key]) });
   const highest = Math.max(...scores.filter((_, k) => open[k]));
   const raised = fixed(exponentials[key], digits.rest);
-  const power = `e^(${fixed(scores[key], digits.score)} − ${factor(highest, digits.score)}) = ${raised} (score − highest score)`;
-  const share = `; ÷ ${fixed(total, digits.rest)}, the sum over ${keys}, = ${fixed(softmax[key], digits.weight)}`;
-  const used = fixed(weights[key], digits.weight);
-  const edit = edited ? `. A head edit replaced the weights of this row: ${used} was used` : "";
-  const inexact = reproduced ? "" : ". The numbers on screen are rounded too much to give the model's weights exactly";
-  return `${power}${share}${edit}${inexact}`;
+  const sentences = [
+    t(
+      "{power} (score − highest score); ÷ {total}, the sum over {n} visible key, = {weight}",
+      "{power} (score − highest score); ÷ {total}, the sum over {n} visible keys, = {weight}",
+      {
+        power: `e^(${fixed(scores[key], digits.score)} − ${factor(highest, digits.score)}) = ${raised}`,
+        total: fixed(total, digits.rest),
+        n: open.filter(Boolean).length,
+        weight: fixed(softmax[key], digits.weight),
+      },
+    ),
+  ];
+  const used = { weight: fixed(weights[key], digits.weight) };
+  if (edited) sentences.push(t("A head edit replaced the weights of this row: {weight} was used", used));
+  if (!reproduced) sentences.push(t("The numbers on screen are rounded too much to give the model's weights exactly"));
+  return sentences.join(". ");
 }
 
 /** @param {CellMessage} header @param {CellNumbers} numbers @param {number | null} dimension @returns {Content[]} */
 function outputOf(header, { digits, weights, values, weighted, output, open, replaced }, dimension) {
-  const gate = header.gated ? " A gate then multiplies it." : "";
+  const gate = header.gated ? ` ${t("A gate then multiplies it.")}` : "";
   if (dimension === null) {
-    const edit = replaced ? "An edit of this head replaced its output: it is not the sum of weight × value." : "";
-    return [edit || "Σ weight × value over the keys; choose a dimension to see this sum with its numbers.", gate];
+    const sum = replaced
+      ? t("An edit of this head replaced its output: it is not the sum of weight × value.")
+      : t("Σ weight × value over the keys; choose a dimension to see this sum with its numbers.");
+    return [sum, gate];
   }
   const seen = weights.map((_, key) => key).filter((key) => open[key]);
   const ordered = [...seen].sort((a, b) => Math.abs(weighted[b][dimension]) - Math.abs(weighted[a][dimension]));
@@ -95,28 +117,35 @@ function outputOf(header, { digits, weights, values, weighted, output, open, rep
     numbered(header.tokens, key, side),
     ")",
   ]);
-  const more = others.length ? ` + ${factor(left, rest)} from ${plural(others.length, "other key")}` : "";
+  if (others.length)
+    terms.push(
+      ` + ${t("{sum} from {n} other key", "{sum} from {n} other keys", { sum: factor(left, rest), n: others.length })}`,
+    );
   const recorded = fixed(output[dimension], rest);
-  const exact = replaced
-    ? `. An edit of this head replaced its output: it is ${recorded}`
-    : recorded === fixed(sum, rest)
-      ? ""
-      : `; with all digits, ${recorded}`;
-  return [`dimension ${dimension + 1}: `, ...terms, `${more} = ${fixed(sum, rest)}${exact}.`, gate];
+  const fields = { dimension: dimension + 1, terms, sum: fixed(sum, rest), recorded };
+  const sentence = replaced
+    ? pieces(
+        "dimension {dimension}: {terms} = {sum}. An edit of this head replaced its output: it is {recorded}.",
+        fields,
+      )
+    : recorded === fields.sum
+      ? pieces("dimension {dimension}: {terms} = {sum}.", fields)
+      : pieces("dimension {dimension}: {terms} = {sum}; with all digits, {recorded}.", fields);
+  return [...sentence, gate];
 }
 
 /** The columns of the table besides the key. @param {CellMessage} header @param {CellNumbers} numbers */
 export const keyColumns = ({ scaled }, { bias, size }) => [
-  "query · key",
-  ...(bias ? ["distance (ALiBi)"] : []),
-  scaled ? `score (÷ √${size}${bias ? " + distance" : ""})` : "score",
-  "e^(score − highest)",
-  "weight",
+  t("query · key"),
+  ...(bias ? [t("distance (ALiBi)")] : []),
+  !scaled ? t("score") : bias ? t("score (÷ √{size} + distance)", { size }) : t("score (÷ √{size})", { size }),
+  t("e^(score − highest)"),
+  t("weight"),
 ];
 
 /** The texts of a key in these columns. @param {CellNumbers} numbers @param {Uint8Array} mask @param {number} key */
 export function keyCells({ digits, sums, bias, scores, exponentials, weights, open }, mask, key) {
-  const why = mask[key] === FUTURE ? "masked: future" : "masked: padding";
+  const why = mask[key] === FUTURE ? t("masked: future") : t("masked: padding");
   return [
     fixed(sums[key], digits.rest),
     ...(bias ? [fixed(bias[key], digits.score)] : []),
@@ -142,10 +171,17 @@ export function csvOf(header, numbers, mask) {
   const none = columns.map(() => "");
   const blank = query.map(() => "");
   const lines = [
-    ["row", "token", ...columns, ...each("query or key"), ...each("query × key"), ...each("weight × value or output")],
-    ["query", `${header.row} ${header.query}`, ...none, ...list(query), ...blank, ...list(output)],
+    [
+      t("row"),
+      t("token"),
+      ...columns,
+      ...each(t("query or key")),
+      ...each(t("query × key")),
+      ...each(t("weight × value or output")),
+    ],
+    [t("query"), `${header.row} ${header.query}`, ...none, ...list(query), ...blank, ...list(output)],
     ...keys.map((own, key) => [
-      "key",
+      t("key"),
       `${key + 1} ${header.tokens[key]}`,
       ...keyCells(numbers, mask, key).map(plainly),
       ...list(own),

@@ -2,7 +2,8 @@
 
 import { copyText } from "./clipboard.js";
 import { make, makeButton, say } from "./dom.js";
-import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf } from "./lesson_progress.js";
+import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf, lessonsBelow } from "./lesson_progress.js";
+import { t } from "./words.js";
 
 /** @import { LessonOnSite } from "./structs" */
 
@@ -10,16 +11,16 @@ import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf } from "./le
 
 export const MAX_LINES = 500;
 
-/** The columns of the table. @type {[key: keyof Row, title: string, text: (row: Row) => string][]} */
-const COLUMNS = [
-  ["name", "Name", (row) => row.name],
-  ["lesson", "Lesson", (row) => row.lesson],
-  ["step", "At step", (row) => `${row.step ?? ""}`],
-  ["done", "Steps done", (row) => `${row.done} of ${row.steps}`],
-  ["first", "Right at first try", (row) => `${row.first}`],
-  ["later", "Right later", (row) => `${row.later}`],
-  ["shown", "Shown", (row) => `${row.shown}`],
-  ["open", "Not answered", (row) => `${row.open}`],
+/** The columns of the table. @returns {[key: keyof Row, title: string, text: (row: Row) => string][]} */
+const columnsOf = () => [
+  ["name", t("Name"), (row) => row.name],
+  ["lesson", t("Lesson"), (row) => row.lesson],
+  ["step", t("At step"), (row) => `${row.step ?? ""}`],
+  ["done", t("Steps done"), (row) => t("{done} of {steps}", { done: row.done, steps: row.steps })],
+  ["first", t("Right at first try"), (row) => `${row.first}`],
+  ["later", t("Right later"), (row) => `${row.later}`],
+  ["shown", t("Shown"), (row) => `${row.shown}`],
+  ["open", t("Not answered"), (row) => `${row.open}`],
 ];
 
 /**
@@ -30,24 +31,27 @@ export function readClass(text, lessons) {
   const rows = /** @type {Row[]} */ ([]);
   const problems = [];
   const lines = text.split(/\r?\n/);
-  if (lines.length > MAX_LINES) problems.push(`Only the first ${MAX_LINES} of ${lines.length} lines are read.`);
+  if (lines.length > MAX_LINES)
+    problems.push(t("Only the first {most} of {lines} lines are read.", { most: MAX_LINES, lines: lines.length }));
   for (const [i, line] of lines.slice(0, MAX_LINES).entries()) {
     if (!line.trim()) continue;
     const found = linkIn(line);
     if (!found) {
-      problems.push(`Line ${i + 1} has no progress link.`);
+      problems.push(t("Line {line} has no progress link.", { line: i + 1 }));
       continue;
     }
     const { lesson: open, step, progress, problems: unfit } = positionOf(found.query, lessons.map(listed));
     problems.push(
-      ...unfit.map((problem) => `Line ${i + 1}: ${problem.replace(" The lessons below are available.", "")}`),
+      ...unfit.map((problem) =>
+        t("Line {line}: {problem}", { line: i + 1, problem: problem.replace(` ${lessonsBelow()}`, "") }),
+      ),
     );
     const begun = lessons.filter(({ name }) => name === open || progress.has(name));
-    if (!begun.length && !unfit.length) problems.push(`Line ${i + 1} has a link without progress.`);
+    if (!begun.length && !unfit.length) problems.push(t("Line {line} has a link without progress.", { line: i + 1 }));
     for (const lesson of begun) {
       const { complete, steps, counts } = summaryOf(progress, lesson);
       rows.push({
-        name: found.name || `Line ${i + 1}`,
+        name: found.name || t("Line {line}", { line: i + 1 }),
         lesson: lesson.title,
         step: lesson.name === open ? step : null,
         done: complete,
@@ -81,8 +85,8 @@ export function csvOf(rows) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const titles = [...COLUMNS.map(([, title]) => title), "Steps"];
-  const lines = rows.map((row) => [...COLUMNS.map(([key]) => `${row[key] ?? ""}`), `${row.steps}`]);
+  const titles = [...columnsOf().map(([, title]) => title), t("Steps")];
+  const lines = rows.map((row) => [...columnsOf().map(([key]) => `${row[key] ?? ""}`), `${row.steps}`]);
   return [titles, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
@@ -91,12 +95,13 @@ export function mountClass(root, { lessons }) {
   let rows = /** @type {Row[]} */ ([]);
   let by = /** @type {keyof Row} */ ("name");
   let turned = false;
+  const columns = columnsOf();
 
   const field = make("textarea");
   field.rows = 8;
   field.spellcheck = false;
   field.placeholder = "Ada …/?lesson=attention&at=3&done=attention.15";
-  const label = make("label", "", make("span", "", "Progress links, one a line, each with a name before it"), field);
+  const label = make("label", "", make("span", "", t("Progress links, one a line, each with a name before it")), field);
   const problems = make("ul", "problems");
   const notice = make("div", "", problems);
   notice.setAttribute("role", "status");
@@ -105,17 +110,20 @@ export function mountClass(root, { lessons }) {
   const head = make("tr");
   const body = make("tbody");
   table.append(caption, make("thead", "", head), body);
-  const copy = makeButton("", "Copy as CSV");
+  const copy = makeButton("", t("Copy as CSV"));
   const answer = make("output");
   const found = make("div", "found", make("div", "wide", table), make("p", "", copy, " ", answer));
   found.hidden = true;
-  const heading = make("h1", "", "Class");
+  const heading = make("h1", "", t("Class"));
   heading.tabIndex = -1;
-  const lead = make("p", "lead", "Who is where: paste the links that your class has copied from their lessons. Nothing on this page is stored or sent."); // prettier-ignore
+  const about = t(
+    "Who is where: paste the links that your class has copied from their lessons. Nothing on this page is stored or sent.",
+  );
+  const lead = make("p", "lead", about);
   const box = make("section", "class-page", heading, lead, label, notice, found);
   root.append(box);
 
-  for (const [key, name] of COLUMNS) {
+  for (const [key, name] of columns) {
     const button = makeButton("", name);
     button.onclick = () => {
       turned = by === key && !turned;
@@ -137,9 +145,10 @@ export function mountClass(root, { lessons }) {
   const drawTable = () => {
     found.hidden = !rows.length;
     const people = new Set(rows.map(({ name }) => name)).size;
-    say(caption, `${people} ${people === 1 ? "person" : "people"}, ${rows.length} ${rows.length === 1 ? "lesson" : "lessons"} begun`); // prettier-ignore
+    const begun = t("{n} lesson begun", "{n} lessons begun", { n: rows.length });
+    say(caption, `${t("{n} person", "{n} people", { n: people })}, ${begun}`);
     [...head.children].forEach((cell, i) => {
-      const own = COLUMNS[i][0] === by;
+      const own = columns[i][0] === by;
       cell.setAttribute("aria-sort", own ? (turned ? "descending" : "ascending") : "none");
     });
     body.replaceChildren(
@@ -147,7 +156,7 @@ export function mountClass(root, { lessons }) {
         make(
           "tr",
           "",
-          ...COLUMNS.map(([key, , text]) => {
+          ...columns.map(([key, , text]) => {
             const cell = make(key === "name" ? "th" : "td", "", text(row));
             if (key === "name") cell.scope = "row";
             else if (key !== "lesson") cell.className = "number";
@@ -165,10 +174,10 @@ export function mountClass(root, { lessons }) {
     drawTable();
   };
   copy.onclick = async () => {
-    if (await copyText(csvOf(sorted()))) return say(answer, "Copied: paste it into a spreadsheet.");
+    if (await copyText(csvOf(sorted()))) return say(answer, t("Copied: paste it into a spreadsheet."));
     const text = Object.assign(make("textarea"), { value: csvOf(sorted()), readOnly: true, rows: 4 });
-    text.setAttribute("aria-label", "The table as CSV");
-    answer.replaceChildren("Copy it from here:", text);
+    text.setAttribute("aria-label", t("The table as CSV"));
+    answer.replaceChildren(t("Copy it from here:"), text);
     text.select();
   };
   return { end: () => box.remove() };

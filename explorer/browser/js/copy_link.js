@@ -3,8 +3,8 @@
 import { copyText } from "./clipboard.js";
 import { finder, say } from "./dom.js";
 import { reportMoved } from "./view.js";
+import { t } from "./words.js";
 
-const LINK = "Copied: it opens this translation and this view.";
 const PATIENCE = 2000; // ms for which a step that was just made may take to reach the address
 
 /** @param {import("./types").Mount<{ view: boolean }, "__copyTimer", number>} mount */
@@ -13,7 +13,8 @@ export default function ({ parentElement: root, data, setTriggerValue }) {
   const answer = find("output");
   find("[value=link]").onclick = async () => {
     await addressed();
-    say(answer, (await copyText(window.location.href)) ? LINK : "Copy it from the address bar.");
+    const copied = await copyText(window.location.href);
+    say(answer, copied ? t("Copied: it opens this translation and this view.") : t("Copy it from the address bar."));
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };

@@ -1,13 +1,14 @@
 // The desk of a page that computes the model itself: a sentence, its translation, and the views. What is on screen is
 // the app's query, so that a link of the app opens here and the other way round.
 
-import { drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
+import { drawAsked, drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
 import { cardNow, drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
 import { decodingOf, put } from "./store.js";
 import { formatView, parseView } from "./view_options.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -94,14 +95,19 @@ async function open(D, query, page, isNew) {
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
-    D.problems.push(`The model ${model.slice(0, 40)} is not on this page; ${card.name} is open instead.`);
+    D.problems.push(
+      t("The model {model} is not on this page; {other} is open instead.", {
+        model: model.slice(0, 40),
+        other: card.name,
+      }),
+    );
   const sentence = (text ?? (card === D.card && D.text ? D.text : card.examples[0]?.source) ?? "").slice(0, MOST_TEXT);
   if (card !== D.card || sentence !== D.text) D.forks = [];
   const { changes, problems } = readChanges(edit ?? "", card.shapes);
   D.problems.push(...problems);
   const isPath = /^\d{1,7}(-\d{1,7}){0,1999}$/.test(path ?? "");
   if (path && !isPath)
-    D.problems.push("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown.");
+    D.problems.push(t("The link’s path is not a list of token ids such as 5-9-2; the model’s own choice is shown."));
   const given = { kind, layer, head, step, cell, block, follow };
   const place = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   Object.assign(D, {
@@ -147,19 +153,21 @@ function placeKept({ place: { kind, layer, head } }) {
  */
 async function show(D, isNew, computed) {
   const call = ++D.calls;
-  if (!computed) drawControls(D);
+  // Between answers of one model, all else is drawn once, with the answer.
+  if (!computed) (D.own?.name === D.card.name ? drawAsked : drawControls)(D);
   problem(D, D.problems.join(" "));
   D.box.classList.add("busy");
-  const later = setTimeout(() => loading(D, "Computing …", null), 400);
+  const later = setTimeout(() => loading(D, t("Computing …"), null), 400);
   try {
     let heard = false;
     const load = async (/** @type {SiteModel} */ card) => {
       await D.engine.open(card, (loaded, total) => {
         heard = true;
+        const size = inSentence((total / 1e6).toFixed(1));
         if (call === D.calls)
-          loading(D, `Loading the model ${card.name} (${(total / 1e6).toFixed(1)} MB)`, loaded / total);
+          loading(D, t("Loading the model {model} ({size} MB)", { model: card.name, size }), loaded / total);
       });
-      if (heard && call === D.calls) loading(D, "Computing …", null);
+      if (heard && call === D.calls) loading(D, t("Computing …"), null);
     };
     await load(D.card);
     const own = await answerTo(D, null);
@@ -177,7 +185,10 @@ async function show(D, isNew, computed) {
     mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
   } catch (error) {
-    if (call === D.calls) problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+    if (call === D.calls) {
+      drawControls(D);
+      problem(D, [...D.problems, error instanceof Error ? error.message : `${error}`].join(" "));
+    }
   } finally {
     clearTimeout(later);
     if (call === D.calls) {
@@ -279,7 +290,12 @@ async function fork(D, step, token) {
   D.path = [...from.path.slice(0, step - 1), token];
   D.place = { ...D.place, step: `${step}` };
   delete D.place.cell;
-  const detail = `step ${step}: “${chosen}” (${(100 * probability).toFixed(1)}\u202f%) instead of “${instead}”`;
+  const detail = t("step {step}: “{chosen}” ({share}) instead of “{instead}”", {
+    step,
+    chosen,
+    share: inSentence(`${(100 * probability).toFixed(1)}\u202f%`),
+    instead,
+  });
   await show(D, true, ({ path, text }) => {
     if (!D.forks.some((other) => other.path.join() === path.join())) D.forks.push({ path, text, detail, step });
     D.path = path;

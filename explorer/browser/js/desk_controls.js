@@ -8,10 +8,11 @@ import { titleOf } from "./desk_views.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
 import { summary } from "./method.js";
-import { headTitle } from "./names.js";
-import { wholePercent } from "./numbers.js";
+import { headTitle, shortKind } from "./names.js";
+import { wholePercent, grouped } from "./numbers.js";
 import { decodingOf } from "./store.js";
 import { parseView } from "./view_options.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
@@ -86,33 +87,40 @@ async function takeAway(D, what) {
   const { kind, layer, head } = D.place;
   const name = `${D.card.name}-${kind}-L${layer}-${Number(head) ? `H${head}` : "mean"}`;
   const decoding = /** @type {Decoding} */ (decodingOf(D.opened?.seq ?? ""));
-  if (what === "link") say(output, (await copyText(location.href)) ? "Copied." : "Copy it from the address bar.");
+  if (what === "link") say(output, (await copyText(location.href)) ? t("Copied.") : t("Copy it from the address bar."));
   else if (what === "csv") {
     const map = decoding.maps[/** @type {Kind} */ (kind)];
     saveFile(
       new Blob([mapAsTable(map, decoding.target.predicted)], { type: "text/csv" }),
       `${D.card.name}-${kind}.csv`,
     );
-    say(output, `All heads of ${kind} attention: ${D.card.name}-${kind}.csv`);
+    say(
+      output,
+      t("All heads of {kind} attention: {file}", { kind: shortKind(kind), file: `${D.card.name}-${kind}.csv` }),
+    );
   } else {
     const root = /** @type {HTMLElement} */ (D.find(".view").firstChild).shadowRoot;
     const canvas = /** @type {HTMLCanvasElement | undefined} */ (
       [...(root?.querySelectorAll(`figure.${kind} canvas`) ?? [])].find((each) => each.getBoundingClientRect().width)
     );
-    if (!canvas) return void say(output, "Open one head first: its map is the picture.");
+    if (!canvas) return void say(output, t("Open one head first: its map is the picture."));
     canvas.toBlob((picture) => picture && saveFile(picture, `${name}.png`));
     say(output, `${name}.png`);
   }
   setTimeout(() => say(output, ""), 5000);
 }
 
+/** Draws the sentence and the name of the model. @param {DeskState} D */
+export function drawAsked(D) {
+  // What the user is typing meanwhile stays.
+  if (D.written !== D.text) /** @type {HTMLInputElement} */ (D.find("[name=text]")).value = D.written = D.text;
+  /** @type {HTMLSelectElement} */ (D.find("[name=model]")).value = D.card.name;
+}
+
 /** Draws what depends on the sentence and its answer. @param {DeskState} D */
 export function drawControls(D) {
   const { find, card, own, opened } = D;
-  const text = /** @type {HTMLInputElement} */ (find("[name=text]"));
-  // What the user is typing meanwhile stays.
-  if (D.written !== D.text) text.value = D.written = D.text;
-  /** @type {HTMLSelectElement} */ (find("[name=model]")).value = card.name;
+  drawAsked(D);
   say(find(".ask .primary"), titleOf("translate", card));
   say(find(".about summary"), card.story);
   say(find(".about p"), card.facts.slice(1).join(" "));
@@ -129,15 +137,15 @@ export function drawControls(D) {
   drawMethod(D);
   if (!own || !opened) return;
   const guessing = isGuessed(D);
-  const written = opened.text || "(nothing: the model ended at once)";
-  say(find(".text"), guessing ? "What does the model write? Predict it first." : written);
+  const written = opened.text || t("(nothing: the model ended at once)");
+  say(find(".text"), guessing ? t("What does the model write? Predict it first.") : written);
   find(".back").hidden = !D.path;
   const example = guessing || D.path || D.changes.length ? null : card.examples.find(({ source }) => source === D.text);
   const remarks = [D.path && !guessing ? byItself(own.text, opened.text) : "", example?.hint ?? ""];
   say(find(".remarks span"), remarks.filter(Boolean).join(" "));
   const choose = find(".remarks button");
   choose.hidden = !example?.offer || !example.hint;
-  say(choose, `Choose “${example?.offer}”`);
+  say(choose, t("Choose “{word}”", { word: example?.offer ?? "" }));
   choose.onclick = () => example && actionsOf(D).fork(example.step, example.token);
   const decoding = decodingOf(own.seq);
   const doubt = decoding && !D.changes.length ? doubtOf(card, decoding, own.source, D.text) : "";
@@ -158,7 +166,7 @@ export function drawTraining(D) {
   const steps = [...Object.keys(card.earlier), `${card.steps}`];
   const slider = /** @type {HTMLInputElement} */ (box.querySelector("input"));
   Object.assign(slider, { max: `${steps.length - 1}`, value: `${steps.indexOf(earlier || `${card.steps}`)}` });
-  const written = Number(earlier || card.steps).toLocaleString("en");
+  const written = grouped(Number(earlier || card.steps));
   slider.setAttribute("aria-valuetext", written);
   say(box.querySelector("output"), written);
   slider.onchange = () => {
@@ -171,9 +179,12 @@ export function drawTraining(D) {
   const isHere = opened.name === cardNow(D).name; // else it is still being computed
   const text = earlier
     ? isHere
-      ? `After ${written} steps of training the model gave “${now.predicted[at]}” a probability of ${share(then)} at step ${at + 1}; at the end of training, ${share(now)}. All numbers below are those of that time.`
+      ? t(
+          "After {steps} steps of training the model gave “{word}” a probability of {then} at step {step}; at the end of training, {now}. All numbers below are those of that time.",
+          { steps: written, word: now.predicted[at], then: share(then), step: at + 1, now: share(now) },
+        )
       : ""
-    : "The trained model. Move the slider to see the same place earlier in training.";
+    : t("The trained model. Move the slider to see the same place earlier in training.");
   say(box.querySelector("span"), text);
 }
 
@@ -182,21 +193,25 @@ const isGuessed = (D) => D.page !== "inside" && parseView(D.view).guess;
 
 /** A sentence on the model's own translation beside a chosen path. @param {string} own @param {string} chosen */
 function byItself(own, chosen) {
-  if (own === chosen) return "This is a chosen path; it says what the model says by itself.";
-  return `This is a chosen path; by itself, the model says “${own}”${/[.!?]$/.test(own) ? "" : "."}`;
+  if (own === chosen) return t("This is a chosen path; it says what the model says by itself.");
+  return /[.!?]$/.test(own)
+    ? t("This is a chosen path; by itself, the model says “{text}”", { text: own })
+    : t("This is a chosen path; by itself, the model says “{text}”.", { text: own });
 }
 
 /** @param {DeskState} D */
 function drawMethod(D) {
   const { find, box, method, own, opened } = D;
-  say(find(".method summary"), `Next word: ${summary(method)}`);
+  say(find(".method summary"), t("Next word: {method}", { method: summary(method) }));
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (box.querySelectorAll(".method [name]")))
     if (field !== document.activeElement) field.value = `${method[/** @type {keyof typeof method} */ (field.name)]}`;
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll(".method [data-for]")))
     part.hidden = part.dataset.for !== method.method;
   find(".hypotheses").replaceChildren(
     ...(isGuessed(D) ? [] : (own?.hypotheses ?? [])).map(({ path, text, score, finished }, rank) => {
-      const button = makeButton("", `${rank + 1}. ${text} · score ${score.toFixed(3)}${finished ? "" : " · cut off"}`);
+      const scored = t("score {score}", { score: inSentence(score.toFixed(3)) });
+      const line = [`${rank + 1}. ${text}`, scored, ...(finished ? [] : [t("cut off")])].join(" · ");
+      const button = makeButton("", line);
       button.setAttribute("aria-pressed", `${path.join() === opened?.path.join()}`);
       button.onclick = () => choosePath(D, rank ? path : null);
       return make("li", "", button);
@@ -214,14 +229,14 @@ function drawChanges(D) {
   };
   const buttons = D.changes.map((change) => {
     const button = makeButton("", `${changeName(change)} ✕`);
-    button.title = "Undo this change";
+    button.title = t("Undo this change");
     button.onclick = undo(D.changes.filter((other) => other !== change));
     return button;
   });
-  const all = makeButton("", "Undo all");
+  const all = makeButton("", t("Undo all"));
   all.onclick = undo([]);
   box.replaceChildren(
-    make("span", "", "Everything here is computed with:"),
+    make("span", "", t("Everything here is computed with:")),
     ...buttons,
     ...(buttons.length > 1 ? [all] : []),
   );
@@ -230,7 +245,7 @@ function drawChanges(D) {
 /** @param {DeskState} D */
 function drawPaths(D) {
   D.find(".paths").hidden = !D.forks.length;
-  const own = { path: null, text: D.own?.text ?? "", detail: "the model’s own choice", step: 0 };
+  const own = { path: null, text: D.own?.text ?? "", detail: t("the model’s own choice"), step: 0 };
   D.find(".paths ol").replaceChildren(
     ...[own, ...D.forks].map(({ path, text, detail }) => {
       const button = makeButton("", make("b", "", text), make("small", "", ` — ${detail}`));
@@ -254,5 +269,5 @@ export function drawPlaceTools(D) {
   mean.hidden = !D.card.files.means;
   const only = /** @type {HTMLButtonElement} */ (tools.querySelector("[value=row]"));
   only.disabled = !Number(cell.split("-")[1]);
-  only.title = only.disabled ? "Choose a cell in the map first" : "The row looks at this key alone";
+  only.title = only.disabled ? t("Choose a cell in the map first") : t("The row looks at this key alone");
 }

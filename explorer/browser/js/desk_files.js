@@ -1,8 +1,11 @@
 // What the browser makes as files: a table of weights, and whatever else is saved under a name.
 
-import { WHY_MASKED } from "./wording.js";
+import { t } from "./words.js";
 
 /** @import { AttentionMap } from "./types" */
+
+/** Why a cell has no weight, in a file, which is the same in all languages. */
+const MASKED = ["", "masked (future)", "masked (padding)", "left out"];
 
 /** Saves a file by the browser's own download. @param {Blob} content @param {string} name */
 export function saveFile(content, name) {
@@ -30,10 +33,10 @@ export function mapAsTable({ kind, layers, heads, queries, keys, area, weights, 
       `${column + 1}`,
       columns[column],
       `${values[at]}`,
-      WHY_MASKED[mask[cell]].split(":")[0],
+      MASKED[mask[cell]],
     ]);
   }
-  if (values.length !== layers * heads * queries * keys) throw new Error("The weights have not arrived yet.");
+  if (values.length !== layers * heads * queries * keys) throw new Error(t("The weights have not arrived yet."));
   return `\ufeff${lines.map((line) => line.map(quoted).join(",")).join("\r\n")}\r\n`;
 }
 

@@ -8,6 +8,8 @@ import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
+import { localised } from "./markup.js";
+import { t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -22,16 +24,21 @@ import { parseView } from "./view_options.js";
 /** The template of each page. @type {Record<string, string>} */
 export const VIEWS = { translate: "stepper", attention: "heads", inside: "machine" };
 
-/** @type {Record<string, string>} */
-const TITLES = { translate: "Translate", attention: "Attention", inside: "Inside", lessons: "Lessons", class: "Class" };
-
 /** What a page is called; a decoder alone continues a text. @param {string} page @param {SiteModel} [card] */
 export const titleOf = (page, card) =>
-  page === "translate" && card && !card.shapes.encoder.layers ? "Continue" : TITLES[page];
+  page === "translate" && card && !card.shapes.encoder.layers
+    ? t("Continue")
+    : ({
+        translate: t("Translate"),
+        attention: t("Attention"),
+        inside: t("Inside"),
+        lessons: t("Lessons"),
+        class: t("Class"),
+      }[page] ?? page);
 
 /** The content of a template of the page. @param {string} id */
 export const templateOf = (id) =>
-  /** @type {HTMLTemplateElement} */ (document.getElementById(id)).content.cloneNode(true);
+  localised(document.importNode(/** @type {HTMLTemplateElement} */ (document.getElementById(id)).content, true));
 
 /** The model that is asked: as it is, or in the machine with the weights of an earlier step of training. @param {DeskState} D @returns {import("./structs").SiteModel} */
 export const cardNow = ({ card, page, earlier }) =>
@@ -105,7 +112,7 @@ export async function drawCell(D, moved) {
   if (asked === D.cell) return;
   D.cell = asked;
   if (!key)
-    return void sayOrHide(box, "Choose a cell first: one in the map of a head, by a click or with the arrow keys.");
+    return void sayOrHide(box, t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."));
   try {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);

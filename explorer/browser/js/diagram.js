@@ -3,8 +3,9 @@
 
 import { make, makeButton, makeShape } from "./dom.js";
 import { buttonTowards } from "./grids.js";
-import { KINDS, TITLES, layerName } from "./names.js";
+import { KINDS, TITLES } from "./names.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { Diagram, HeadsState, Kind, StepperState, Wiring } from "./types" */
 
@@ -61,7 +62,8 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
   });
   const boxes = blocks.map(({ kind, layer, x, y }) => {
     const attention = KINDS.find((each) => each === kind);
-    const what = `${attention ? TITLES[attention] : "LSTM without attention"}, ${layerName(layer)}`;
+    const part = attention ? TITLES[attention] : t("LSTM without attention");
+    const what = t("{part}, layer {layer}", { part, layer });
     const block = attention
       ? Object.assign(makeButton(`place ${kind}`, `${layer}`), { value: `${kind} ${layer}` })
       : make("span", "place", `${layer}`);
@@ -210,8 +212,9 @@ export function planOf({ encoder, decoder }, width, roomy, low = false) {
     flow: "target",
   });
   const lstm = [...encoder, ...decoder].some((parts) => parts.includes("lstm"));
-  const how = lstm ? "LSTM" : "self";
-  const names = [`Encoder ${how}`, "Cross", `Decoder ${how}`];
+  const names = lstm
+    ? [t("Encoder LSTM"), t("Cross"), t("Decoder LSTM")]
+    : [t("Encoder self"), t("Cross"), t("Decoder self")];
   return {
     width: Math.max(encoder.length ? end + BEND + 2 : 0, out + OUT),
     height: tops[2] + cell.height + INSET + 1,

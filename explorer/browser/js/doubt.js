@@ -1,7 +1,8 @@
 // Says why a translation should not be trusted: unseen tokens, an unusual length, little confidence, rare words, a
 // sentence that is not in the data. As explorer/decoding/domain.py; a test compares both.
 
-import { plural, wholePercent } from "./numbers.js";
+import { wholePercent, listed } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
@@ -30,7 +31,8 @@ export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, 
   ];
   const second = first.length ? first : shredded(doubt.most_pieces, cut);
   const reasons = second.length ? second : notListed(doubt.sources, text);
-  return reasons.length ? `${doubt.data}, so do not trust the answer. ${reasons.join(" ")}` : "";
+  if (!reasons.length) return "";
+  return `${t("{data}, so do not trust the answer.", { data: doubt.data })} ${reasons.join(" ")}`;
 }
 
 const BYTES = /(?:<0x[0-9A-F]{2}>)+/g; // how tokenizers write the bytes of characters that are not in their alphabet
@@ -44,20 +46,36 @@ function unseen(unknown, tokens) {
   const spelt = (tokens.join("").match(BYTES) ?? []).map(characters).join("").replace(/\s/g, "");
   const names = [...new Set([...unknown, ...spelt])].map((token) => `“${[...token].slice(0, LONGEST_NAMED).join("")}”`);
   if (!names.length) return [];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return [`${listed(names.slice(0, MOST_NAMED))}${more} never occurred in training.`];
+  const more = names.length - MOST_NAMED;
+  const tokens_ = listed(names.slice(0, MOST_NAMED));
+  return [
+    more > 0
+      ? t("{tokens} and {n} more never occurred in training.", { tokens: tokens_, n: more })
+      : t("{tokens} never occurred in training.", { tokens: tokens_ }),
+  ];
 }
 
 /** @param {SiteModel["doubt"]} doubt @param {number} tokens @param {string} text */
 function tooLong({ longest, longest_words }, tokens, text) {
-  /** @type {[string, number, number][]} */
-  const sizes = [
-    ["token", tokens, longest],
-    ["word", text.trim().split(/\s+/).length, longest_words],
-  ];
-  return sizes
-    .filter(([, length, most]) => most && length > most)
-    .map(([unit, length, most]) => `It has ${plural(length, unit)}; the longest in training had ${most}.`);
+  const words = text.trim().split(/\s+/).length;
+  const sentences = [];
+  if (longest && tokens > longest)
+    sentences.push(
+      t(
+        "It has {n} token; the longest in training had {longest}.",
+        "It has {n} tokens; the longest in training had {longest}.",
+        { n: tokens, longest },
+      ),
+    );
+  if (longest_words && words > longest_words)
+    sentences.push(
+      t(
+        "It has {n} word; the longest in training had {longest}.",
+        "It has {n} words; the longest in training had {longest}.",
+        { n: words, longest: longest_words },
+      ),
+    );
+  return sentences;
 }
 
 /** The words of the source in quotation marks, with the number of their pieces. @typedef {{ name: string, pieces: number }[]} Words */
@@ -80,34 +98,60 @@ function unsure({ low, usual, letters, most_pieces }, words, length, probabiliti
   // Rows of a prompt that the model was never trained to predict have none.
   const logs = probabilities.filter((row) => row.length).map((row) => Math.log(Math.max(TINY, ...row)));
   const mean = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
+  const share = wholePercent(mean);
   if (mean >= (usual || low)) {
     const cut = inPieces(words, 2);
     if (!most_pieces || mean >= RATHER_LOW) return [];
     if (cut.length < IN_PIECES * words.length) {
       if (length > SHORT) return [];
-      const little = wholePercent(mean);
-      return [`Although the sentence is short, the model gave only ${little} to its likeliest word (geometric mean).`];
+      return [
+        t("Although the sentence is short, the model gave only {share} to its likeliest word (geometric mean).", {
+          share,
+        }),
+      ];
     }
-    const names = listed(cut.slice(0, MOST_NAMED));
     return [
-      `It had to spell ${names} in pieces, and gave only ${wholePercent(mean)} to its likeliest word (geometric mean).`,
+      t("It had to spell {words} in pieces, and gave only {share} to its likeliest word (geometric mean).", {
+        words: listed(cut.slice(0, MOST_NAMED)),
+        share,
+      }),
     ];
   }
-  const mostly = usual ? `; on its own data, it nearly always gives more than ${wholePercent(usual)}` : "";
-  const unit = letters ? "letter" : "word";
   const cut = inPieces(words, MANY_PIECES);
-  const spelt = cut.length ? ` It had to spell ${listed(cut.slice(0, MOST_NAMED))} in small pieces.` : "";
   return [
-    `On average, the model gave only ${wholePercent(mean)} to its likeliest ${unit} (geometric mean)${mostly}.${spelt}`,
+    average(share, usual, letters),
+    ...(cut.length ? [t("It had to spell {words} in small pieces.", { words: listed(cut.slice(0, MOST_NAMED)) })] : []),
   ];
+}
+
+/** @param {string} share @param {number} usual @param {boolean} letters */
+function average(share, usual, letters) {
+  const more = wholePercent(usual);
+  if (usual && letters)
+    return t(
+      "On average, the model gave only {share} to its likeliest letter (geometric mean); on its own data, it nearly always gives more than {more}.",
+      { share, more },
+    );
+  if (usual)
+    return t(
+      "On average, the model gave only {share} to its likeliest word (geometric mean); on its own data, it nearly always gives more than {more}.",
+      { share, more },
+    );
+  return letters
+    ? t("On average, the model gave only {share} to its likeliest letter (geometric mean).", { share })
+    : t("On average, the model gave only {share} to its likeliest word (geometric mean).", { share });
 }
 
 /** @param {number} most @param {Words} words */
 function shredded(most, words) {
   const cut = most ? inPieces(words, most + 1) : [];
-  return cut.length
-    ? [`It had to spell ${listed(cut.slice(0, MOST_NAMED))} in more than ${plural(most, "piece")}.`]
-    : [];
+  if (!cut.length) return [];
+  return [
+    t("It had to spell {words} in more than {n} piece.", "It had to spell {words} in more than {n} pieces.", {
+      words: listed(cut.slice(0, MOST_NAMED)),
+      n: most,
+    }),
+  ];
 }
 
 /** @param {string[]} sources every source of the task, or none @param {string} text */
@@ -119,9 +163,5 @@ function notListed(sources, text) {
     .split(/\s+/)
     .join(" ");
   if (!sources.length || sources.includes(normal)) return [];
-  return [`It is none of the ${sources.length.toLocaleString("en")} sentences of its task.`];
+  return [t("It is none of the {n} sentences of its task.", { n: sources.length })];
 }
-
-/** @param {string[]} names */
-const listed = (names) =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;

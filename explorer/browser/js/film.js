@@ -5,11 +5,12 @@ import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
 import { BYTES, NOWHERE, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
-import { clamp, percent } from "./numbers.js";
+import { clamp, percent, grouped } from "./numbers.js";
 import { drawSteps } from "./player.js";
 import { serverSource } from "./source_server.js";
 import { end, listenToSteps, listenToWidth, opensAnew, update } from "./view.js";
 import { readMessage } from "./wire.js";
+import { t } from "./words.js";
 
 /** @import { Film, FilmFrame, FilmState } from "./types" */
 
@@ -128,7 +129,7 @@ function layOut(S) {
 function paint(S) {
   S.frame = 0;
   const f = S.data.frames[S.step];
-  drawSteps(S, stepOf(f), `${stepOf(f)} (${S.step + 1} of ${S.last + 1})`);
+  drawSteps(S, stepOf(f), t("{step} ({at} of {last})", { step: stepOf(f), at: S.step + 1, last: S.last + 1 }));
   const cells = cellsOf(f);
   const { keys, queries } = cells;
   const size = Math.min(S.thumb / keys, S.thumb / queries);
@@ -143,7 +144,7 @@ function paint(S) {
 }
 
 /** @param {FilmFrame} f */
-const stepOf = (f) => `step ${f.step.toLocaleString("en")}`;
+const stepOf = (f) => t("step {step}", { step: grouped(f.step) });
 
 /** The weights of a head, where 255 is 1. @param {FilmFrame} f @param {number} at index of the head among all layers */
 const bytesOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
@@ -170,7 +171,7 @@ function drawHead(S, f) {
   const { keys, queries } = cells;
   // A byte of 0 may stand for a small weight, so no number is written for it.
   const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
-  say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
+  say(S.find("figcaption"), t("{head}, {step}", { head: headTitle(kind, S.layer, S.head), step: stepOf(f) }));
   const labels = labelsOf(S.big, S.theme.font, { rows: f.rows, ends: f.predicted.map(leadsTo), columns: f.columns });
   const room = S.find("figure").clientWidth - labels.left - Math.max(labels.right, labels.over) - 3;
   S.plot = plotOf(labels, cells, clamp(Math.min(room / keys, (TALL - labels.above) / queries), 3, 30));
@@ -192,9 +193,12 @@ function drawReadout(S) {
   let text = "";
   if (c) {
     const i = c.query * f.columns.length + c.key;
-    const predicts = f.predicted.length ? ` (predicts ${f.predicted[c.query]})` : "";
-    const value = f.mask[i] ? "masked (future)" : percent(bytesOf(f, chosen(S))[i] / 255);
-    text = `${c.query + 1} ${f.rows[c.query]}${predicts} \u2192 ${c.key + 1} ${f.columns[c.key]}: ${value}`;
+    const value = f.mask[i] ? t("masked (future)") : percent(bytesOf(f, chosen(S))[i] / 255);
+    const query = `${c.query + 1} ${f.rows[c.query]}`;
+    const fields = { query, key: `${c.key + 1} ${f.columns[c.key]}`, value };
+    text = f.predicted.length
+      ? t("{query} (predicts {word}) \u2192 {key}: {value}", { ...fields, word: f.predicted[c.query] })
+      : t("{query} \u2192 {key}: {value}", fields);
   }
   say(S.find("figure p"), text);
 }

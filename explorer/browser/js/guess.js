@@ -1,12 +1,13 @@
 // Predict first: the next word, its probabilities and what is looked at stay hidden until the class has guessed: aloud,
 // by a click on a word of the source, or by typing the next word. Then the guess stands beside what the model does.
 
-import { press, sayAll } from "./dom.js";
+import { sayAll, isTouch } from "./dom.js";
 import { percent, wholePercent } from "./numbers.js";
 import { frontier, rowOf, tokenSpans } from "./stepper_state.js";
 import { update } from "./view.js";
 import { spanWith } from "./weights.js";
 import { numbered, tokenName } from "./wording.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Content, Decoding, StepperState } from "./types" */
 
@@ -71,7 +72,13 @@ export function drawGuess(S) {
 
 /** The sentence that asks. @param {StepperState} S @returns {Content[]} */
 export const questionOf = ({ data }) => [
-  `What comes next? Say it${data.source.tokens.length ? `, type it, or ${press()} the source word that it comes from` : " or type it"}; then see what the model does.`,
+  !data.source.tokens.length
+    ? t("What comes next? Say it or type it; then see what the model does.")
+    : isTouch()
+      ? t("What comes next? Say it, type it, or tap the source word that it comes from; then see what the model does.")
+      : t(
+          "What comes next? Say it, type it, or click the source word that it comes from; then see what the model does.",
+        ),
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */
@@ -83,22 +90,31 @@ function answerTo(S, { word, source }) {
     const key = spanWith(tokenSpans(S).source, source);
     const { columns } = S.maps.cross;
     const { weight, rank } = cells[key];
-    const most = seen.filter((cell) => cell.rank === 1).length === 1 ? "the most" : "as much as any";
-    const best = [`; the most, ${wholePercent(seen[0].weight)}, is on `, numbered(columns, seen[0].key, "source"), "."];
-    return [
-      "Your guess: ",
-      numbered(columns, key, "source"),
-      ` has ${wholePercent(weight)} of cross-attention`,
-      ...(rank === 1 ? [`, ${most}.`] : best),
-    ];
+    const fields = { guess: numbered(columns, key, "source"), share: wholePercent(weight) };
+    if (rank !== 1)
+      return pieces("Your guess: {guess} has {share} of cross-attention; the most, {most}, is on {best}.", {
+        ...fields,
+        most: wholePercent(seen[0].weight),
+        best: numbered(columns, seen[0].key, "source"),
+      });
+    return seen.filter((cell) => cell.rank === 1).length === 1
+      ? pieces("Your guess: {guess} has {share} of cross-attention, the most.", fields)
+      : pieces("Your guess: {guess} has {share} of cross-attention, as much as any.", fields);
   }
-  if (!word) return ["The model writes ", model, "."];
-  const mine = tokenName(word, "target");
-  if (isSame(word, predicted[S.step]) || isSame(word, wordFrom(S))) return ["Your guess: ", mine, ", as the model."];
+  if (!word) return pieces("The model writes {word}.", { word: model });
+  const guess = tokenName(word, "target");
+  if (isSame(word, predicted[S.step]) || isSame(word, wordFrom(S)))
+    return pieces("Your guess: {guess}, as the model.", { guess });
   const { tokens, probabilities } = S.data.alternatives;
   const at = tokens[S.step].findIndex((token) => isSame(word, token));
-  const chance = at < 0 ? `not among the ${tokens[S.step].length} likeliest` : percent(probabilities[S.step][at]);
-  return ["Your guess: ", mine, `, ${chance}. The model writes `, model, "."];
+  if (at < 0)
+    return pieces(
+      "Your guess: {guess}, not among the {n} likeliest. The model writes {word}.",
+      "Your guess: {guess}, not among the {n} likeliest. The model writes {word}.",
+      { guess, n: tokens[S.step].length, word: model },
+    );
+  const share = percent(probabilities[S.step][at]);
+  return pieces("Your guess: {guess}, {share}. The model writes {word}.", { guess, share, word: model });
 }
 
 const isSame = (/** @type {string} */ a, /** @type {string} */ b) => a.toLowerCase() === b.toLowerCase();

@@ -1,21 +1,27 @@
 // Changes to heads as text in the address, such as "cross.2.1.zero~encoder.1.2.row.3.0-500-500". As
 // explorer/decoding/head_change.py; layers, heads and rows count from 1.
 
-import { shortName } from "./names.js";
+import { shortName, shortKind } from "./names.js";
+import { t } from "./words.js";
 
 /** @import { Kind } from "./types" */
 /** @typedef {"zero" | "uniform" | "mean" | "row" | "pattern" | "output" | "position"} Op */
 /** @typedef {{ kind: Kind, layer: number, head: number, op: Op, row: number, weights: number[], other?: string, to?: number }} HeadChange `other`: the sentence that a pattern or output is taken from; `to`: the new position of token `row` */
 
-/** @type {Record<Op, string>} */
+/** @type {Record<Exclude<Op, "position">, (fields: { head: string, row: number, other: string }) => string>} */
 const WORDS = {
-  zero: "switched off",
-  uniform: "made uniform",
-  mean: "replaced by its mean",
-  row: "edited by hand",
-  pattern: "given the pattern of another sentence",
-  output: "given the output of another sentence",
-  position: "moved",
+  zero: (f) => t("{head} switched off", f),
+  uniform: (f) => t("{head} made uniform", f),
+  mean: (f) => t("{head} replaced by its mean", f),
+  row: (f) => t("{head}, row {row} edited by hand", f),
+  pattern: (f) =>
+    f.other
+      ? t("{head} given the pattern of another sentence ({other})", f)
+      : t("{head} given the pattern of another sentence", f),
+  output: (f) =>
+    f.other
+      ? t("{head} given the output of another sentence ({other})", f)
+      : t("{head} given the output of another sentence", f),
 };
 /** The changes that apply to any sentence. @type {Op[]} */
 export const WHOLE = ["zero", "uniform", "mean"];
@@ -23,9 +29,11 @@ const [MOST_CHANGES, MOST_ROW, MOST_OTHER] = [256, 512, 500];
 
 /** @param {HeadChange} change @returns {string} */
 export const changeName = ({ kind, layer, head, op, row, other = "", to }) =>
-  op === "position"
-    ? `${kind === "encoder" ? "source" : "target"} token ${row} at position ${to}`
-    : `${kind} ${shortName(layer, head)}${op === "row" ? `, row ${row}` : ""} ${WORDS[op]}${other && ` (${other})`}`;
+  op !== "position"
+    ? WORDS[op]({ head: `${shortKind(kind)} ${shortName(layer, head)}`, row, other })
+    : kind === "encoder"
+      ? t("source token {row} at position {to}", { row, to: to ?? row })
+      : t("target token {row} at position {to}", { row, to: to ?? row });
 
 /** @param {HeadChange[]} changes @returns {string} */
 export const writeChanges = (changes) =>
@@ -53,7 +61,10 @@ export function readChanges(text, shapes) {
     if (shape && change.layer <= shape.layers && change.head <= shape.heads) changes = added(changes, change);
     else
       problems.push(
-        `The link's edit '${part.slice(0, 60)}' is left out: this model has no such head, or the change is not of the form cross.2.1.zero.`,
+        t(
+          "The link's edit '{edit}' is left out: this model has no such head, or the change is not of the form cross.2.1.zero.",
+          { edit: part.slice(0, 60) },
+        ),
       );
   }
   return { changes, problems };

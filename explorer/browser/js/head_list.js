@@ -1,6 +1,7 @@
 // The heads of one kind: sorted and filtered by their scores, and described in words.
 
 import { wholePercent } from "./numbers.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { KindMap } from "./types" */
 
@@ -21,12 +22,29 @@ export function describeHead({ effective, roles, shares }, layer, head) {
   const all = Object.entries(shares).map(([name, share]) => [name, share[layer - 1][head - 1]]);
   const [name, share] =
     all.find(([name]) => name === role) ?? all.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), ["", -1]);
+  const none = share === null || share < 0;
   return {
-    keys: keys === null ? "no choice" : `${keys.toFixed(1)} keys`,
-    role: share === null || share < 0 ? "–" : `${name} ${wholePercent(share)}`,
+    number: keys === null ? "" : inSentence(keys.toFixed(1)),
+    keys: keys === null ? t("no choice") : t("{number} keys", { number: inSentence(keys.toFixed(1)) }),
+    place: none ? "" : name,
+    share: none ? "" : wholePercent(share),
+    role: none ? "–" : `${placeName(name)} ${wholePercent(share)}`,
     mixed: role !== name,
   };
 }
+
+/** What a position that a head can favour is called. @param {string} name */
+export const placeName = (name) =>
+  ({
+    itself: t("itself"),
+    previous: t("previous"),
+    next: t("next"),
+    first: t("first"),
+    last: t("last"),
+    diagonal: t("diagonal"),
+    mirror: t("mirror"),
+    mixed: t("mixed"),
+  })[name] ?? name;
 
 /**
  * The heads that pass the filters, in the chosen order.

@@ -2,7 +2,7 @@
 
 import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
-import { buttonsOf, finder, say, sayAll } from "./dom.js";
+import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
 import { PLACES } from "./head_list.js";
 import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
@@ -26,7 +26,7 @@ import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
-import { drawBadges, leadsOn, numbered, tokenName } from "./wording.js";
+import { drawBadges, numbered, tokenName, readsOn } from "./wording.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
 import {
@@ -40,6 +40,7 @@ import {
   reportNow,
   update,
 } from "./view.js";
+import { pieces, t } from "./words.js";
 
 /** @import { ViewOptions } from "./structs" */
 /** @import { Decoding, HeadsState, Kind } from "./types" */
@@ -61,14 +62,14 @@ const COMMANDS = {
   "-": "zoom -1",
   0: "zoom 0",
 };
-/** @type {[string, string][]} */
-const HELP = [
-  ["1 2 3 4", "all heads, one head, lines, sentence"],
-  ["H", "next head; with Shift, the previous one"],
-  ["L", "next layer; with Shift, the previous one"],
-  ["F", "present: fill the screen"],
-  ["+ − 0", "larger or smaller cells, or as large as fit"],
-  ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
+/** @returns {[string, string][]} */
+const help = () => [
+  ["1 2 3 4", t("all heads, one head, lines, sentence")],
+  ["H", t("next head; with Shift, the previous one")],
+  ["L", t("next layer; with Shift, the previous one")],
+  ["F", t("present: fill the screen")],
+  ["+ − 0", t("larger or smaller cells, or as large as fit")],
+  ["↑ ↓", t("in a map or among thumbnails: move; with Shift, mark cells")],
 ];
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
 
@@ -157,8 +158,13 @@ function create(root) {
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("input[type=checkbox]"))) {
     box.onchange = () => change(S, { [box.name]: box.checked });
   }
-  /** @type {HTMLInputElement} */
-  const mass = find(".mass input");
+  find(".sealed span").replaceChildren(
+    ...pieces("{mode} is on: these views would tell the next words before anybody has guessed them on Translate.", {
+      mode: make("b", "", t("Predict first")),
+    }),
+  );
+  const [mass, share] = /** @type {[HTMLInputElement, HTMLElement]} */ ([...find(".mass").children]);
+  find(".mass").replaceChildren(...pieces("Lines that hold {slider} of each row", { slider: [mass, share] }));
   mass.oninput = () => change(S, { mass: Number(mass.value) });
   find(".grids").onkeydown = moveInGrid;
   const grids = find(".grids");
@@ -187,7 +193,7 @@ function create(root) {
     Object.assign(S, { col: null, brush: null, hover: null });
     update(S);
   };
-  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
+  listenToViewKeys(S, { commands: COMMANDS, help, run, escape });
   S.unsubscribe = listen(() => {
     const decoding = decodingOf(S.mount.seq);
     if (decoding && decoding !== S.data) load(S, decoding);
@@ -314,7 +320,7 @@ function drawControls(S) {
     ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : []),
   ];
   const changed = others.filter(Boolean).length;
-  say(find(".options"), changed ? `Options · ${changed}` : "Options");
+  say(find(".options"), changed ? `${t("Options")} · ${changed}` : t("Options"));
   steps.checked = S.steps;
   /** @type {HTMLInputElement} */ const content = find("input[name=content]");
   content.checked = S.content;
@@ -333,8 +339,9 @@ function drawControls(S) {
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;
   const { tokens: rows, predicted } = decoder ? { ...decoder, tokens: decoder.rows } : data.target;
-  const leads = at < data.target.given ? " → the prompt goes on: " : leadsOn(data.target);
-  sayAll(find(".reads"), "reads ", numbered(rows, at, "target"), leads, tokenName(predicted[at], "target"));
+  const how = at < data.target.given ? "given" : "predicted";
+  const word = tokenName(predicted[at], "target");
+  sayAll(find(".reads"), ...readsOn(data.target, numbered(rows, at, "target"), word, how));
 }
 
 /** Carries out a command that only these views have; returns whether it was one. @param {HeadsState} S @param {string} name */

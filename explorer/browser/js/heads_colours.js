@@ -8,6 +8,7 @@ import { sheetOf } from "./maps.js";
 import { decimals } from "./numbers.js";
 import { STROKES } from "./palettes.js";
 import { weightsOf } from "./weights.js";
+import { t } from "./words.js";
 
 /** @import { HeadsState, KindMap } from "./types" */
 
@@ -83,11 +84,11 @@ export function pictureOf(S, m, heads, scale) {
 export function drawLegend(S) {
   const maps = mapsShown(S);
   S.find(".swatch").hidden = !maps.some((m) => m.mask.some(Boolean));
-  say(S.find(".swatch span"), maps.some((m) => m.left) ? "masked or left out" : "masked");
+  say(S.find(".swatch span"), maps.some((m) => m.left) ? t("masked or left out") : t("masked"));
   const single = S.view !== "heads";
   const { top } = scaleOf(S, single);
   const ends = S.find(".ramp");
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
   say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
-  say(S.find(".scaled"), { max: "up to the largest weight in view", log: "logarithmic" }[S.scale] ?? "");
+  say(S.find(".scaled"), { max: t("up to the largest weight in view"), log: t("logarithmic") }[S.scale] ?? "");
 }

@@ -8,10 +8,11 @@ import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
 import { kindsShown, mapOf, openHead, rowInView, shownRows, showsLarge } from "./heads_state.js";
 import { drawCells } from "./maps.js";
-import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
+import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName, shortHead } from "./names.js";
 import { clamp } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
 import { redraw } from "./view.js";
+import { t } from "./words.js";
 
 /** @import { HeadsState, Kind, KindMap, Pick } from "./types" */
 
@@ -41,8 +42,8 @@ export function drawGrids(S) {
     const grid = /** @type {HTMLElement} */ (under.lastChild);
     const m = mapOf(S, kind);
     say(title, kinds.length > 1 ? TITLES[kind] : "");
-    say(none, m ? "" : "Loading …");
-    grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
+    say(none, m ? "" : t("Loading …"));
+    grid.setAttribute("aria-label", t("{kind}: heads", { kind: TITLES[kind] }));
     if (m) drawGrid(S, m, grid, none);
   });
 }
@@ -84,7 +85,7 @@ function layOutGrid(S, m, heads, grid) {
 /** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid @param {Element} none the message if no head passes */
 function drawGrid(S, m, grid, none) {
   const heads = listHeads(m, isBeside(S) ? { by: "place" } : S);
-  say(none, heads.length ? "" : "No head passes the filters.");
+  say(none, heads.length ? "" : t("No head passes the filters."));
   const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid);
   const tiles =
     aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
@@ -180,13 +181,17 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
 function nameTile(button, m, { layer, head }, compact) {
   const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
   const [, name, effective, favours] = button.children;
-  say(name, compact ? (head ? `H${head}` : "mean") : shortName(layer, head));
+  say(name, compact ? shortHead(head) : shortName(layer, head));
   say(effective, compact ? "" : keys);
   say(favours, compact ? "" : role);
   favours.classList.toggle("mixed", mixed);
   button.value = `${m.kind} ${layer} ${head}`;
   const which = capitalised(nameInKind(layer, head));
-  button.ariaLabel = button.title = head ? `${which}: ${keys}, ` + (mixed ? "no clear habit, " : "") + role : which;
+  button.ariaLabel = button.title = !head
+    ? which
+    : mixed
+      ? t("{head}: {keys}, no clear habit, {role}", { head: which, keys, role })
+      : t("{head}: {keys}, {role}", { head: which, keys, role });
 }
 
 /** @param {HTMLElement} cell @param {number} layer */

@@ -19,12 +19,13 @@ import {
   showsSeveral,
 } from "./heads_state.js";
 import { levelOf } from "./maps.js";
-import { AXES, SIDES, layerName, nameInLayer, shortHead } from "./names.js";
+import { AXES, SIDES, shortHead, nameInKind } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
 import { SPECIALS } from "./wording.js";
 import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
+import { t } from "./words.js";
 
 /** @import { HeadsState, KindMap, Line, Focus } from "./types" */
 
@@ -206,16 +207,11 @@ export function drawHeadChoice(S) {
     const head = (i + 1) % (m.heads + 1);
     const last = i > m.heads;
     b.hidden = last && m.heads < 2;
-    say(b, last ? (all ? "only one" : "all") : shortHead(head));
+    say(b, last ? (all ? t("only one") : t("all")) : shortHead(head));
     b.setAttribute("aria-pressed", `${!last && S.on.has(head)}`);
-    b.setAttribute(
-      "aria-label",
-      last
-        ? all
-          ? "Only one head"
-          : "All heads of the layer"
-        : `${S.view === "lines" ? "Lines" : "Weights"} of ${layerName(layer)}, ${nameInLayer(head)}`,
-    );
+    const name = nameInKind(layer, head);
+    const own = S.view === "lines" ? t("Lines of {head}", { head: name }) : t("Weights of {head}", { head: name });
+    b.setAttribute("aria-label", !last ? own : all ? t("Only one head") : t("All heads of the layer"));
     b.style.borderBottomColor = !last && S.on.has(head) ? colourOf(S, head) : "";
     b.onclick = () => {
       if (last) S.on = new Set(all ? [S.pick[S.kind].head || 1] : every);
@@ -239,9 +235,18 @@ export function drawSentence(S) {
   const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
   const room = roomBelow(box, presenting(S.box)) - 96;
   box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
-  const choose = isTouch() ? "tap a token" : "point at a token";
-  say(box.firstElementChild?.firstElementChild ?? null, `${rowTitle(S, S.kind)}: ${choose} to see what it looks at`);
-  say(box.lastElementChild?.firstElementChild ?? null, `${AXES[S.kind][1]}: ${choose} to see what looks at it`);
+  const [rows, columns] = [{ side: rowTitle(S, S.kind) }, { side: AXES[S.kind][1] }];
+  const [first, last] = isTouch()
+    ? [
+        t("{side}: tap a token to see what it looks at", rows),
+        t("{side}: tap a token to see what looks at it", columns),
+      ]
+    : [
+        t("{side}: point at a token to see what it looks at", rows),
+        t("{side}: point at a token to see what looks at it", columns),
+      ];
+  say(box.firstElementChild?.firstElementChild ?? null, first);
+  say(box.lastElementChild?.firstElementChild ?? null, last);
   drawTokens(S, look, queryBox, "query");
   drawTokens(S, look, keyBox, "key");
 }
@@ -274,8 +279,9 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
     b.style.background = colour ? `rgb(${colour})` : "";
     b.style.color = colour ? inkOn(colour) : "";
     const share = !shaded || !byHead ? "" : wholePercent(mean);
-    say(number, masked ? "masked" : mean < 0.005 ? "" : share);
-    b.setAttribute("aria-label", `${at + 1} ${names[at]}` + (!shaded ? "" : masked ? ": masked" : `: ${share}`));
+    say(number, masked ? t("masked") : mean < 0.005 ? "" : share);
+    const name = `${at + 1} ${names[at]}`;
+    b.setAttribute("aria-label", shaded ? `${name}: ${masked ? t("masked") : share}` : name);
     // The weight in each head, as a bar in its colour, in the order of the heads.
     children(shares, several && shaded && byHead ? byHead.length : 0, () => make("i")).forEach((bar, i) => {
       bar.style.background = colourOf(S, heads[i]);

@@ -18,13 +18,14 @@ import {
   showsLarge,
 } from "./heads_state.js";
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
-import { AXES, KINDS, NEXT_READ, PREDICTED_ROWS, SIDES, TITLES, layerName, nameInLayer } from "./names.js";
+import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
+import { t } from "./words.js";
 
 /** @import { HeadsState, Kind, KindMap, MapCell } from "./types" */
 
@@ -44,10 +45,14 @@ const READABLE = 286; // minimum height of maps side by side, whatever is below 
 export const nameOfRow = (S, m, q) => (S.next && m.predicted[q]) || m.rows[q];
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 const otherName = (S, m, q) =>
-  !m.predicted[q] ? "" : S.next ? `after ${isolated(m.rows[q])}` : leadsTo(m.predicted[q]);
+  !m.predicted[q] ? "" : S.next ? t("after {word}", { word: isolated(m.rows[q]) }) : leadsTo(m.predicted[q]);
 /** @param {HeadsState} S @param {Kind} kind */
 export const rowTitle = (S, kind) =>
-  kind !== "encoder" && S.next ? (S.data.target.by === NEXT_READ ? NEXT_READ : PREDICTED_ROWS) : AXES[kind][0];
+  kind !== "encoder" && S.next
+    ? S.data.target.by === NEXT_READ
+      ? t("next token read")
+      : predictedRows()
+    : AXES[kind][0];
 
 /** Gives the thumbnails beside the map of one head the width that the map leaves. @param {HeadsState} S */
 export function shareWidth(S) {
@@ -110,14 +115,22 @@ function nameHead(S, kind) {
   sayKind(f.title, kind, TITLES[kind]);
   say(
     f.about,
-    `${layerName(layer)} · ${nameInLayer(head)}` +
-      (kindsShown(S).length > 1 || S.view === "heads" ? "" : ` · ${S.data.model}`) +
-      (m?.left ? " · words only, scaled to 1" : m ? "" : " · loading …"),
+    [
+      layerName(layer),
+      nameInLayer(head),
+      kindsShown(S).length > 1 || S.view === "heads" ? "" : S.data.model,
+      m?.left ? t("words only, scaled to 1") : m ? "" : t("loading …"),
+    ]
+      .filter(Boolean)
+      .join(" · "),
   );
   f.canvas.hidden = !m;
   f.canvas.setAttribute(
     "aria-label",
-    `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`,
+    t("{kind}, {about}. Arrow keys move between cells; with Shift they mark rows and columns.", {
+      kind: TITLES[kind],
+      about: f.about.textContent ?? "",
+    }),
   );
 }
 
@@ -171,7 +184,7 @@ function drawHead(S, m, labels, cell, high) {
         ]
       : marks,
   });
-  if (small) f.about.textContent += " · no number: below 0.005";
+  if (small) f.about.textContent += ` · ${t("no number: below 0.005")}`;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { make, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { PLACES, describeHead, listHeads } from "./head_list.js";
+import { PLACES, describeHead, listHeads, placeName } from "./head_list.js";
 import {
   columnInView,
   headInView,
@@ -15,17 +15,18 @@ import {
   showsLarge,
   showsSeveral,
 } from "./heads_state.js";
-import { NEXT_READ, SIDES, TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
-import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
-import { WHY_MASKED, keyRows, leadsOn, line, looksAt, numbered, tokenName } from "./wording.js";
+import { NEXT_READ, SIDES, TITLES, nameInLayer, shortHead, shortName } from "./names.js";
+import { fourDecimals, percent, wholePercent, grouped } from "./numbers.js";
+import { keyRows, line, looksAt, numbered, tokenName, weighed, whyMasked, readsOn } from "./wording.js";
 import { weightsOf } from "./weights.js";
+import { inSentence, pieces, t } from "./words.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */
 
 /** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(S, m, q) {
   const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted[q] ? ["reads ", read, leadsOn(S.data.target), tokenName(m.predicted[q], "target")] : [read];
+  return m.predicted[q] ? readsOn(S.data.target, read, tokenName(m.predicted[q], "target")) : [read];
 }
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
@@ -42,22 +43,30 @@ export function drawReadout(S) {
   const cell = key === null ? null : cells[key];
   const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) =>
     line(name, make("span", "", ...content));
-  const lines = [entry("query", ...rowName(S, m, query))];
+  const lines = [entry(t("query"), ...rowName(S, m, query))];
   if (cell) {
-    lines.push(entry("key", numbered(m.columns, cell.key, SIDES[kind][1])));
-    if (cell.mask) lines.push(entry("weight", WHY_MASKED[cell.mask]));
+    lines.push(entry(t("key"), numbered(m.columns, cell.key, SIDES[kind][1])));
+    if (cell.mask) lines.push(entry(t("weight"), whyMasked(cell.mask)));
     else {
-      lines.push(entry("weight", make("b", "", fourDecimals(cell.weight))));
-      lines.push(entry("rank", `${cell.rank} of ${seen.length}`));
+      lines.push(entry(t("weight"), make("b", "", fourDecimals(cell.weight))));
+      lines.push(entry(t("rank"), t("{rank} of {count}", { rank: cell.rank, count: seen.length })));
     }
   }
   // In a lesson, neither term has been explained.
   if (seen.length && !S.mount.compact) {
-    const uniform = `would be ${fourDecimals(1 / seen.length)} for each of ${seen.length} keys`;
-    lines.push(entry("uniform", seen.length > 1 ? uniform : "the only visible key"));
-    lines.push(entry("row", `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)`));
-  } else if (!seen.length) lines.push(entry("row", "sees nothing: every key is masked"));
-  if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m)));
+    const weight = fourDecimals(1 / seen.length);
+    const uniform = t("would be {weight} for each of {n} key", "would be {weight} for each of {n} keys", {
+      n: seen.length,
+      weight,
+    });
+    lines.push(entry(t("uniform"), seen.length > 1 ? uniform : t("the only visible key")));
+    const looks = t("looks at {number} keys (entropy {entropy} nats)", {
+      number: inSentence(Math.exp(entropy).toFixed(2)),
+      entropy: inSentence(entropy.toFixed(3)),
+    });
+    lines.push(entry(t("row"), looks));
+  } else if (!seen.length) lines.push(entry(t("row"), t("sees nothing: every key is masked")));
+  if (S.brush?.kind === kind) lines.push(entry(t("marked"), describeBrush(S, S.brush, m)));
   S.find(".cell").replaceChildren(...lines);
   S.find(".why").hidden = !S.mount.explains || !cell || !!cell.mask || !head;
 }
@@ -69,11 +78,16 @@ function describeBrush(S, { rows, columns }, m) {
   const last = Math.min(rows[1], shownRows(S, m) - 1);
   let sum = 0;
   for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
-  const span = (/** @type {string} */ noun, /** @type {number} */ a, /** @type {number} */ b) =>
-    a === b ? `${noun} ${a + 1}` : `${noun}s ${a + 1}–${b + 1}`;
+  const span = (/** @type {number} */ a, /** @type {number} */ b) => (a < b ? `${a + 1}–${b + 1}` : `${a + 1}`);
   const mean = percent(sum / Math.max(1, last - rows[0] + 1));
-  const [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
-  return `${span("row", rows[0], Math.max(rows[0], last))} ${puts} ${mean} of ${its} weight on ${span("column", ...columns)} (Esc clears the selection)`;
+  const fields = { rows: span(rows[0], last), columns: span(...columns), mean };
+  if (last > rows[0])
+    return columns[1] > columns[0]
+      ? t("rows {rows} put {mean} of their weight on columns {columns} (Esc clears the selection)", fields)
+      : t("rows {rows} put {mean} of their weight on column {columns} (Esc clears the selection)", fields);
+  return columns[1] > columns[0]
+    ? t("row {rows} puts {mean} of its weight on columns {columns} (Esc clears the selection)", fields)
+    : t("row {rows} puts {mean} of its weight on column {columns} (Esc clears the selection)", fields);
 }
 
 /**
@@ -93,23 +107,23 @@ function lookedAt(S, m, head, key) {
     .slice(0, 3);
   const named = rows
     .filter(({ i }, rank) => !rank || values[i] >= 0.1)
-    .flatMap(({ query, i }, rank) => [
-      rank ? ", " : " ",
-      numbered(m.rows, query, SIDES[m.kind][0]),
-      ` ${wholePercent(values[i])}`,
-    ]);
-  const name = numbered(m.columns, key, SIDES[m.kind][1]);
-  return [
-    `${shortName(layer, head)}: `,
-    name,
-    ...(named.length ? [" is looked at by", ...named, "."] : [m.left ? " is left out." : " is masked for every row."]),
-  ];
+    .map(({ query, i }) => ({ key: query, weight: values[i] }));
+  const fields = { head: shortName(layer, head), key: numbered(m.columns, key, SIDES[m.kind][1]) };
+  if (named.length)
+    return pieces("{head}: {key} is looked at by {rows}.", {
+      ...fields,
+      rows: weighed(named, m.rows, SIDES[m.kind][0]),
+    });
+  return m.left
+    ? pieces("{head}: {key} is left out.", fields)
+    : pieces("{head}: {key} is masked for every row.", fields);
 }
 
-/** "L2 H2: reads *je* → predicts *lis* looks at *read* 96 %." @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query @returns {Content[]} */
-function sentenceOf(S, m, layer, head, query) {
-  const keys = looksAt(rowOf(m, layer, head, query), m.columns, SIDES[m.kind][1], 3);
-  return [`${shortName(layer, head)}: `, ...rowName(S, m, query), ...keys];
+/** "L2 H2: reads *je* → predicts *lis* looks at *read* 96 %." @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query @param {string} [kind] named before the head @returns {Content[]} */
+function sentenceOf(S, m, layer, head, query, kind) {
+  const fields = { head: shortName(layer, head), row: rowName(S, m, query) };
+  const who = kind ? pieces("{kind}, {head}: {row}", { ...fields, kind }) : pieces("{head}: {row}", fields);
+  return looksAt(rowOf(m, layer, head, query), m.columns, SIDES[m.kind][1], 3, "plain", { who });
 }
 
 /** @param {HeadsState} S */
@@ -126,7 +140,7 @@ export function drawCaption(S) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
       const { layer, head } = S.pick[map.kind];
-      return [`${TITLES[map.kind]}, `, ...sentenceOf(S, map, layer, head, rowInView(S, map)), ` ${leftOut(S, map)} `];
+      return [...sentenceOf(S, map, layer, head, rowInView(S, map), TITLES[map.kind]), ` ${leftOut(S, map)} `];
     });
     return sayAll(box, ...each);
   }
@@ -134,12 +148,17 @@ export function drawCaption(S) {
   const sentence = (/** @type {number} */ h) =>
     S.focus?.side === "key" ? lookedAt(S, m, h, S.focus.at) : sentenceOf(S, m, layer, h, query);
   const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
-  const pieces = heads.flatMap((h, i) => [...(i ? [" "] : []), ...sentence(h)]);
+  const sentences = heads.flatMap((h, i) => [...(i ? [" "] : []), ...sentence(h)]);
   if (S.view === "lines") {
     const visible = m.mask.subarray(0, shownRows(S, m) * m.keys).filter((code) => !code).length * S.on.size;
-    pieces.push(` ${S.drawn.length} of ${plural(visible, "line")} hold ${S.mass}\u202f% of each row's weight.`);
+    const hold = t(
+      "{drawn} of {n} line hold {mass} of each row's weight.",
+      "{drawn} of {n} lines hold {mass} of each row's weight.",
+      { drawn: S.drawn.length, n: visible, mass: `${S.mass}\u202f%` },
+    );
+    sentences.push(` ${hold}`);
   }
-  sayAll(box, ...pieces, ` ${leftOut(S, m)}`);
+  sayAll(box, ...sentences, ` ${leftOut(S, m)}`);
 }
 
 /** What a map over words only leaves out, and that its rows were scaled; empty for other maps. @param {HeadsState} S @param {KindMap | undefined} m */
@@ -149,7 +168,10 @@ function leftOut(S, m) {
   const first = (layer - 1) * m.heads;
   const shares = head ? [m.left[first + head - 1]] : [...m.left.subarray(first, first + m.heads)];
   const share = wholePercent(shares.reduce((sum, value) => sum + value, 0) / shares.length);
-  return `Words only: <eos>, other specials and punctuation are left out, on average ${share} of the weight of ${shortName(layer, head)}; what remains is scaled to 1. Files keep all keys.`;
+  return t(
+    "Words only: <eos>, other specials and punctuation are left out, on average {share} of the weight of {head}; what remains is scaled to 1. Files keep all keys.",
+    { share, head: shortName(layer, head) },
+  );
 }
 
 /**
@@ -169,66 +191,76 @@ export function drawLead(S) {
   const query = S.hover?.query ?? rowInView(S, m);
   const [side, keySide] = SIDES[kind];
   const row = rowOf(m, layer, head, query);
-  const keys = looksAt(row, m.columns, keySide, 3);
-  const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
-  const of = kindsShown(S).length > 1 ? `${TITLES[kind]}, ` : "";
-  const whose = `${of}${layerName(layer)} (${which})`;
+  const which = head ? nameInLayer(head) : t("mean of its {n} head", "mean of its {n} heads", { n: m.heads });
+  const whose =
+    kindsShown(S).length > 1
+      ? t("{kind}, layer {layer} ({head})", { kind: TITLES[kind], layer, head: which })
+      : t("layer {layer} ({head})", { layer, head: which });
   const name = numbered(m.rows, query, side);
-  if (m.predicted[query] && S.data.target.by === NEXT_READ) sayAll(box, "Having read ", name, `, ${whose}`, ...keys);
-  else if (m.predicted[query])
-    sayAll(box, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
-  else sayAll(box, "In ", whose, ", ", name, ...keys);
-  const [rows, columns] = WORDS[kind];
-  say(legend, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
+  const look = !m.predicted[query] ? "place" : S.data.target.by === NEXT_READ ? "read" : "write";
+  const word = tokenName(m.predicted[query] ?? "", "target");
+  /** @type {import("./words.js").Fields} */
+  const fields = look === "place" ? { place: whose, who: name } : { who: whose, read: name, word };
+  sayAll(box, ...looksAt(row, m.columns, keySide, 3, look, fields));
+  const [rows, columns] = rolesOf(kind);
+  say(legend, t("Each picture is one head. Rows: {rows}. Columns: {columns}.", { rows, columns }));
   // A lesson may hide the buttons of the steps; the text then does not mention them.
   const phone = S.box.clientWidth < 760;
   const buttons = S.find(".walk").offsetWidth > 0;
-  const large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
-  const walk =
-    S.last < 1 || kind === "encoder" || (phone && !buttons)
-      ? ""
-      : phone
-        ? "; ▸ above goes to the next word"
-        : "; the key → steps to the next word";
-  sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);
-  say(
-    S.find(".tells"),
-    !showsLarge(S)
-      ? ""
-      : head
-        ? favours(m, layer, head)
-        : `The average of the ${plural(m.heads, "head")} of this layer.`,
-  );
+  const walks = S.last > 0 && kind !== "encoder" && (!phone || buttons);
+  sayAll(next, make("b", "", `${t("Next:")} `), nextDeed(phone, showsLarge(S), walks));
+  const mean = () =>
+    t("The average of the {n} head of this layer.", "The average of the {n} heads of this layer.", { n: m.heads });
+  say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : mean());
 }
 
-/** The meaning of the rows and the columns of a map, for first-time readers. @type {Record<string, [string, string]>} */
-const WORDS = {
-  encoder: ["the words that look", "the words looked at"],
-  decoder: ["the word read → the word written next", "the words written before"],
-  cross: ["the word read → the word written next", "the words of the source"],
-};
+/** What to do next. @param {boolean} phone @param {boolean} large whether a picture can be seen large @param {boolean} walks whether there are steps to go */
+function nextDeed(phone, large, walks) {
+  if (phone && large)
+    return walks
+      ? t("tap a picture to open that head; ▸ above goes to the next word.")
+      : t("tap a picture to open that head.");
+  if (large)
+    return walks
+      ? t("point at a picture to see it large, click it to open it; the key → steps to the next word.")
+      : t("point at a picture to see it large, click it to open it.");
+  if (!walks) return t("click a picture to open that head.");
+  return phone
+    ? t("click a picture to open that head; ▸ above goes to the next word.")
+    : t("click a picture to open that head; the key → steps to the next word.");
+}
 
-/** The names of favoured places. @type {Record<string, string>} */
-const PLACES_IN_WORDS = {
-  itself: "the word itself",
-  previous: "the word before",
-  next: "the next word",
-  first: "the first word",
-  last: "the last one",
-  diagonal: "the diagonal (first word to first word, … last to last)",
-  mirror: "the mirrored diagonal (first word to last, … last to first)",
-};
+/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind @returns {[string, string]} */
+function rolesOf(kind) {
+  if (kind === "encoder") return [t("the words that look"), t("the words looked at")];
+  const columns = kind === "decoder" ? t("the words written before") : t("the words of the source");
+  return [t("the word read → the word written next"), columns];
+}
+
+/** A favoured place in a sentence. @param {string} place */
+const placeInWords = (place) =>
+  ({
+    itself: t("the word itself"),
+    previous: t("the word before"),
+    next: t("the next word"),
+    first: t("the first word"),
+    last: t("the last one"),
+    diagonal: t("the diagonal (first word to first word, … last to last)"),
+    mirror: t("the mirrored diagonal (first word to last, … last to first)"),
+  })[place] ?? place;
 
 /** "On average it looks at 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
 function favours(m, layer, head) {
-  const { keys, role, mixed } = describeHead(m, layer, head);
-  const at = role.indexOf(" ");
-  const habit = mixed ? ", not enough for a clear habit" : "";
-  const where = PLACES_IN_WORDS[role.slice(0, at)];
-  const place = at < 0 ? "" : `; ${role.slice(at + 1)} of its weight is on ${where}${habit}`;
-  return keys === "no choice"
-    ? "It has no choice: only one key is visible."
-    : `On average it looks at ${keys} (tokens) at a time${place}.`;
+  const { number, place, share, mixed } = describeHead(m, layer, head);
+  if (!number) return t("It has no choice: only one key is visible.");
+  if (!place) return t("On average it looks at {number} keys (tokens) at a time.", { number });
+  const fields = { number, share, place: placeInWords(place) };
+  return mixed
+    ? t(
+        "On average it looks at {number} keys (tokens) at a time; {share} of its weight is on {place}, not enough for a clear habit.",
+        fields,
+      )
+    : t("On average it looks at {number} keys (tokens) at a time; {share} of its weight is on {place}.", fields);
 }
 
 /** The number of heads on screen, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
@@ -238,15 +270,32 @@ function describeGrids(S) {
     if (!m) return "";
     const heads = listHeads(m, { ...S, by: "keys" });
     const all = m.layers * m.heads;
-    const whole = (all > 1 ? "all " : "") + `${plural(all, "head")} in ${plural(m.layers, "layer")}`;
-    const count = heads.length === all ? whole : `${heads.length} of ${plural(all, "head")}`;
-    if (!heads.length) return `${TITLES[kind]}: ${count}.`;
+    const count =
+      heads.length < all
+        ? t("{shown} of {n} head", "{shown} of {n} heads", { shown: heads.length, n: all })
+        : all > 1
+          ? t("all {heads} heads in {n} layer", "all {heads} heads in {n} layers", { heads: grouped(all), n: m.layers })
+          : t("1 head in 1 layer");
+    const first = t("{kind}: {count}.", { kind: TITLES[kind], count });
+    if (!heads.length) return first;
     const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) => ({
       name: shortName(layer, head),
       ...describeHead(m, layer, head),
     }));
-    const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
-    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "no clear habit, " : ""}${sharp.role})${others}.`;
+    const fields = {
+      head: sharp.name,
+      keys: sharp.keys,
+      role: sharp.mixed ? t("no clear habit, {role}", { role: sharp.role }) : sharp.role,
+    };
+    const second =
+      heads.length > 1
+        ? t("{head} looks at the fewest keys ({keys}; {role}), {other} at the most ({most}).", {
+            ...fields,
+            other: wide.name,
+            most: wide.keys,
+          })
+        : t("{head} looks at the fewest keys ({keys}; {role}).", fields);
+    return `${first} ${second}`;
   });
 }
 
@@ -257,8 +306,11 @@ export function drawNumbers(S) {
   const { layer } = S.pick[S.kind];
   const query = rowInView(S, m);
   const heads = S.view === "heads";
-  const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(S, m, query)];
-  sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
+  const kind = TITLES[S.kind];
+  const title = heads
+    ? pieces("Table: {kind}, all heads", { kind })
+    : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row: rowName(S, m, query) });
+  sayAll(S.find("summary"), ...title);
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, query);
   const columns = names.map((name, i) => ({ name, first: i > 1 ? -1 : 1 }));
@@ -277,10 +329,11 @@ function headTable(S, m) {
     const role = m.roles[layer - 1][head - 1];
     return {
       at: [layer, head, ...values, [...PLACES, "mixed"].indexOf(role)],
-      cells: [`${layer}`, `${head}`, ...texts, role],
+      cells: [`${layer}`, `${head}`, ...texts, placeName(role)],
     };
   });
-  return { names: ["layer", "head", "effective keys", ...places, "favours"], rows };
+  const names = [t("layer"), t("head"), t("effective keys"), ...places.map(placeName), t("favours")];
+  return { names, rows };
 }
 
 /** @param {HeadsState} S @param {KindMap} m @param {number} query */
@@ -293,5 +346,5 @@ function keyTable(S, m, query) {
     m.columns,
     SIDES[m.kind][1],
   );
-  return { names: several ? ["key", ...heads.map(shortHead)] : ["key", "weight", "rank"], rows };
+  return { names: several ? [t("key"), ...heads.map(shortHead)] : [t("key"), t("weight"), t("rank")], rows };
 }

@@ -2,16 +2,17 @@
 // keyboard and uses the key itself. "?" lists them.
 
 import { make, makeButton } from "./dom.js";
+import { t } from "./words.js";
 
 /** @import { KeyUser } from "./types" */
 
 /** The keys that step through a decoding. @type {Record<string, string>} */
 export const STEPPING = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" };
-/** The stepping keys, for the list of keys. @type {[string, string][]} */
-export const STEPPING_HELP = [
-  ["← →", "one step back, forward"],
-  ["Home End", "first step, last step"],
-  ["Space", "play, pause"],
+/** The stepping keys, for the list of keys. @returns {[string, string][]} */
+export const steppingHelp = () => [
+  ["← →", t("one step back, forward")],
+  ["Home End", t("first step, last step")],
+  ["Space", t("play, pause")],
 ];
 
 const TYPING = "textarea,select,[contenteditable],input:not([type=range],[type=checkbox],[type=radio],[type=button])";
@@ -47,7 +48,7 @@ export function listenToKeys(box, { commands, help, run, escape }) {
   let pointed = false;
   let handled = "";
   const showHelp = () =>
-    openHelp(box, [...help, ["Esc", "close what is open, clear the selection"], ["?", "this list"]]);
+    openHelp(box, [...help(), ["Esc", t("close what is open, clear the selection")], ["?", t("this list")]]);
   const onPointer = () => {
     pointed = true;
   };
@@ -95,9 +96,9 @@ function openHelp(box, help) {
     make("dt", "", ...keys.split(" ").map((key) => make("kbd", "", key))),
     make("dd", "", meaning),
   ]);
-  const close = makeButton("", "Close");
-  const dialog = make("dialog", "keyhelp", make("h3", "", "Keys"), make("dl", "", ...entries), close);
-  dialog.setAttribute("aria-label", "Keys");
+  const close = makeButton("", t("Close"));
+  const dialog = make("dialog", "keyhelp", make("h3", "", t("Keys")), make("dl", "", ...entries), close);
+  dialog.setAttribute("aria-label", t("Keys"));
   close.onclick = () => dialog.close();
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // a click on the backdrop
   // The page handles Esc before the dialog does.

@@ -9,7 +9,8 @@ import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { cellNumber, clamp, fourDecimals } from "./numbers.js";
 import { readMessage } from "./wire.js";
-import { WHY_MASKED } from "./wording.js";
+import { whyMasked } from "./wording.js";
+import { t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
@@ -111,7 +112,7 @@ function draw(S) {
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });
-  canvas.setAttribute("aria-label", `${header.caption} Arrow keys move between cells.`);
+  canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   const [least, , most] = /** @type {HTMLElement[]} */ ([...S.find(".ramp").children]);
   say(least, signed ? `−${short(top)}` : "0");
@@ -143,5 +144,6 @@ function readOut({ find, header: { rows, ends, columns, unit, signed }, values, 
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const number = signed ? values[i].toFixed(4) : fourDecimals(values[i]);
-  say(find("output"), `“${row}”, “${columns[at.column]}”: ${mask[i] ? WHY_MASKED[mask[i]] : `${unit} ${number}`}`);
+  const said = mask[i] ? whyMasked(mask[i]) : `${unit} ${number}`;
+  say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }

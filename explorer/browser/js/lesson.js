@@ -16,6 +16,7 @@ import {
 } from "./lesson_progress.js";
 import { createStep } from "./lesson_step.js";
 import { recall, store } from "./memory.js";
+import { t } from "./words.js";
 
 /** @import { LessonOnSite } from "./structs" */
 /** @import { Query } from "./lesson_checks.js" */
@@ -36,9 +37,11 @@ import { recall, store } from "./memory.js";
  * }} LessonOptions
  */
 
-const KEPT = "Your progress is kept in this browser, and in the link to this page.";
-const REFUSED =
-  "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is only in the address of this page. Copy the link before you close the tab.";
+const kept = () => t("Your progress is kept in this browser, and in the link to this page.");
+const refused = () =>
+  t(
+    "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is only in the address of this page. Copy the link before you close the tab.",
+  );
 const NAME = "lessons"; // as in the app (progress_keeper.js)
 
 /** Draws the lessons below `root`. @param {HTMLElement} root @param {LessonOptions} options */
@@ -127,11 +130,11 @@ export function mountLessons(root, options) {
     const { address } = options;
     if (!address || !S.position.progress.size) return [];
     const answer = make("output", "small");
-    const copy = makeButton("", "Copy the link with my progress");
+    const copy = makeButton("", t("Copy the link with my progress"));
     copy.onclick = async () => {
       const link = address(queryOf(S.position));
-      if (await copyText(link)) return say(answer, "Copied: send it to your teacher.");
-      answer.replaceChildren("Copy it from here: ", make("code", "", link));
+      if (await copyText(link)) return say(answer, t("Copied: send it to your teacher."));
+      answer.replaceChildren(`${t("Copy it from here:")} `, make("code", "", link));
     };
     return [make("p", "", copy, " ", answer)];
   };
@@ -139,35 +142,34 @@ export function mountLessons(root, options) {
   const drawList = () => {
     const { progress } = S.position;
     const items = lessons.map((lesson, i) => drawEntry(lesson, i + 1));
-    const where = S.blocked ? (storage.refused ?? REFUSED) : (storage.where ?? KEPT);
+    const where = S.blocked ? (storage.refused ?? refused()) : (storage.where ?? kept());
     const foot = make("div", "lesson-foot");
     const { brought } = S;
     if (brought) {
-      const leaveOut = makeButton("", "Leave it out");
+      const leaveOut = makeButton("", t("Leave it out"));
       leaveOut.onclick = () => {
         S.brought = null;
         keep(without(progress, brought.added, brought.before), true);
         draw();
       };
-      foot.append(make("p", "note", "The link that you opened added progress to yours. ", leaveOut));
+      foot.append(make("p", "note", `${t("The link that you opened added progress to yours.")} `, leaveOut));
     }
     foot.append(make("p", "small", where), ...drawCopy());
     if (progress.size) {
-      const clear = makeButton("", "Clear it");
+      const clear = makeButton("", t("Clear it"));
       clear.onclick = () => {
         S.brought = null;
         keep(new Map(), true);
         draw();
       };
-      const summary = make("summary", "", "Clear my progress");
-      foot.append(
-        make("details", "", summary, make("p", "", "All answers and exercises in this browser will count as not done. ", clear)), // prettier-ignore
-      );
+      const summary = make("summary", "", t("Clear my progress"));
+      const effect = t("All answers and exercises in this browser will count as not done.");
+      foot.append(make("details", "", summary, make("p", "", `${effect} `, clear)));
     }
     return [
       ...(S.problems.length ? [alertOf(S.problems)] : []),
-      title("What would you like to understand?"),
-      make("p", "lead", "Short tours: look at a model, say what you expect, and check it."),
+      title(t("What would you like to understand?")),
+      make("p", "lead", t("Short tours: look at a model, say what you expect, and check it.")),
       make("ol", "lesson-list", ...items),
       foot,
     ];
@@ -176,9 +178,12 @@ export function mountLessons(root, options) {
   /** @param {LessonOnSite} lesson @param {number} number */
   const drawEntry = (lesson, number) => {
     const { begun, complete, steps } = summaryOf(S.position.progress, lesson);
-    const about = `about ${lesson.minutes} ${lesson.minutes === 1 ? "minute" : "minutes"}`;
-    const n = `${steps} ${steps === 1 ? "step" : "steps"}`;
-    const length = begun && !lesson.why ? `${complete} of ${n} done, ${about}` : `${n}, ${about}`;
+    const about = t("about {n} minute", "about {n} minutes", { n: lesson.minutes });
+    const done =
+      begun && !lesson.why
+        ? t("{complete} of {n} step done", "{complete} of {n} steps done", { complete, n: steps })
+        : t("{n} step", "{n} steps", { n: steps });
+    const length = `${done}, ${about}`;
     const name = make("b", "", `${number}. ${lesson.title}`);
     name.id = `lesson-${lesson.name}`;
     const text = make("div", "", name, ` · ${length}`, make("p", "", lesson.about));
@@ -190,7 +195,7 @@ export function mountLessons(root, options) {
       text.append(make("p", "small", lesson.why));
       return make("li", "elsewhere", picture, text);
     }
-    const start = makeButton("", begun ? (complete === steps ? "Again" : "Continue") : "Start");
+    const start = makeButton("", begun ? (complete === steps ? t("Again") : t("Continue")) : t("Start"));
     start.setAttribute("aria-describedby", name.id);
     start.onclick = () => go(lesson.name, begun ? firstOpenStep(S.position.progress, lesson) : 1);
     return make("li", complete === steps ? "complete" : "", picture, start, text);

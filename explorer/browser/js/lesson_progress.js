@@ -1,5 +1,7 @@
 // Progress through the lessons: for each lesson one digit a step, as in links of the app. As explorer/lessons/progress.py.
 
+import { t } from "./words.js";
+
 /** @import { LessonOnSite } from "./structs" */
 
 /** The digits of each lesson that was begun. @typedef {ReadonlyMap<string, string>} Progress */
@@ -9,8 +11,7 @@ export const MAX_LINK = 2000; // characters of progress in a link
 export const MAX_KEPT = 20_000; // characters of progress in a browser
 /** How a question was answered. */
 export const [UNANSWERED, FIRST_TRY, LATER, SHOWN] = [0, 1, 2, 3];
-/** What those numbers are called. */
-export const OUTCOMES = ["open", "right at the first try", "right after more tries", "shown"];
+export const OUTCOMES = [UNANSWERED, FIRST_TRY, LATER, SHOWN];
 
 const DONE = 4; // added to the outcome if the exercise was done
 const PART = /^([a-z0-9][a-z0-9-]{0,39})\.([0-7]{1,30})$/;
@@ -111,6 +112,9 @@ export function summaryOf(progress, lesson) {
 export const firstOpenStep = (progress, lesson) =>
   lesson.parts.findIndex((_, i) => !isComplete(progress, lesson, i + 1)) + 1 || 1;
 
+/** What a list of lessons says to somebody whose lesson is not there. */
+export const lessonsBelow = () => t("The lessons below are available.");
+
 /** The URL parameters of a position. @param {Position} position @returns {Record<string, string>} */
 export function queryOf({ lesson, step, progress }) {
   const done = writeProgress(progress);
@@ -130,13 +134,18 @@ export function positionOf(query, lessons) {
   const at = query.at ?? "1";
   let step = /^[0-9]{1,3}$/.test(at) ? Number(at) : 0;
   if (name && !lesson)
-    problems.push(`There is no lesson “${name.slice(0, 40)}” here. The lessons below are available.`);
+    problems.push(`${t("There is no lesson “{name}” here.", { name: name.slice(0, 40) })} ${lessonsBelow()}`);
   else if (lesson?.why) problems.push(lesson.why);
   else if (lesson && !(step >= 1 && step <= lesson.steps.length)) {
-    problems.push(`This lesson has steps 1 to ${lesson.steps.length}, not “${at.slice(0, 20)}”. It opens at step 1.`);
+    problems.push(
+      t("This lesson has steps 1 to {last}, not “{step}”. It opens at step 1.", {
+        last: lesson.steps.length,
+        step: at.slice(0, 20),
+      }),
+    );
     step = 1;
   }
   const { progress, unreadable } = readProgress(query.done ?? "");
-  if (unreadable) problems.push("Part of the progress in the link is unreadable and was ignored.");
+  if (unreadable) problems.push(t("Part of the progress in the link is unreadable and was ignored."));
   return { lesson: lesson && !lesson.why ? name : "", step: Math.max(step, 1), progress, problems };
 }

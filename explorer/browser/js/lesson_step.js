@@ -5,7 +5,6 @@ import { ANSWER, MAX_ANSWER, isDone, isRight, solutionOf, valueOf } from "./less
 import {
   FIRST_TRY,
   LATER,
-  OUTCOMES,
   SHOWN,
   UNANSWERED,
   isComplete,
@@ -15,6 +14,8 @@ import {
   withExercise,
   withOutcome,
 } from "./lesson_progress.js";
+import { pieces, t } from "./words.js";
+import { listed } from "./numbers.js";
 
 /** @import { LessonOnSite } from "./structs" */
 /** @import { Query } from "./lesson_checks.js" */
@@ -65,7 +66,7 @@ export function createStep({
 
   // The bar: where the reader is, and where they can go.
   const numbers = make("ol", "lesson-steps");
-  numbers.setAttribute("aria-label", "Steps");
+  numbers.setAttribute("aria-label", t("Steps"));
   lesson.steps.forEach((each, i) => {
     const button = makeButton("", `${i + 1}`);
     button.title = each.title;
@@ -73,15 +74,15 @@ export function createStep({
     if (i + 1 === at) button.setAttribute("aria-current", "step");
     numbers.append(make("li", "", button));
   });
-  const [back, next] = [makeButton("turn", "Back"), makeButton("turn next", "Next")];
+  const [back, next] = [makeButton("turn", t("Back")), makeButton("turn next", t("Next"))];
   back.disabled = at === 1;
   next.disabled = last;
   back.onclick = () => go(lesson.name, at - 1);
   next.onclick = () => go(lesson.name, at + 1);
-  const all = makeButton("turn", "All lessons");
+  const all = makeButton("turn", t("All lessons"));
   if (leave) all.onclick = leave;
   const bar = make("nav", "lesson-bar", make("h1", "", lesson.title), numbers, make("div", "turns", back, next)); // prettier-ignore
-  bar.setAttribute("aria-label", "Lesson");
+  bar.setAttribute("aria-label", t("Lesson"));
   if (leave) bar.lastElementChild?.append(all);
 
   const heading = make("h2", "", step.title);
@@ -92,7 +93,7 @@ export function createStep({
   const foldTo = (/** @type {boolean} */ folded) => {
     body.dataset.folded = `${folded}`;
     fold.setAttribute("aria-expanded", `${!folded}`);
-    say(fold, folded ? "Text" : "Fold");
+    say(fold, folded ? t("Text") : t("Fold"));
   };
   fold.onclick = () => foldTo(body.dataset.folded !== "true");
   const body = make("div", "lesson-text", fold, heading, ...(step.needs ? [make("p", "note", step.needs)] : []), text);
@@ -101,13 +102,13 @@ export function createStep({
   // The exercise.
   const done = make("p", "done");
   done.setAttribute("role", "status");
-  if (step.do) body.append(make("div", "do", make("p", "", make("b", "", "Do: "), fragment(step.do)), done));
+  if (step.do) body.append(make("div", "do", make("p", "", make("b", "", `${t("Do:")} `), fragment(step.do)), done));
 
   // The figure.
   const away = make("p", "away");
   const failed = make("p", "note");
   failed.setAttribute("role", "alert");
-  const caption = make("p", "caption", "The picture is shown once you have answered.");
+  const caption = make("p", "caption", t("The picture is shown once you have answered."));
   const wide = makeButton("", "");
   const tools = make("div", "picture-tools", away, wide);
   slot.replaceChildren(failed, caption, tools, ...(picture ? [picture] : []));
@@ -120,7 +121,7 @@ export function createStep({
     try {
       if (opens) await desk.open(step.query, step.page);
     } catch (error) {
-      if (!ended) say(failed, `The figure of this step could not be opened. ${sentenceOf(error)}`);
+      if (!ended) say(failed, `${t("The figure of this step could not be opened.")} ${sentenceOf(error)}`);
     }
     if (ended) return;
     opens = true; // another time
@@ -143,14 +144,17 @@ export function createStep({
     // Without the choice of view, only this line above the pictures of all heads says what the step reads.
     slot.style.setProperty("--reads", full || step.controls.includes("views") ? "" : "block");
     wide.hidden = !shown || step.page === "inside";
-    say(wide, full ? "Back beside the text" : "Open on its own page");
+    say(wide, full ? t("Back beside the text") : t("Open on its own page"));
     const elsewhere = watching && (here.model !== step.query.model || here.text !== step.query.text);
     away.hidden = !elsewhere;
     if (!elsewhere) return;
-    const putBack = makeButton("", "Put it back");
+    const putBack = makeButton("", t("Put it back"));
     putBack.onclick = openFigure;
-    const about = question?.here ? "" : " The question is about the step's.";
-    away.replaceChildren(`You are looking at a sentence or model of your own.${question ? about : ""} `, putBack);
+    const sentences = [
+      t("You are looking at a sentence or model of your own."),
+      ...(question && !question.here ? [t("The question is about the step's.")] : []),
+    ];
+    away.replaceChildren(`${sentences.join(" ")} `, putBack);
   };
   wide.onclick = () => {
     slot.dataset.full = slot.dataset.full === "yes" ? "no" : "yes";
@@ -162,7 +166,7 @@ export function createStep({
   // The question.
   const feedback = make("div", "feedback");
   feedback.setAttribute("aria-live", "polite");
-  const check = makeButton("", "Check the answer");
+  const check = makeButton("", t("Check the answer"));
   check.type = "submit";
   const form = make("form", "question");
   if (question) form.append(...fieldOf(question), make("div", "", check), feedback);
@@ -176,7 +180,7 @@ export function createStep({
     if (!question) return;
     const given = String(new FormData(form).get("answer") ?? "");
     if (!given.trim()) {
-      feedback.replaceChildren(make("p", "small", "Choose or type an answer first."));
+      feedback.replaceChildren(make("p", "small", t("Choose or type an answer first.")));
       return;
     }
     const value = await valueHere();
@@ -198,7 +202,7 @@ export function createStep({
       return valueOf(question.here, await read(desk.query()));
     } catch (error) {
       if (!ended)
-        feedback.replaceChildren(make("p", "wrong", `The answer could not be computed. ${sentenceOf(error)}`));
+        feedback.replaceChildren(make("p", "wrong", `${t("The answer could not be computed.")} ${sentenceOf(error)}`));
       return null;
     }
   };
@@ -214,18 +218,23 @@ export function createStep({
     const explanation = () => fragment(solution.right, right);
     const messages = [];
     if (answer && !answer.right) {
-      const tries = answer.tries > 1 ? ` (${answer.tries} tries so far)` : "";
-      messages.push(make("p", "wrong", make("b", "", "Not quite:"), ` you answered ${answer.text}${tries}. `, fragment(question.wrong, right))); // prettier-ignore
+      const fields = { verdict: make("b", "", t("Not quite:")), answer: answer.text, n: answer.tries };
+      const said = pieces(
+        "{verdict} you answered {answer}.",
+        "{verdict} you answered {answer} ({n} tries so far).",
+        fields,
+      );
+      messages.push(make("p", "wrong", ...said, " ", fragment(question.wrong, right)));
     }
     if (outcome() !== UNANSWERED) {
       const now = answer?.right;
-      const lead = now ? "Right:" : outcome() === SHOWN ? "The answer:" : "You had it right:";
+      const lead = now ? t("Right:") : outcome() === SHOWN ? t("The answer:") : t("You had it right:");
       const words = solution.opens ? " " : ` ${now ? answer.text : right}. `;
       messages.push(make("p", now ? "right" : "neutral", make("b", "", lead), words, explanation()));
     }
     feedback.replaceChildren(...messages);
     if (outcome() !== UNANSWERED || !answer) return;
-    const show = makeButton("", "Show me the answer");
+    const show = makeButton("", t("Show me the answer"));
     show.onclick = () => {
       keep(withOutcome(progress(), lesson.name, at, SHOWN));
       refresh();
@@ -238,20 +247,23 @@ export function createStep({
   const ending = make("div", "ending");
   const drawEnding = () => {
     const summary = summaryOf(progress(), lesson);
-    const counts = OUTCOMES.flatMap((name, i) => (i && summary.counts[i] ? [`${summary.counts[i]} ${name}`] : []));
-    const score = counts.length ? counts.join(", ") : "none answered yet";
-    const questions = `${summary.questions} ${summary.questions === 1 ? "question" : "questions"}`;
+    const counts = [FIRST_TRY, LATER, SHOWN].filter((outcome) => summary.counts[outcome]);
+    const score = counts.map((outcome) => countOf(outcome, summary.counts[outcome])).join(", ");
+    const questions = t("{n} question: {score}.", "{n} questions: {score}.", {
+      n: summary.questions,
+      score: score || t("none answered yet"),
+    });
     ending.replaceChildren(
-      make("p", "", make("b", "", `That was “${lesson.title}”.`)),
+      make("p", "", make("b", "", t("That was “{lesson}”.", { lesson: lesson.title }))),
       !question || hasAnswered()
         ? make("ul", "", ...lesson.recap.map((sentence) => make("li", "", fragment(sentence))))
-        : make("p", "small", "What there was to learn is summed up here once you have answered the last question."),
-      make("p", "", `${questions}: ${score}.`),
+        : make("p", "small", t("What there was to learn is summed up here once you have answered the last question.")),
+      make("p", "", questions),
       make("p", "", stillOpen(progress(), lesson)),
       ...drawCopy(),
     );
     if (!following) return;
-    const button = makeButton("next", `Next lesson: ${following.title}`);
+    const button = makeButton("next", t("Next lesson: {lesson}", { lesson: following.title }));
     button.onclick = () => go(following.name, 1);
     ending.append(button, make("p", "small", following.about));
   };
@@ -259,11 +271,13 @@ export function createStep({
 
   /** Draws what depends on the progress. */
   const refresh = () => {
-    say(done, step.done && isExerciseDone(progress(), lesson.name, at) ? "✓ Done." : "");
+    say(done, step.done && isExerciseDone(progress(), lesson.name, at) ? `✓ ${t("Done.")}` : "");
     [...numbers.children].forEach((item, i) => {
       const complete = isComplete(progress(), lesson, i + 1);
       item.className = complete && summaryOf(progress(), lesson).begun ? "complete" : "";
-      item.firstElementChild?.setAttribute("aria-label", `Step ${i + 1}${item.className ? ", done" : ""}: ${lesson.steps[i].title}`); // prettier-ignore
+      const named = { step: i + 1, title: lesson.steps[i].title };
+      const label = item.className ? t("Step {step}, done: {title}", named) : t("Step {step}: {title}", named);
+      item.firstElementChild?.setAttribute("aria-label", label);
     });
     const settled = !question || outcome() !== UNANSWERED;
     next.classList.toggle("primary", settled && !last);
@@ -298,11 +312,22 @@ export function createStep({
 /** A sentence that names each question without an answer and each checked exercise that was not done. @param {Progress} progress @param {LessonOnSite} lesson */
 function stillOpen(progress, lesson) {
   const parts = lesson.steps.flatMap(({ question, done }, i) => [
-    ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED ? [`the question of step ${i + 1}`] : []),
-    ...(done && !isExerciseDone(progress, lesson.name, i + 1) ? [`the exercise of step ${i + 1}`] : []),
+    ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED
+      ? [t("the question of step {step}", { step: i + 1 })]
+      : []),
+    ...(done && !isExerciseDone(progress, lesson.name, i + 1)
+      ? [t("the exercise of step {step}", { step: i + 1 })]
+      : []),
   ]);
-  if (parts.length) return `Still open: ${new Intl.ListFormat("en-GB").format(parts)}.`;
-  return "Nothing is open: every question is answered, and every exercise that the page can check is done.";
+  if (parts.length) return t("Still open: {parts}.", { parts: listed(parts) });
+  return t("Nothing is open: every question is answered, and every exercise that the page can check is done.");
+}
+
+/** How many questions had an outcome. @param {number} outcome @param {number} n */
+function countOf(outcome, n) {
+  if (outcome === FIRST_TRY) return t("{n} right at the first try", "{n} right at the first try", { n });
+  if (outcome === LATER) return t("{n} right after more tries", "{n} right after more tries", { n });
+  return t("{n} shown", "{n} shown", { n });
 }
 
 /** The field of a question: choices, or a line to type. @param {NonNullable<import("./structs").LessonStep["question"]>} question */

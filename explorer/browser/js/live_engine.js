@@ -1,13 +1,15 @@
 // The page's side of the worker that computes models (live/worker.js): it loads their files and asks.
 
+import { isEnglish, t, wordsSet } from "./words.js";
+
 /** @import { SiteModel } from "./structs" */
 /** @typedef {import("./live/engine.js").Answer} Answer */
 /** @typedef {import("./live/decode.js").Request} Request */
 /** @typedef {(loaded: number, total: number) => void} Progress bytes so far, and in all */
 /** @typedef {ReturnType<typeof createLiveEngine>} LiveEngine */
 
-const NO_WORKER =
-  "This browser does not let the page start a worker, which computes the model. Recorded examples still work.";
+const noWorker = () =>
+  t("This browser does not let the page start a worker, which computes the model. Recorded examples still work.");
 
 /**
  * Starts the worker. @param {string} script its text @param {(address: string, progress: (bytes: number) => void) => Promise<Uint8Array>} read reads a file of a model into memory of its own
@@ -35,7 +37,7 @@ export function createLiveEngine(script, read) {
       const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
       worker = new Worker(address);
     } catch {
-      throw new Error(NO_WORKER);
+      throw new Error(noWorker());
     }
     worker.onmessage = ({ data: { id, answer, problem } }) => {
       const call = waiting.get(id);
@@ -43,7 +45,9 @@ export function createLiveEngine(script, read) {
       if (problem === undefined) call?.resolve(answer);
       else call?.reject(new Error(problem));
     };
-    worker.onerror = (event) => fail(new Error(event.message ? `The computation ended: ${event.message}` : NO_WORKER));
+    worker.onerror = ({ message }) =>
+      fail(new Error(message ? t("The computation ended: {reason}", { reason: message }) : noWorker()));
+    if (!isEnglish()) worker.postMessage({ id: 0, what: "setWords", args: [wordsSet()] });
     return worker;
   }
 

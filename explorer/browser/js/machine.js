@@ -14,18 +14,20 @@ import { clamp, wholePercent } from "./numbers.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen, partOf } from "./store.js";
 import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
+import { t } from "./words.js";
+import { readsOn } from "./wording.js";
 
 /** @import { MachineData, MachineState } from "./types" */
 
 const TEMPO = 900; // ms per step
 const COMMANDS = { "+": "in", "-": "out", 0: "fit", t: "follow" };
-/** @type {[string, string][]} */
-const HELP = [
-  ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"],
-  ["Enter", "open the block"],
-  ["T", "follow a token; the arrow keys then lead from stage to stage"],
-  ["+ −", "larger, smaller"],
-  ["0", "original size"],
+/** @returns {[string, string][]} */
+const help = () => [
+  ["Tab", t("to the diagram; then ← → ↑ ↓ from block to block")],
+  ["Enter", t("open the block")],
+  ["T", t("follow a token; the arrow keys then lead from stage to stage")],
+  ["+ −", t("larger, smaller")],
+  ["0", t("original size")],
 ];
 
 /**
@@ -100,7 +102,7 @@ function create(root) {
   find("details").ontoggle = () => redraw(S);
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
   S.find(".out").onclick = escape;
-  listenToViewKeys(S, { commands: COMMANDS, help: HELP, run, escape });
+  listenToViewKeys(S, { commands: COMMANDS, help, run, escape });
   listenToWidth(S, () => redraw(S));
   S.unsubscribe = listen(() => take(S));
   return S;
@@ -161,13 +163,8 @@ function draw(S) {
   const says = S.find(".says");
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
-    says.replaceChildren(
-      "reads ",
-      make("bdi", "token target", words[0]),
-      " → predicts ",
-      make("bdi", "token target", words[1]),
-      ` ${wholePercent(target.probabilities[S.step])}`,
-    );
+    const [read, word] = words.map((text) => make("bdi", "token target", text));
+    says.replaceChildren(...readsOn({ by: "" }, read, word), ` ${wholePercent(target.probabilities[S.step])}`);
     says.dataset.words = words.join(" ");
   }
   drawTrail(S);

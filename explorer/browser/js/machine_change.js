@@ -7,6 +7,7 @@ import { withQuery, withWeight } from "./machine_origin.js";
 import { short } from "./machine_origin_text.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
+import { t, inSentence } from "./words.js";
 
 /** @import { MachineSpot, MachineState } from "./types" */
 /** @import { MachineStage } from "./structs" */
@@ -49,7 +50,8 @@ function weightTool(S, stage, spot, row) {
   const changed = () => withWeight(row, spot.column, Number(slider.value) / PARTS);
   slider.oninput = () => say(after, weightsText(S, stage, changed()));
   slider.onchange = () => apply(S, stage, spot, changed());
-  return [toolOf(`Drag the weight on “${tokensOf(S, keysOf(S, stage))[spot.column] ?? ""}”`, slider, after)];
+  const token = tokensOf(S, keysOf(S, stage))[spot.column] ?? "";
+  return [toolOf(t("Drag the weight on “{token}”", { token }), slider, after, newWeights())];
 }
 
 /** @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot @param {{ own: number, scores: Float32Array, weights: Float32Array, numbers: Float32Array, divisor: number }} given @returns {HTMLElement[]} */
@@ -61,19 +63,31 @@ function queryTool(S, stage, spot, { own, scores, weights, numbers, divisor }) {
     const found = changed();
     const best = found.weights.indexOf(Math.max(...found.weights));
     const token = tokensOf(S, keysOf(S, stage))[best] ?? `${best + 1}`;
-    const score = `The score of “${token}” goes from ${short(scores[best])} to ${short(found.scores[best])}, its weight from ${wholePercent(weights[best])} to ${wholePercent(found.weights[best])}.`;
+    const score = t("The score of “{token}” goes from {score} to {other}, its weight from {weight} to {now}.", {
+      token,
+      score: short(scores[best]),
+      other: short(found.scores[best]),
+      weight: wholePercent(weights[best]),
+      now: wholePercent(found.weights[best]),
+    });
     say(after, `${score} ${weightsText(S, stage, found.weights)}`);
   };
   field.onchange = () => apply(S, stage, spot, changed().weights);
-  return [toolOf(`Type another number ${spot.column + 1} of this query`, field, after)];
+  const name = t("Type another number {number} of this query", { number: spot.column + 1 });
+  return [toolOf(name, field, after, newWeights())];
 }
 
 /** What puts a token at another position. @param {MachineState} S @param {"source" | "target"} side @param {number} row */
 export function positionTool(S, side, row) {
   const tokens = tokensOf(S, side);
-  const to = Number(
-    S.data.edits.map((edit) => edit.match(`${side} token ${row + 1} at position (\\d+)`)?.[1]).find(Boolean) ?? row + 1,
-  );
+  const named = { row: row + 1, to: "\n" };
+  const [before, after] = (
+    side === "source"
+      ? t("source token {row} at position {to}", named)
+      : t("target token {row} at position {to}", named)
+  ).split("\n");
+  const moved = S.data.edits.find((edit) => edit.startsWith(before) && edit.endsWith(after));
+  const to = moved ? parseInt(moved.slice(before.length), 10) : row + 1;
   const field = Object.assign(make("input"), { type: "number", min: "1", max: `${tokens.length}`, value: `${to}` });
   field.onchange = () => {
     const at = clamp(Math.round(Number(field.value)) || row + 1, 1, tokens.length);
@@ -82,16 +96,19 @@ export function positionTool(S, side, row) {
     S.source.ask("edit", { seq: S.data.seq, kind, layer: 0, head: 0, row: row + 1, weights: [], to: moved });
   };
   return toolOf(
-    `Put “${tokens[row]}” (token ${row + 1}) at position`,
+    t("Put “{token}” (token {number}) at position", { token: tokens[row], number: row + 1 }),
     field,
     make("p", "hint"),
-    "the vector of that position",
+    t("The model then computes everything that follows, and the next words, with the vector of that position."),
   );
 }
 
-/** @param {string} name @param {HTMLInputElement} input @param {HTMLElement} after @param {string} [what] is new */
-function toolOf(name, input, after, what = "the new weights of this row") {
-  say(after, `The model then computes everything that follows, and the next words, with ${what}.`);
+const newWeights = () =>
+  t("The model then computes everything that follows, and the next words, with the new weights of this row.");
+
+/** @param {string} name @param {HTMLInputElement} input @param {HTMLElement} after @param {string} effect */
+function toolOf(name, input, after, effect) {
+  say(after, effect);
   // The keys of the view stay out of the field.
   input.onkeydown = (event) => event.stopPropagation();
   return make("div", "change", make("label", "", `${name} `, input), after);
@@ -105,7 +122,7 @@ function weightsText(S, stage, weights) {
     .sort((a, b) => b.weight - a.weight)
     .slice(0, LISTED)
     .map(({ weight, i }) => `“${tokens[i] ?? i + 1}” ${wholePercent(weight)}`);
-  return `New weights: ${listed.join(", ")}.`;
+  return t("New weights: {weights}.", { weights: listed.join(", ") });
 }
 
 /** Asks the page to compute the model with the new weights of a row. @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot @param {number[]} weights */
@@ -122,11 +139,15 @@ function beforeText({ data, trained, step }) {
   const close = wholePercent(shares[0]) === wholePercent(shares[1]); // more digits, so that the change is seen
   const next = (/** @type {import("./types").Decoding["target"]} */ { predicted, probabilities }) => {
     const share = probabilities?.[step] ?? 0;
-    return `“${predicted[step]}” ${close ? `${(100 * share).toFixed(3)}\u202f%` : wholePercent(share)}`;
+    return `“${predicted[step]}” ${close ? inSentence(`${(100 * share).toFixed(3)}\u202f%`) : wholePercent(share)}`;
   };
+  const now = next(data.target);
   if (trained?.source !== data.source.tokens.join(" ") || step >= trained.target.predicted.length)
-    return `Next word here, with the change: ${next(data.target)}.`;
-  return `Next word here: ${next(trained.target)} as the model was trained, ${next(data.target)} with the change.`;
+    return t("Next word here, with the change: {now}.", { now });
+  return t("Next word here: {before} as the model was trained, {now} with the change.", {
+    before: next(trained.target),
+    now,
+  });
 }
 
 /** Labels a machine with changed heads, above the diagram, with the way back. @param {MachineState} S */
@@ -135,7 +156,8 @@ export function drawChanged(S) {
   const box = S.find(".changed");
   box.hidden = !edits.length;
   if (!edits.length) return;
-  say(box.firstElementChild, `Changed: ${edits.join("; ").replaceAll(": row row ", ": row ")}. ${beforeText(S)}`);
+  const changes = edits.join("; ").replaceAll(": row row ", ": row ");
+  say(box.firstElementChild, `${t("Changed: {changes}.", { changes })} ${beforeText(S)}`);
   const back = /** @type {HTMLButtonElement} */ (box.lastElementChild);
   back.onclick = () => S.source.ask("edit", { seq, kind: "cross", layer: 1, head: 1, row: 1, weights: [] });
 }

@@ -26,16 +26,20 @@ import {
 } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
 import { redraw } from "./view.js";
+import { t } from "./words.js";
+import { TITLES, shortHead } from "./names.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
 /** The sign before a part of a head, if it is not an arrow. @type {Record<string, string>} */
 const SIGNS = { query: "", key: "·", product: "=", value: "×", output: "=" };
-/** The short names of the parts, which fit into their boxes. @type {Record<string, string>} */
-const LABELS = {
-  ...{ query: "Queries", key: "Keys", product: "Q·Kᵀ", scores: "÷ √d", masked: "Mask", weights: "Softmax" },
-  ...{ value: "Values", output: "Sum w·v", joined: "Concat", gated: "Gate", out_proj: "× W_O" },
-};
+/** The short name of a part, which fits into its box. @param {string} part @returns {string | undefined} */
+const labelOfPart = (part) =>
+  ({
+    ...{ query: t("Queries"), key: t("Keys"), product: "Q·Kᵀ", scores: "÷ √d", masked: t("Mask") },
+    ...{ weights: t("Softmax"), value: t("Values"), output: t("Sum w·v"), joined: t("Concat") },
+    ...{ gated: t("Gate"), out_proj: "× W_O" },
+  })[part];
 
 /** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
 export function drawMachine(S) {
@@ -132,9 +136,10 @@ function reveal(S, box) {
 function frameOf({ stack, layer, x, y, width, height }) {
   const box = make("div", `layer ${stack}`);
   place(box, { x, y, width, height });
-  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}`;
+  const name = stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
   const missing = stack.endsWith("missing");
-  box.append(make("span", "name", missing ? "no encoder" : width < 120 ? `Layer ${layer}` : name));
+  const short = () => t("Layer {layer}", { layer });
+  box.append(make("span", "name", missing ? t("no encoder") : width < 120 ? short() : name));
   return box;
 }
 
@@ -161,7 +166,10 @@ function boxOf(S, box) {
   const isOpen = S.opened.block === block.name;
   S.texts.push(() => holder.classList.toggle("open", S.opened.block === block.name));
   const small = box.kind === "add" || box.kind === "norm";
-  const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", breakable(facts.title)));
+  const main = makeButton(
+    "main",
+    small ? (box.kind === "add" ? "+" : t("norm")) : make("b", "", breakable(facts.title)),
+  );
   Object.assign(main, { value: block.name, title: nameOf(S, block) });
   main.setAttribute("aria-label", nameOf(S, block));
   main.onclick = () =>
@@ -189,15 +197,20 @@ const breakable = (title) => title.replace("Embedding", "Embed\u00adding").repla
 /** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
 export function nameOf(S, { name, layer, stack, kind, attention }) {
   const { title } = S.data.facts[name];
-  const where = layer ? `${stack} layer ${layer}` : stack === "source" ? "source" : stack === "target" ? "target" : "";
-  const whole =
-    attention === "encoder"
-      ? "Encoder self-attention"
-      : attention === "decoder"
-        ? title.replace("self", "decoder self")
+  const what =
+    kind === "add"
+      ? t("Add (residual connection)")
+      : attention === "encoder" || (attention === "decoder" && !S.data.stepwise)
+        ? TITLES[attention]
         : title;
-  const what = kind === "add" ? "Add (residual connection)" : whole;
-  return where && !what.toLowerCase().includes(where) ? `${what}, ${where}` : what;
+  if (layer)
+    return stack === "encoder"
+      ? t("{block}, encoder layer {layer}", { block: what, layer })
+      : t("{block}, decoder layer {layer}", { block: what, layer });
+  // The title of the tokens says which they are, if there are two kinds.
+  if (kind === "tokens" && S.data.diagram.encoder.length) return what;
+  if (stack === "source") return t("{block}, source", { block: what });
+  return stack === "target" ? t("{block}, target", { block: what }) : what;
 }
 
 /** @param {MachineState} S @param {MachineBox} box @param {string} side */
@@ -205,15 +218,24 @@ function foldedOf(S, box, side) {
   const { stack, layer } = box;
   const end = box.last ?? layer;
   const last = /** @type {MachineBlock} */ (blockOf(S, box.names[box.names.length - 1]));
-  const layers = end > layer ? `layers ${layer}–${end}` : `layer ${layer}`;
   const several = end > layer;
+  const fields = { layer, end };
+  const layers = several ? t("Layers {layer}–{end}", fields) : t("Layer {layer}", { layer });
   const button = makeButton(
     `block folded ${side}`,
-    make("b", "", layers[0].toUpperCase() + layers.slice(1)),
+    make("b", "", layers),
     pictureOf(S, last),
-    make("small", "", "unfold"),
+    make("small", "", t("unfold")),
   );
-  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} ${layers}, folded: ${several ? "their" : "its"} result. Click to unfold${several ? " the first" : ""}.`;
+  const ofEncoder = () =>
+    several
+      ? t("Encoder layers {layer}–{end}, folded: their result. Click to unfold the first.", fields)
+      : t("Encoder layer {layer}, folded: its result. Click to unfold.", { layer });
+  const ofDecoder = () =>
+    several
+      ? t("Decoder layers {layer}–{end}, folded: their result. Click to unfold the first.", fields)
+      : t("Decoder layer {layer}, folded: its result. Click to unfold.", { layer });
+  const name = stack === "encoder" ? ofEncoder() : ofDecoder();
   Object.assign(button, { value: foldedName(stack, layer), title: name });
   button.setAttribute("aria-label", name);
   place(button, box);
@@ -279,9 +301,9 @@ function insideOf(S, block) {
 
 /** @param {MachineState} S @param {MachineBlock} block @param {number} head @param {boolean} narrow */
 function headOf(S, block, head, narrow) {
-  const button = makeButton("head", make("b", "", narrow ? `H${head}` : `Head ${head}`));
+  const button = makeButton("head", make("b", "", narrow ? shortHead(head) : t("Head {head}", { head })));
   button.value = openValue({ block: block.name, head, part: "" });
-  button.setAttribute("aria-label", `Head ${head} of ${nameOf(S, block)}`);
+  button.setAttribute("aria-label", t("Head {head} of {block}", { head, block: nameOf(S, block) }));
   const closes = S.opened.head === head && !S.opened.part;
   // From head to head, the open part stays.
   button.onclick = () => open(S, { block: block.name, head: closes ? 0 : head, part: closes ? "" : S.opened.part });
@@ -319,12 +341,15 @@ function partOf(S, block, part) {
   )[part];
   const canvas = make("canvas", "picture");
   const shape = make("small", "shape");
-  const button = makeButton(`part ${part}`, make("b", "", LABELS[part] ?? title), canvas, shape);
+  const button = makeButton(`part ${part}`, make("b", "", labelOfPart(part) ?? title), canvas, shape);
   const { head } = S.opened;
   canvas.setAttribute("aria-hidden", "true");
   button.value = openValue({ block: block.name, head, part });
   button.title = title;
-  button.setAttribute("aria-label", AFTER.includes(part) ? `${title}, all heads` : `${title} of head ${head}`);
+  button.setAttribute(
+    "aria-label",
+    AFTER.includes(part) ? t("{part}, all heads", { part: title }) : t("{part} of head {head}", { part: title, head }),
+  );
   button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
   S.pictures.push(() => {
     const array = arrayOf(S, part);

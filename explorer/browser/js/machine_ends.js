@@ -4,6 +4,7 @@ import { make, makeButton, say } from "./dom.js";
 import { tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
 import { goTo, redraw } from "./view.js";
+import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineState } from "./types" */
 
@@ -22,8 +23,9 @@ export function tokenList(S, block) {
     const tokens = tokensOf(S, ofSource ? "source" : "target");
     const at = ofSource ? S.row : S.step;
     const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
-    say(before, first ? `${first} more` : "");
-    say(after, tokens.length - first > LINES ? `${tokens.length - first - LINES} more` : "");
+    const left = tokens.length - first - LINES;
+    say(before, first ? t("{n} more", "{n} more", { n: first }) : "");
+    say(after, left > 0 ? t("{n} more", "{n} more", { n: left }) : "");
     lines.forEach((line, i) => {
       const token = tokens[first + i];
       const [number, word] = line.children;
@@ -32,7 +34,7 @@ export function tokenList(S, block) {
       line.value = `token ${block.stack} ${i}`;
       say(number, `${first + i + 1}`);
       say(word, token);
-      line.title = ofSource ? "Follow this token through the encoder" : "Go to the step that reads this token";
+      line.title = ofSource ? t("Follow this token through the encoder") : t("Go to the step that reads this token");
       line.classList.toggle("current", first + i === at);
       line.onclick = () => {
         if (ofSource) S.row = first + i;

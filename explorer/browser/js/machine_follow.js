@@ -1,7 +1,7 @@
 // Follow one token through the machine: the stages that it passes, played or stepped; each opens its box, and the panel
 // shows the token's numbers there and where one of them is from.
 
-import { buttonsOf, make, say } from "./dom.js";
+import { make, say } from "./dom.js";
 import { STEPPING } from "./keys.js";
 import { nameOf } from "./machine_diagram.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
@@ -10,8 +10,10 @@ import { originOf } from "./machine_origin.js";
 import { ask, blockOf } from "./machine_state.js";
 import { SIDES, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepName } from "./player.js";
+import { drawSteps, stepName, speedName } from "./player.js";
 import { goTo, listenToSteps, redraw } from "./view.js";
+import { t } from "./words.js";
+import { nameInLayer } from "./names.js";
 
 /** @import { MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
 /** @import { MachineStage } from "./structs" */
@@ -154,32 +156,40 @@ export function drawTrail(S) {
   nameButtons(S, F.data ? "stage" : "step");
   if (!F.data) return drawSteps(S, stepName(S.data, S.step));
   const where = `${F.step + 1}: ${titleOf(S)}`;
-  drawSteps(/** @type {ViewState} */ (F), where, `stage ${F.step + 1} of ${F.last + 1}`);
-  const name = { 1: "normal", 2: "fast", 0.5: "slow" }[F.speed];
+  drawSteps(/** @type {ViewState} */ (F), where, t("stage {stage} of {last}", { stage: F.step + 1, last: F.last + 1 }));
+  const name = speedName(F.speed);
   say(S.find(".speed span"), F.speed === 0.5 ? "½×" : `${F.speed}×`);
-  S.find(".speed").setAttribute("aria-label", `Speed: ${name}`);
+  S.find(".speed").setAttribute("aria-label", t("Speed: {name}", { name }));
 }
 
 /** Names what the buttons lead through. @param {MachineState} S @param {"step" | "stage"} track */
 function nameButtons(S, track) {
   const slider = S.find(".steps");
-  const named = track === "step" ? "Step" : "Stage";
+  const named = track === "step" ? t("Step") : t("Stage");
   if (slider.ariaLabel === named) return;
   slider.ariaLabel = named;
-  for (const button of buttonsOf(S.find, ".buttons"))
-    for (const name of ["aria-label", "title"])
-      button.setAttribute(name, (button.getAttribute(name) ?? "").replace(/st(ep|age)\b/, track));
+  const names = {
+    start: track === "step" ? t("To the first step") : t("To the first stage"),
+    back: track === "step" ? t("One step back") : t("One stage back"),
+    forward: track === "step" ? t("One step forward") : t("One stage forward"),
+    end: track === "step" ? t("To the last step") : t("To the last stage"),
+  };
+  for (const [value, name] of Object.entries(names)) {
+    const button = S.find(`.buttons [value=${value}]`);
+    button.ariaLabel = name;
+    button.title = `${name} (${{ start: "Home", back: "←", forward: "→", end: "End" }[value]})`;
+  }
 }
 
 /** What is open: the block with its layer, the head, the part, and the stage of the followed token. @param {MachineState} S */
 export function titleOf(S) {
   const { head, part } = S.opened;
   const block = blockOf(S, S.opened.block);
-  if (!block) return "The whole machine";
+  if (!block) return t("The whole machine");
   const { title } = (block.attention &&
     S.data.parts[/** @type {import("./types").Kind} */ (block.attention)]?.[part]) || { title: "" };
   const stage = (!part && stopShown(S)?.stage?.title) || "";
-  const inner = [head && `head ${head}`, title, stage !== S.data.facts[block.name].title && stage];
+  const inner = [head && nameInLayer(head), title, stage !== S.data.facts[block.name].title && stage];
   return [nameOf(S, block), ...inner.filter(Boolean)].join(" › ");
 }
 
@@ -191,11 +201,15 @@ function drawTokens(S) {
   const named = JSON.stringify([source.tokens, target.tokens]);
   if (select.dataset.tokens !== named) {
     const group = (/** @type {string} */ side, /** @type {string[]} */ tokens) => {
-      const box = Object.assign(make("optgroup"), { label: side });
+      const box = Object.assign(make("optgroup"), { label: side === "source" ? t("source") : t("target") });
       box.append(...tokens.map((token, i) => new Option(`${i + 1} ${token}`, `${side} ${i}`)));
       return box;
     };
-    select.replaceChildren(new Option("no token", ""), group("source", source.tokens), group("target", target.tokens));
+    select.replaceChildren(
+      new Option(t("no token"), ""),
+      group("source", source.tokens),
+      group("target", target.tokens),
+    );
     select.dataset.tokens = named;
   }
   select.value = F.data ? `${F.side} ${F.side === "source" ? S.row : S.step}` : "";
@@ -208,9 +222,12 @@ export function trailNumbers(S, stop) {
   const { matrix, spot } = shownAt(S, stage);
   const box = make("div", "stop-numbers");
   const row = matrix.rows.length === 1 ? matrix.rows[0].replace(/^\d+ /, "") : "";
-  const what =
-    stage.columns > matrix.columns.length ? `, numbers 1 to ${matrix.columns.length} of ${stage.columns}` : "";
-  box.append(make("p", "hint", `${stage.title}${row ? ` of “${row}”` : ""}${what}:`));
+  const fields = { stage: stage.title, token: row, last: matrix.columns.length, count: stage.columns };
+  const cut = stage.columns > matrix.columns.length;
+  const ofToken = () =>
+    cut ? t("{stage} of “{token}”, numbers 1 to {last} of {count}:", fields) : t("{stage} of “{token}”:", fields);
+  const ofAll = () => (cut ? t("{stage}, numbers 1 to {last} of {count}:", fields) : t("{stage}:", fields));
+  box.append(make("p", "hint", row ? ofToken() : ofAll()));
   if (matrix.numbers) box.append(tableOf(S, stage, matrix, spot));
   if (spot) box.append(cardOf(S, stage, spot));
   S.lit = spot;

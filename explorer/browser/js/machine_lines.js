@@ -3,6 +3,7 @@
 // down beside the target to the decoder.
 
 import { SUM, fitted, readings, route } from "./machine_band.js";
+import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
 
@@ -58,7 +59,7 @@ export function planLines(blocks, width, wish) {
   const all = Object.values(lines);
   const boxes = all.flatMap((line) => line.boxes);
   const height = bottom + LOOP;
-  const carried = blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values";
+  const carried = blocks.some(({ kind }) => kind === "initial") ? t("memory") : t("memory: keys and values");
   const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
   return {
     width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)),
@@ -68,7 +69,7 @@ export function planLines(blocks, width, wish) {
     frames: all.flatMap(({ frames }) => frames),
     labels: [
       ...(lines.encoder ? [{ flow: "memory", text: carried, x: START + CLEAR, y: lines.decoder.shelf }] : []),
-      { flow: "loop", text: "the chosen word is read in the next step", x: START, y: height - LOOP / 3 },
+      { flow: "loop", text: t("the chosen word is read in the next step"), x: START, y: height - LOOP / 3 },
     ],
     rows: lines[opened?.stack ?? "decoder"].rows,
     tight: { encoder: lines.encoder?.tight ?? false, decoder: lines.decoder.tight },

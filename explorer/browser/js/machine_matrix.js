@@ -9,8 +9,9 @@ import { isHeaded, matrixOf, shortOf, slice, stagesOf, WINDOW, countOf } from ".
 import { originOf } from "./machine_origin.js";
 import { equationOf, short } from "./machine_origin_text.js";
 import { arrayOf, ask, lineOf, rowFor } from "./machine_state.js";
-import { clamp, plural } from "./numbers.js";
+import { clamp, grouped } from "./numbers.js";
 import { redraw } from "./view.js";
+import { t } from "./words.js";
 
 /** @import { MachineMatrix, MachineSpot, MachineState, OriginTerm } from "./types" */
 /** @import { MachineStage } from "./structs" */
@@ -48,7 +49,7 @@ export function numbersOf(S) {
   S.lit = spot;
   return [
     toolsOf(S, stage, matrix),
-    matrix.numbers ? tableOf(S, stage, matrix, spot) : make("p", "hint", "Requesting the numbers …"),
+    matrix.numbers ? tableOf(S, stage, matrix, spot) : make("p", "hint", t("Requesting the numbers …")),
     make("p", "hint statistics", statisticsOf(S, stage, matrix)),
     ...(spot && matrix.numbers ? [cardOf(S, stage, spot)] : []),
   ];
@@ -81,7 +82,7 @@ function toolsOf(S, stage, matrix) {
   const stages = choices(S);
   if (stages.length > 1) {
     const select = make("select", "");
-    select.setAttribute("aria-label", "Numbers of");
+    select.setAttribute("aria-label", t("Numbers of"));
     select.append(...stages.map(({ title, point }) => new Option(title, point, false, point === stage.point)));
     select.onchange = () => {
       Object.assign(S, { point: select.value, first: 0, spot: null });
@@ -96,21 +97,23 @@ function toolsOf(S, stage, matrix) {
       redraw(S);
     };
     const [before, after] = [makeButton("", "‹"), makeButton("", "›")];
-    before.setAttribute("aria-label", "Columns before these");
-    after.setAttribute("aria-label", "Columns after these");
+    before.setAttribute("aria-label", t("Columns before these"));
+    after.setAttribute("aria-label", t("Columns after these"));
     before.disabled = first === 0;
     after.disabled = first + columns.length >= width;
     before.onclick = go(Math.max(0, first - WINDOW));
     after.onclick = go(first + WINDOW);
-    box.append(
-      before,
-      make("span", "", `${first + 1}–${first + columns.length} of ${width.toLocaleString("en")}`),
-      after,
-    );
+    const range = t("{first}–{last} of {count}", {
+      first: first + 1,
+      last: first + columns.length,
+      count: grouped(width),
+    });
+    box.append(before, make("span", "", range), after);
   }
-  const copy = makeButton("copy", "Copy");
-  copy.title = "Copy these numbers with their names, as a table for a spreadsheet";
-  copy.onclick = async () => say(copy, (await copyText(asText(matrix))) ? "Copied" : "Select the table and copy it");
+  const copy = makeButton("copy", t("Copy"));
+  copy.title = t("Copy these numbers with their names, as a table for a spreadsheet");
+  copy.onclick = async () =>
+    say(copy, (await copyText(asText(matrix))) ? t("Copied") : t("Select the table and copy it"));
   box.append(copy);
   return box;
 }
@@ -158,7 +161,7 @@ export function tableOf(S, stage, { rows, base, columns, first, numbers, ids }, 
         const cell = make(
           "td",
           `${isChosen ? "chosen" : lit}${closed ? " closed" : ""}`,
-          closed ? "masked" : short(line[c]),
+          closed ? t("masked") : short(line[c]),
         );
         cell.tabIndex = isChosen || (column < 0 && !r && !c) ? 0 : -1;
         if (isChosen) cell.setAttribute("aria-selected", "true");
@@ -168,7 +171,7 @@ export function tableOf(S, stage, { rows, base, columns, first, numbers, ids }, 
     }),
   );
   table.setAttribute("role", "grid");
-  table.setAttribute("aria-label", `${stage.title}: choose a number to see where it is from`);
+  table.setAttribute("aria-label", t("{stage}: choose a number to see where it is from", { stage: stage.title }));
   const choose = (/** @type {number} */ r, /** @type {number} */ c) => {
     const to = { point: stage.point, head: spot?.head ?? 0, row: base + r, column: ids ? ids[c] : first + c };
     S.spot = to;
@@ -212,14 +215,21 @@ function reveal(S, table, box) {
 /** Mean, standard deviation and parameters, as a line. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix */
 function statisticsOf(S, stage, { rows, width, numbers, ids }) {
   const line = S.details?.numbers.find(({ point }) => point === shortOf(stage.point));
-  const learned = line?.parameters ? ` Parameters: ${line.parameters.toLocaleString("en")}.` : "";
-  if (ids)
-    return `The ${ids.length} likeliest of ${S.data.vocabulary.toLocaleString("en")} target tokens; the others have a score, too.${learned}`;
-  const shape = `${rows.length} × ${width.toLocaleString("en")}`;
+  const learned = line?.parameters ? ` ${t("Parameters: {count}.", { count: grouped(line.parameters) })}` : "";
+  if (ids) {
+    const counts = { count: ids.length, all: grouped(S.data.vocabulary) };
+    return t("The {count} likeliest of {all} target tokens; the others have a score, too.", counts) + learned;
+  }
+  const shape = `${rows.length} × ${grouped(width)}`;
   const described = line && arrayOf(S, `numbers.${line.point}`);
   if (stage.op === "ids" || (!described && stage.columns) || !numbers) return `${shape}.${learned}`;
   const found = stage.columns && described ? pooled(described, rows.length) : spreadOf(numbers, rows.length, width);
-  return `${shape} at this step: mean ${short(found[0])}, standard deviation ${short(found[1])}.${learned}`;
+  const described_ = t("{shape} at this step: mean {mean}, standard deviation {deviation}.", {
+    shape,
+    mean: short(found[0]),
+    deviation: short(found[1]),
+  });
+  return described_ + learned;
 }
 
 /** Mean and standard deviation of rows from those of each, of equal length. @param {import("./types").Numbers} described @param {number} count */
@@ -247,8 +257,8 @@ export function cardOf(S, stage, spot) {
   const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };
   const origin = originOf(S.data, spot, sizes, (part) => slice(S, part));
   const card = make("section", "origin");
-  card.setAttribute("aria-label", "Where is this number from?");
-  if (!origin) return (card.append(make("p", "hint", "Requesting the numbers …")), card);
+  card.setAttribute("aria-label", t("Where is this number from?"));
+  if (!origin) return (card.append(make("p", "hint", t("Requesting the numbers …"))), card);
   const { head, words, sums, names } = equationOf(S, stage, spot, origin);
   card.append(make("h4", "", head), make("p", "equation", sums), make("p", "hint", words));
   if (origin.terms.length && names) card.append(termsOf(S, origin.terms, names));
@@ -264,10 +274,19 @@ export function probabilityText(S) {
   const chosen = alternatives.ids[S.step].indexOf(target.predicted_ids[S.step]);
   if (!scores || chosen < 0) return "";
   const power = Math.exp(scores[chosen] - scores[0]);
-  const all = S.data.vocabulary.toLocaleString("en");
-  // The largest score has the power e^0 = 1, so the sum of all powers is 1 ÷ its probability.
-  const sum = short(1 / alternatives.probabilities[S.step][0]);
-  return `Where is ${short(target.probabilities[S.step])} from? e^(${short(scores[chosen])} − ${short(scores[0])}) ÷ sum = ${short(power)} ÷ ${sum}: the score of “${target.predicted[S.step]}” less the largest score, as a power of e, divided by the sum of these powers of all ${all} tokens.`;
+  return t(
+    "Where is {value} from? e^({score} − {largest}) ÷ sum = {power} ÷ {sum}: the score of “{token}” less the largest score, as a power of e, divided by the sum of these powers of all {all} tokens.",
+    {
+      value: short(target.probabilities[S.step]),
+      score: short(scores[chosen]),
+      largest: short(scores[0]),
+      power: short(power),
+      // The largest score has the power e^0 = 1, so the sum of all powers is 1 ÷ its probability.
+      sum: short(1 / alternatives.probabilities[S.step][0]),
+      token: target.predicted[S.step],
+      all: grouped(S.data.vocabulary),
+    },
+  );
 }
 
 /** The terms of an operation as a table; each leads to where its number is from. @param {MachineState} S @param {OriginTerm[]} terms @param {{ name: (term: OriginTerm, i: number) => string, a: string, b: string, product: ((term: OriginTerm) => number) | null, result: string }} names */
@@ -283,7 +302,7 @@ function termsOf(S, terms, { name, a, b, product, result }) {
   const link = (/** @type {number} */ value, /** @type {MachineSpot | undefined} */ to) => {
     if (!to || !S.data.stages.some(({ point }) => point === to.point)) return make("span", "", short(value));
     const button = makeButton("link", short(value));
-    button.title = "Where is this number from?";
+    button.title = t("Where is this number from?");
     button.onclick = () => lead(S, to);
     return button;
   };
@@ -305,7 +324,10 @@ function termsOf(S, terms, { name, a, b, product, result }) {
     order.reduce((sum, { term }) => sum + product(term), 0) - shown.reduce((sum, { term }) => sum + product(term), 0);
   const all = makeButton(
     "link",
-    `and ${plural(terms.length - TERMS, "other product")}, together ${short(rest)}: show all`,
+    t("and {n} other product, together {rest}: show all", "and {n} other products, together {rest}: show all", {
+      n: terms.length - TERMS,
+      rest: short(rest),
+    }),
   );
   all.onclick = () => {
     S.allTerms = true;

@@ -2,6 +2,7 @@
 // named rows and columns, as it is at the step on screen.
 
 import { blockOf, products, tokensOf } from "./machine_state.js";
+import { t } from "./words.js";
 
 /** @import { MachineMatrix, MachineState, Numbers } from "./types" */
 /** @import { MachineStage, TensorSlice } from "./structs" */
@@ -93,7 +94,7 @@ export function matrixOf(S, stage, head, first, only) {
 /** The names of the rows. @param {MachineState} S @param {MachineStage} stage */
 const rowsOf = (S, { point, side }) =>
   point === "decoder.initial"
-    ? S.data.diagram.decoder.map((_, i) => `layer ${i + 1}`)
+    ? S.data.diagram.decoder.map((_, i) => t("layer {layer}", { layer: i + 1 }))
     : tokensOf(S, side).map((token, i) => `${i + 1} ${token}`);
 
 /** The scores of the likeliest tokens of this step. @param {MachineState} S @param {MachineStage} stage @returns {MachineMatrix} */

@@ -3,6 +3,7 @@
 import { shortOf } from "./machine_numbers.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { MachineOrigin, MachineSpot, MachineState, OriginTerm } from "./types" */
 /** @import { MachineStage } from "./structs" */
@@ -36,7 +37,7 @@ function columnName(S, stage, column) {
     const at = S.data.alternatives.ids[S.step].indexOf(column);
     return `“${S.data.alternatives.tokens[S.step][at] ?? column}”`;
   }
-  if (stage.columns) return `number ${column + 1}`;
+  if (stage.columns) return t("number {number}", { number: column + 1 });
   const keys = blockOf(S, stage.block)?.attention === "decoder" ? "target" : "source";
   return `“${tokensOf(S, keys)[column] ?? column + 1}”`;
 }
@@ -50,21 +51,29 @@ export function equationOf(S, stage, spot, origin) {
   const short_ = shortOf(stage.point);
   const titleOf = (/** @type {string} */ point) => S.data.stages.find((each) => each.point === point)?.title ?? point;
   const row = `“${tokensOf(S, stage.side)[spot.row] ?? spot.row + 1}”`;
-  const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? "masked" : short(recorded);
+  const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? t("masked") : short(recorded);
   const named = columnName(S, stage, spot.column);
-  const of = stage.columns ? `${named} of ${row}` : `${row} looking at ${named}`;
-  const head = `Where is ${value} from? ${stage.title}${spot.head ? `, head ${spot.head}` : ""}: ${stage.point === "logits" ? `the score of ${named}` : of}`;
-  const plus = stage.bias || bias ? ` + bias ${short(bias)}` : "";
+  const what =
+    stage.point === "logits"
+      ? t("the score of {token}", { token: named })
+      : stage.columns
+        ? t("{number} of {token}", { number: named, token: row })
+        : t("{token} looking at {key}", { token: row, key: named });
+  const asked = { value, stage: stage.title, what };
+  const head = spot.head
+    ? t("Where is {value} from? {stage}, head {head}: {what}", { ...asked, head: spot.head })
+    : t("Where is {value} from? {stage}: {what}", asked);
+  const plus = stage.bias || bias ? ` + ${t("bias {value}", { value: short(bias) })}` : "";
   /** @type {(a: string, b: string, name?: Names["name"]) => Names} */
   const sum = (a, b, name = (_, i) => `${i + 1}`) => ({
     name,
     a,
     b,
     product: (term) => term.a * term.b,
-    result: "product",
+    result: t("product"),
   });
   /** @type {Names} */
-  const plain = { name: ({ from }) => titleOf(from.point), a: "number", b: "", product: null, result: "" };
+  const plain = { name: ({ from }) => titleOf(from.point), a: t("number"), b: "", product: null, result: "" };
   const tokenName = (/** @type {OriginTerm} */ { from }) => columnName(S, { ...stage, columns: 0 }, from.column);
   const [first] = terms;
   const matrix =
@@ -75,115 +84,208 @@ export function equationOf(S, stage, spot, origin) {
       out_proj: "W_O",
       linear1: "W₁",
       linear2: "W₂",
-      logits: "the output matrix",
-    }[short_] ?? "the matrix";
+      logits: t("the output matrix"),
+    }[short_] ?? t("the matrix");
 
   /** @type {Record<string, () => { sums: string, words: string, names: Names | null }>} */
   const ways = {
     ids: () => ({
-      sums: `id ${recorded}`,
-      words: "The id is the token's number in the vocabulary: the tokenizer looks it up.",
+      sums: t("id {id}", { id: recorded }),
+      words: t("The id is the token's number in the vocabulary: the tokenizer looks it up."),
       names: null,
     }),
     lookup: () => ({
-      sums: `${value} = row ${origin.id} of the table, ${named}`,
-      words: `The token's id is ${origin.id}, and its vector is that row of the embedding table. Training has set these numbers.`,
+      sums: t("{value} = row {id} of the table, {number}", { value, id: origin.id ?? 0, number: named }),
+      words: t(
+        "The token's id is {id}, and its vector is that row of the embedding table. Training has set these numbers.",
+        { id: origin.id ?? 0 },
+      ),
       names: null,
     }),
     times: () => ({
       sums: `${value} = ${inSum(first.a)} × ${short(stage.factor)}`,
-      words:
+      words: t(
         "Each number of the vector is multiplied by the same factor, √d_model, so that the position added next stays small beside it.",
+      ),
       names: plain,
     }),
     plus: () => ({
       sums: `${value} = ${terms.map(({ a }) => inSum(a)).join(" + ")}`,
       words:
         short_ === "positions"
-          ? "The same number of the vector for this position is added."
-          : "The sublayer's result is added to what went into it: the residual connection.",
+          ? t("The same number of the vector for this position is added.")
+          : t("The sublayer's result is added to what went into it: the residual connection."),
       names: {
         ...plain,
         name: ({ from }, i) =>
-          from.point.endsWith(".added") ? "position" : i ? titleOf(from.point) : `before: ${titleOf(from.point)}`,
+          from.point.endsWith(".added")
+            ? t("position")
+            : i
+              ? titleOf(from.point)
+              : t("before: {stage}", { stage: titleOf(from.point) }),
       },
     }),
-    copy: () => ({ sums: `${value} = ${short(first.a)}`, words: "Nothing is added here.", names: plain }),
+    copy: () => ({ sums: `${value} = ${short(first.a)}`, words: t("Nothing is added here."), names: plain }),
     linear: () => ({
       sums: `${value} = ${sumOf(terms)}${plus}`,
-      words: `${short_ === "out_proj" ? `The joined results of all heads for ${row}` : `The whole vector of ${row}`} (${terms.length} numbers) times ${stage.point === "logits" ? `the row of ${named} in` : `column ${spot.column + 1} of`} ${matrix}: ${terms.length} products, added up${stage.bias ? ", and the bias" : ""}.`,
+      words: linearText(stage, { row, token: named, column: spot.column + 1, matrix, count: terms.length }),
       names: sum(titleOf(first.from.point), matrix),
     }),
     split: () => ({
-      sums: `${value} = number ${first.from.column + 1} of ${titleOf(first.from.point)}`,
-      words: `The long vector is the whole vector of ${row} times ${short_ === "query" ? "W_Q" : short_ === "key" ? "W_K" : "W_V"}; head ${spot.head} takes its numbers ${(spot.head - 1) * stage.columns + 1} to ${spot.head * stage.columns}. Choose the number below to see that product.`,
+      sums: t("{value} = number {number} of {stage}", {
+        value,
+        number: first.from.column + 1,
+        stage: titleOf(first.from.point),
+      }),
+      words: t(
+        "The long vector is the whole vector of {row} times {matrix}; head {head} takes its numbers {first} to {last}. Choose the number below to see that product.",
+        {
+          row,
+          matrix: short_ === "query" ? "W_Q" : short_ === "key" ? "W_K" : "W_V",
+          head: spot.head,
+          first: (spot.head - 1) * stage.columns + 1,
+          last: spot.head * stage.columns,
+        },
+      ),
       names: plain,
     }),
     rotate: () => ({
       sums: `${value} = ${sumOf(terms)}`,
-      words: "RoPE turns each pair of numbers by an angle that grows with the position: these are its cosine and sine.",
-      names: sum("number", "cosine, sine"),
+      words: t(
+        "RoPE turns each pair of numbers by an angle that grows with the position: these are its cosine and sine.",
+      ),
+      names: sum(t("number"), t("cosine, sine")),
     }),
     dot: () => ({
       sums: `${value} = ${sumOf(terms)}`,
-      words: `The query of ${row} times the key of ${named}: ${terms.length} products, number by number, added up.`,
-      names: sum(`query of ${row}`, `key of ${named}`),
+      words: t("The query of {row} times the key of {key}: {count} products, number by number, added up.", {
+        row,
+        key: named,
+        count: terms.length,
+      }),
+      names: sum(t("query of {token}", { token: row }), t("key of {token}", { token: named })),
     }),
     divide: () => ({
-      sums: `${value} = ${inSum(first.a)} ÷ ${short(stage.factor)}${bias ? ` + distance ${inSum(bias)}` : ""}`,
-      words: `The product of query and key, divided by √d_head = ${short(stage.factor)}${bias ? "; then the number for the distance is added" : ""}.`,
+      sums: `${value} = ${inSum(first.a)} ÷ ${short(stage.factor)}${bias ? ` + ${t("distance {value}", { value: inSum(bias) })}` : ""}`,
+      words: bias
+        ? t("The product of query and key, divided by √d_head = {root}; then the number for the distance is added.", {
+            root: short(stage.factor),
+          })
+        : t("The product of query and key, divided by √d_head = {root}.", { root: short(stage.factor) }),
       names: plain,
     }),
     mask: () => ({
-      sums: Number.isNaN(recorded) ? "−∞: closed" : `${value} = ${short(first.a)}`,
+      sums: Number.isNaN(recorded) ? t("−∞: closed") : `${value} = ${short(first.a)}`,
       words: Number.isNaN(recorded)
-        ? `${named} comes later than ${row}: the mask replaces the score ${short(first.a)}, so that softmax gives it 0.`
-        : "The mask leaves this score open: it stays as it is.",
+        ? t("{key} comes later than {row}: the mask replaces the score {score}, so that softmax gives it 0.", {
+            key: named,
+            row,
+            score: short(first.a),
+          })
+        : t("The mask leaves this score open: it stays as it is."),
       names: plain,
     }),
     softmax: () => ({
-      sums: `${value} = e^(${short(terms.find(({ from }) => from.column === spot.column)?.a ?? NaN)} − ${inSum(origin.top ?? 0)}) ÷ sum = ${short(origin.mine ?? 0)} ÷ ${short(origin.total ?? 0)}`,
-      words: `Each score of the row of ${row}, less the largest, becomes a power of e; this one is ${wholePercent(result)} of their sum.`,
-      names: { name: tokenName, a: "score", b: "", product: ({ b }) => b, result: "e^(score − largest)" },
+      sums: t("{value} = e^({score} − {largest}) ÷ sum = {power} ÷ {sum}", {
+        value,
+        score: short(terms.find(({ from }) => from.column === spot.column)?.a ?? NaN),
+        largest: inSum(origin.top ?? 0),
+        power: short(origin.mine ?? 0),
+        sum: short(origin.total ?? 0),
+      }),
+      words: t(
+        "Each score of the row of {row}, less the largest, becomes a power of e; this one is {share} of their sum.",
+        { row, share: wholePercent(result) },
+      ),
+      names: { name: tokenName, a: t("score"), b: "", product: ({ b }) => b, result: t("e^(score − largest)") },
     }),
     mix: () => ({
       sums: `${value} = ${sumOf(terms)}`,
-      words: `Number ${spot.column + 1} of the value of each token, times its weight in the row of ${row}, added up.`,
-      names: sum("weight", "value", tokenName),
+      words: t("Number {number} of the value of each token, times its weight in the row of {row}, added up.", {
+        number: spot.column + 1,
+        row,
+      }),
+      names: sum(t("weight"), t("value"), tokenName),
     }),
     join: () => ({
-      sums: `${value} = number ${first.from.column + 1} of head ${first.from.head}`,
-      words: "Concatenation: the results of the heads stand side by side; each number stays as it is.",
+      sums: t("{value} = number {number} of head {head}", {
+        value,
+        number: first.from.column + 1,
+        head: first.from.head,
+      }),
+      words: t("Concatenation: the results of the heads stand side by side; each number stays as it is."),
       names: plain,
     }),
     multiply: () => ({
       sums: `${value} = ${sumOf(terms)}`,
-      words: "What the heads found, times the gate.",
-      names: sum("heads", "gate", () => ""),
+      words: t("What the heads found, times the gate."),
+      names: sum(t("heads"), t("gate"), () => ""),
     }),
     norm: () => ({
       sums: `${value} = (${short(first.a)} − ${inSum(origin.mean ?? 0)}) ÷ ${short(origin.root ?? 1)} × ${inSum(origin.scale ?? 1)}${stage.bias ? ` + ${inSum(bias)}` : ""}`,
-      words: `The mean of the vector of ${row} (${short(origin.mean ?? 0)}) is subtracted, and the result divided by its standard deviation (${short(origin.root ?? 1)}); then the learned scale γ and shift β of number ${spot.column + 1}.`,
+      words: t(
+        "The mean of the vector of {row} ({mean}) is subtracted, and the result divided by its standard deviation ({deviation}); then the learned scale γ and shift β of number {number}.",
+        { row, mean: short(origin.mean ?? 0), deviation: short(origin.root ?? 1), number: spot.column + 1 },
+      ),
       names: plain,
     }),
     rms: () => ({
       sums: `${value} = ${short(first.a)} ÷ ${short(origin.root ?? 1)} × ${inSum(origin.scale ?? 1)}`,
-      words: `The number divided by the root mean square of the vector of ${row}, times a learned scale.`,
+      words: t("The number divided by the root mean square of the vector of {row}, times a learned scale.", { row }),
       names: plain,
     }),
-    other: () => ({ sums: `${value}`, words: "Several operations lie in between; Code has their lines.", names: null }),
+    other: () => ({
+      sums: `${value}`,
+      words: t("Several operations lie in between; Code has their lines."),
+      names: null,
+    }),
   };
   const activation = () => ({
     sums:
       stage.op === "relu"
         ? `${value} = max(0, ${short(first.a)})`
         : `${value} = ${stage.op.replace("_tanh", "").toUpperCase()}(${short(first.a)})`,
-    words: "Each number for itself: this is what makes the network more than one matrix.",
+    words: t("Each number for itself: this is what makes the network more than one matrix."),
     names: plain,
   });
   const found = (ways[stage.op] ?? activation)();
   const differs = !Number.isNaN(recorded) && Math.abs(recorded - result) > 1e-3 * Math.max(1, Math.abs(recorded));
   if (!differs) return { head, ...found };
-  const changed = `A change to this head has replaced it: the model's own number would be ${short(result)}.`;
-  return { head, ...found, sums: `${short(recorded)}, changed`, words: changed };
+  const changed = t("A change to this head has replaced it: the model's own number would be {value}.", {
+    value: short(result),
+  });
+  return { head, ...found, sums: t("{value}, changed", { value: short(recorded) }), words: changed };
+}
+
+/** What a linear operation multiplies and adds. @param {MachineStage} stage @param {{ row: string, token: string, column: number, matrix: string, count: number }} fields */
+function linearText({ point, bias }, fields) {
+  if (point === "logits")
+    return bias
+      ? t(
+          "The whole vector of {row} ({count} numbers) times the row of {token} in {matrix}: {count} products, added up, and the bias.",
+          fields,
+        )
+      : t(
+          "The whole vector of {row} ({count} numbers) times the row of {token} in {matrix}: {count} products, added up.",
+          fields,
+        );
+  if (shortOf(point) === "out_proj")
+    return bias
+      ? t(
+          "The joined results of all heads for {row} ({count} numbers) times column {column} of {matrix}: {count} products, added up, and the bias.",
+          fields,
+        )
+      : t(
+          "The joined results of all heads for {row} ({count} numbers) times column {column} of {matrix}: {count} products, added up.",
+          fields,
+        );
+  return bias
+    ? t(
+        "The whole vector of {row} ({count} numbers) times column {column} of {matrix}: {count} products, added up, and the bias.",
+        fields,
+      )
+    : t(
+        "The whole vector of {row} ({count} numbers) times column {column} of {matrix}: {count} products, added up.",
+        fields,
+      );
 }

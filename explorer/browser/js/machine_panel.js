@@ -20,9 +20,10 @@ import {
   sidesOf,
   tokensOf,
 } from "./machine_state.js";
-import { plural, wholePercent } from "./numbers.js";
+import { wholePercent, listed, grouped } from "./numbers.js";
 import { withTerms } from "./terms.js";
 import { redraw } from "./view.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Kind, MachineBlock, MachineState } from "./types" */
 
@@ -45,7 +46,9 @@ export function drawPanel(S) {
   }
   drawLinks(S, block);
   const content = S.find(".told");
-  content.setAttribute("aria-label", `${title}: ${S.depth}`);
+  /** @type {Record<string, string>} */
+  const depths = { words: t("words"), numbers: t("numbers"), formula: t("formula"), code: t("code") };
+  content.setAttribute("aria-label", `${title}: ${depths[S.depth]}`);
   if (!block) content.replaceChildren(...overview(S));
   else if (S.depth === "numbers") content.replaceChildren(...numbers(S, block));
   else if (S.depth === "formula") content.replaceChildren(...formula(S, block));
@@ -56,13 +59,7 @@ export function drawPanel(S) {
 /** The whole model in a few sentences, with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
   const { data, step } = S;
-  const { encoder, decoder, positions } = data.diagram;
-  const sources = data.source.tokens.length;
-  const added = data.blocks.some(({ kind }) => kind === "positions")
-    ? ", and a vector for its position is added"
-    : ["rope", "alibi", "relative"].includes(positions)
-      ? "; its position only enters the scores of self-attention"
-      : "";
+  const { encoder, positions } = data.diagram;
   const read = tokensOf(S, "target");
   const predicted = data.target.predicted[step];
   const share = data.target.probabilities[step];
@@ -75,64 +72,128 @@ function overview(S) {
     );
   const name = (/** @type {string} */ text) => make("b", "", ...linked([text]));
   const paragraph = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
-  const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   const alone = !encoder.length;
-  const encoded = [
-    `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
+  const encoded = () => [
+    embeddingText(S),
+    " ",
     ...(lstm
-      ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`]
-      : [
-          `In ${plural(encoder.length, "layer")}, each token looks at every token (`,
-          name("self-attention"),
-          "), and then passes alone through a small network (",
-          name("feed-forward"),
-          ").",
-        ]),
-    " The result, one vector for each source token, is the ",
-    name("memory"),
-    ": all that goes to the decoder.",
+      ? [t("{n} layer of LSTM read them in order.", "{n} layers of LSTM read them in order.", { n: encoder.length })]
+      : pieces(
+          "In {n} layer, each token looks at every token ({attention}), and then passes alone through a small network ({network}).",
+          "In {n} layers, each token looks at every token ({attention}), and then passes alone through a small network ({network}).",
+          { n: encoder.length, attention: name(t("self-attention")), network: name(t("feed-forward")) },
+        )),
+    " ",
+    ...pieces("The result, one vector for each source token, is the {memory}: all that goes to the decoder.", {
+      memory: name(t("memory")),
+    }),
   ];
-  const none = ["this model has none: prompt and continuation are one text, which the decoder reads."];
+  const none = () => [t("this model has none: prompt and continuation are one text, which the decoder reads.")];
+  const reads = { n: read.length, token: token(S, "target", step) };
+  const sees = token(S, "target", step);
   return [
-    paragraph(name("Encoder: "), ...(alone ? none : encoded)),
+    paragraph(name(`${t("Encoder:")} `), ...(alone ? none() : encoded())),
     paragraph(
-      name("Decoder: "),
-      `it reads the ${alone ? "text" : "target"} so far, ${plural(read.length, "token")} up to `,
-      token(S, "target", step),
-      `. `,
-      ...(lstm
-        ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `]
-        : [
-            `In ${plural(decoder.length, "layer")}, each token looks at ${before} (`,
-            name(data.stepwise ? "self-attention" : "masked self-attention"),
-            "), ",
-          ]),
-      ...(alone ? [] : [lstm ? "then looks at the memory (" : "then at the memory (", name("cross-attention"), ")"]),
-      ...(lstm ? ["."] : [`${alone ? "" : ", "}and then passes through the `, name("feed-forward"), " network."]),
+      name(`${t("Decoder:")} `),
+      ...(alone
+        ? pieces(
+            "it reads the text so far, {n} token up to {token}.",
+            "it reads the text so far, {n} tokens up to {token}.",
+            reads,
+          )
+        : pieces(
+            "it reads the target so far, {n} token up to {token}.",
+            "it reads the target so far, {n} tokens up to {token}.",
+            reads,
+          )),
+      " ",
+      ...decodedBy(S, name),
     ),
     paragraph(
-      name("Next word: "),
-      `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
-      make("bdi", "token target", predicted),
-      `, ${wholePercent(share)}. In the next step the decoder reads it.`,
+      name(`${t("Next word:")} `),
+      ...pieces(
+        "the last vector becomes a score for each of {vocabulary} target tokens (linear), and the scores become probabilities (softmax). Chosen: {word}, {share}. In the next step the decoder reads it.",
+        {
+          vocabulary: grouped(data.vocabulary),
+          word: make("bdi", "token target", predicted),
+          share: wholePercent(share),
+        },
+      ),
     ),
     make(
       "p",
       "hint",
-      "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. ",
+      `${t("Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below.")} `,
       ...(alone
-        ? ["The frame marks the token just read, "]
-        : [
-            "Above, the frame marks ",
-            token(S, "source", S.row),
-            " (choose another one in ",
-            name("Source"),
-            "), below, the token just read, ",
-          ]),
-      token(S, "target", step),
-      ". The arrow keys step.",
+        ? pieces("The frame marks the token just read, {token}.", { token: sees })
+        : pieces(
+            "Above, the frame marks {source} (choose another one in {list}), below, the token just read, {token}.",
+            { source: token(S, "source", S.row), list: name(t("Source")), token: sees },
+          )),
+      ` ${t("The arrow keys step.")}`,
     ),
   ];
+}
+
+/** How the tokens of the source become vectors. @param {MachineState} S */
+function embeddingText({ data }) {
+  const fields = { n: data.source.tokens.length, numbers: data.numbers };
+  if (data.blocks.some(({ kind }) => kind === "positions"))
+    return t(
+      "each of {n} source token becomes a vector of {numbers} numbers (embedding), and a vector for its position is added.",
+      "each of {n} source tokens becomes a vector of {numbers} numbers (embedding), and a vector for its position is added.",
+      fields,
+    );
+  return ["rope", "alibi", "relative"].includes(data.diagram.positions)
+    ? t(
+        "each of {n} source token becomes a vector of {numbers} numbers (embedding); its position only enters the scores of self-attention.",
+        "each of {n} source tokens becomes a vector of {numbers} numbers (embedding); its position only enters the scores of self-attention.",
+        fields,
+      )
+    : t(
+        "each of {n} source token becomes a vector of {numbers} numbers (embedding).",
+        "each of {n} source tokens becomes a vector of {numbers} numbers (embedding).",
+        fields,
+      );
+}
+
+/** What the layers of the decoder do. @param {MachineState} S @param {(text: string) => HTMLElement} name a term */
+function decodedBy({ data }, name) {
+  const { encoder, decoder, positions } = data.diagram;
+  const n = decoder.length;
+  if (!positions)
+    return pieces(
+      "{n} layer of LSTM read it in order, and then looks at the memory ({cross}).",
+      "{n} layers of LSTM read it in order, and then looks at the memory ({cross}).",
+      { n, cross: name(t("cross-attention")) },
+    );
+  const attention = name(data.stepwise ? t("self-attention") : t("masked self-attention"));
+  if (!encoder.length) {
+    const fields = { n, attention, network: name(t("feed-forward")) };
+    return data.stepwise
+      ? pieces(
+          "In {n} layer, each token looks at all tokens written so far ({attention}), and then passes through the {network} network.",
+          "In {n} layers, each token looks at all tokens written so far ({attention}), and then passes through the {network} network.",
+          fields,
+        )
+      : pieces(
+          "In {n} layer, each token looks at itself and the tokens before it ({attention}), and then passes through the {network} network.",
+          "In {n} layers, each token looks at itself and the tokens before it ({attention}), and then passes through the {network} network.",
+          fields,
+        );
+  }
+  const fields = { n, attention, cross: name(t("cross-attention")), network: name(t("feed-forward")) };
+  return data.stepwise
+    ? pieces(
+        "In {n} layer, each token looks at all tokens written so far ({attention}), then at the memory ({cross}), and then passes through the {network} network.",
+        "In {n} layers, each token looks at all tokens written so far ({attention}), then at the memory ({cross}), and then passes through the {network} network.",
+        fields,
+      )
+    : pieces(
+        "In {n} layer, each token looks at itself and the tokens before it ({attention}), then at the memory ({cross}), and then passes through the {network} network.",
+        "In {n} layers, each token looks at itself and the tokens before it ({attention}), then at the memory ({cross}), and then passes through the {network} network.",
+        fields,
+      );
 }
 
 /** @param {MachineState} S @param {MachineBlock | undefined} block */
@@ -143,15 +204,15 @@ function drawLinks(S, block) {
   /** @type {[import("./structs").Departure["place"], string][]} */
   let links = [];
   if (block?.attention) {
-    links.push(["attention", head ? `Head ${head} in Attention` : "Open in Attention"]);
-    if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", "One cell"]);
-    if (positions && (block.attention === "decoder" || part === "masked")) links.push(["masks", "Masks"]);
+    links.push(["attention", head ? t("Head {head} in Attention", { head }) : t("Open in Attention")]);
+    if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", t("One cell")]);
+    if (positions && (block.attention === "decoder" || part === "masked")) links.push(["masks", t("Masks")]);
     if (["rope", "alibi", "relative"].includes(positions) && block.attention !== "cross")
-      links.push(["positions", "Positions"]);
-  } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
+      links.push(["positions", t("Positions")]);
+  } else if (block?.kind === "positions") links.push(["positions", t("Positions")]);
   else if (!block || ["linear", "softmax", "word"].includes(block.kind))
-    links.push(["translate", S.data.diagram.encoder.length ? "Open in Translate" : "Open in Continue"]);
-  if (positions && block) links.push(["ledger", "All operations"]);
+    links.push(["translate", S.data.diagram.encoder.length ? t("Open in Translate") : t("Open in Continue")]);
+  if (positions && block) links.push(["ledger", t("All operations")]);
   links = links.filter(([name]) => S.source.leadsTo?.(name) ?? true);
   const buttons = /** @type {HTMLButtonElement[]} */ (children(box, links.length, () => makeButton("link")));
   links.forEach(([name, label], i) => {
@@ -200,17 +261,12 @@ function currentNumbers(S, block) {
       token(S, keys, i),
       ` ${wholePercent(weight)}`,
     ]);
-    return [
-      make(
-        "p",
-        "",
-        S.opened.head ? `Head ${S.opened.head}: ` : "Mean over the heads: ",
-        token(S, queries, rowFor(S, queries)),
-        " looks at ",
-        ...looks,
-        ".",
-      ),
-    ];
+    const { head } = S.opened;
+    const fields = { token: token(S, queries, rowFor(S, queries)), keys: looks };
+    const sentence = head
+      ? pieces("Head {head}: {token} looks at {keys}.", { ...fields, head })
+      : pieces("Mean over the heads: {token} looks at {keys}.", fields);
+    return [make("p", "", ...sentence)];
   }
   if (block.kind === "softmax" || block.kind === "word" || block.kind === "linear") {
     const options = data.alternatives.tokens[step]
@@ -221,7 +277,7 @@ function currentNumbers(S, block) {
         ` ${wholePercent(data.alternatives.probabilities[step][i])}`,
       ]);
     const from = block.kind === "linear" ? [] : [make("p", "", probabilityText(S))];
-    return [make("p", "", "Likeliest now: ", ...options, "."), ...from];
+    return [make("p", "", ...pieces("Likeliest now: {options}.", { options })), ...from];
   }
   if (block.kind === "tokens") {
     const side = isTarget(block) ? "target" : "source";
@@ -235,24 +291,50 @@ function captionOf(S, block) {
   const { head, part } = S.opened;
   const facts = S.data.facts[block.name];
   const full = wholePercent(head ? (S.details?.full ?? 1) : (facts.picture?.scale ?? 1));
-  const grey = block.attention === "decoder" && !S.data.stepwise ? ", grey is masked" : "";
+  const grey = block.attention === "decoder" && !S.data.stepwise;
   if (!head && block.attention)
-    return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
+    return grey
+      ? t(
+          "Attention weights, mean over the heads: rows are queries, columns are keys; full colour is {full} or more, grey is masked.",
+          { full },
+        )
+      : t(
+          "Attention weights, mean over the heads: rows are queries, columns are keys; full colour is {full} or more.",
+          { full },
+        );
   if (!head) {
     const width = facts.picture?.width ?? 0;
     if (block.kind === "linear")
-      return `The scores of the ${width} likeliest tokens, the largest first; blue is below 0, orange above.`;
+      return t("The scores of the {count} likeliest tokens, the largest first; blue is below 0, orange above.", {
+        count: width,
+      });
     const whole = facts.shape[facts.shape.length - 1];
-    const columns = `the first ${Math.min(width, whole)} of ${whole} numbers`;
-    const what = block.kind === "positions" ? "the vectors that are added" : "the results";
-    return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
+    const columns = { count: Math.min(width, whole), whole };
+    return block.kind === "positions"
+      ? t(
+          "Rows are tokens, columns are the first {count} of {whole} numbers of the vectors that are added; blue is below 0, orange above.",
+          columns,
+        )
+      : t(
+          "Rows are tokens, columns are the first {count} of {whole} numbers of the results; blue is below 0, orange above.",
+          columns,
+        );
   }
   const name = part || "weights";
   if (name === "weights")
-    return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
+    return grey
+      ? t(
+          "Attention weights of this head: rows are queries, columns are keys; full colour is {full} or more, grey is masked.",
+          { full },
+        )
+      : t("Attention weights of this head: rows are queries, columns are keys; full colour is {full} or more.", {
+          full,
+        });
+  if (name === "masked" && grey)
+    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.");
   if (name === "scores" || name === "masked")
-    return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${name === "masked" ? grey : ""}.`;
-  return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
+    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above.");
+  return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
 }
 
 /** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */
@@ -262,14 +344,21 @@ function likeliest(S) {
   const body = tokens.map((word, i) =>
     make("tr", "", make("td", "", make("bdi", "", word)), make("td", "number", short(shares[i]))),
   );
-  const table = make("table", "", make("tr", "", make("th", "", "token"), make("th", "", "probability")), ...body);
-  const all = S.data.vocabulary.toLocaleString("en");
+  const table = make(
+    "table",
+    "",
+    make("tr", "", make("th", "", t("token")), make("th", "", t("probability"))),
+    ...body,
+  );
   return [
     table,
     make(
       "p",
       "hint",
-      `The ${tokens.length} likeliest of ${all} target tokens in this step; all together have probability 1. Their scores before softmax are the result of Linear.`,
+      t(
+        "The {count} likeliest of {all} target tokens in this step; all together have probability 1. Their scores before softmax are the result of Linear.",
+        { count: tokens.length, all: grouped(S.data.vocabulary) },
+      ),
     ),
   ];
 }
@@ -288,20 +377,20 @@ function formula(S, block) {
   const sizes = [
     `d_model = ${width}`,
     ...(count ? [`h = ${count}`, `d_k = ${width / count}`] : []),
-    `shape here: ${shapeText(facts.shape, S.step)}`,
+    t("shape here: {shape}", { shape: shapeText(facts.shape, S.step) }),
   ];
-  return [formulaOf(tree), make("p", "hint", `In this model: ${sizes.join(", ")}.`)];
+  return [formulaOf(tree), make("p", "hint", t("In this model: {sizes}.", { sizes: sizes.join(", ") }))];
 }
 
 /** Draws the function that computes the result, with its lines marked. @param {MachineState} S @param {HTMLElement} content */
 function drawCode(S, content) {
-  if (!hasDetails(S) || !S.details) return content.replaceChildren(make("p", "hint", "Requesting the code …"));
+  if (!hasDetails(S) || !S.details) return content.replaceChildren(make("p", "hint", t("Requesting the code …")));
   const { part, head } = S.opened;
   const { code } = S.details;
   const block = /** @type {MachineBlock} */ (blockOf(S, S.opened.block));
   const result = block.points[block.points.length - 1]?.split(".").pop() ?? "";
   const at = code.places[part] ?? (head ? code.places.output : undefined) ?? code.places.result ?? code.places[result];
-  if (!at) return content.replaceChildren(make("p", "", "No line of this program computes it: it is an input."));
+  if (!at) return content.replaceChildren(make("p", "", t("No line of this program computes it: it is an input.")));
   const { file, name, first, lines } = code.functions[at.function];
   const listing = make(
     "pre",
@@ -317,7 +406,15 @@ function drawCode(S, content) {
     }),
   );
   content.replaceChildren(
-    make("p", "hint", `${file}, ${name}: the marked ${at.marked.length === 1 ? "line computes" : "lines compute"} it.`),
+    make(
+      "p",
+      "hint",
+      t("{file}, {name}: the marked line computes it.", "{file}, {name}: the marked lines compute it.", {
+        n: at.marked.length,
+        file,
+        name,
+      }),
+    ),
     listing,
   );
   const marked = listing.querySelector("mark");
@@ -352,15 +449,19 @@ export function drawList(S) {
   const items = blocks.map((block) => {
     const { shape, words: text } = S.data.facts[block.name];
     const reads = block.reads.map((name) => `${numberOf.get(name)}`);
-    const from = reads.length ? ` Reads ${reads.join(" and ")}.` : "";
+    const from = reads.length ? ` ${t("Reads {blocks}.", { blocks: listed(reads) })}` : "";
     const looks = block.attention
       ? looksAt(S, block, 2).map(({ token: word, weight }) => `${isolated(word)} ${wholePercent(weight)}`)
       : [];
+    const word = {
+      word: isolated(S.data.target.predicted[S.step]),
+      share: wholePercent(S.data.target.probabilities[S.step]),
+    };
     const now =
       block.kind === "word"
-        ? ` Now: ${isolated(S.data.target.predicted[S.step])}, ${wholePercent(S.data.target.probabilities[S.step])}.`
+        ? ` ${t("Now: {word}, {share}.", word)}`
         : looks.length
-          ? ` Now, mean over the heads: ${looks.join(", ")}.`
+          ? ` ${t("Now, mean over the heads: {keys}.", { keys: looks.join(", ") })}`
           : "";
     return `${nameOf(S, block)}, ${shapeText(shape, S.step)}.${from} ${text}${now}`;
   });

@@ -4,6 +4,7 @@
 import { SUM, fitted, readings, route } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
 
@@ -68,11 +69,11 @@ function labelsOf(wires) {
     const [left, right] = [Math.min(...ends), Math.max(...ends)];
     const apart = memory.length > 1 && ends[0] < right; // it also goes to the left, as an LSTM's first state does
     const text = apart
-      ? "memory"
+      ? t("memory")
       : right - left > 250
-        ? "memory: keys and values for every cross-attention"
+        ? t("memory: keys and values for every cross-attention")
         : right - left > 70
-          ? "keys, values"
+          ? t("keys, values")
           : "";
     labels.push({ flow: "memory", text, x: left + 6, y: memory[0].points[1][1] });
   }
@@ -80,7 +81,7 @@ function labelsOf(wires) {
   if (loop)
     labels.push({
       flow: "loop",
-      text: "the chosen word is read in the next step",
+      text: t("the chosen word is read in the next step"),
       x: loop.points[2][0] + 8,
       y: loop.points[2][1],
     });

@@ -4,14 +4,15 @@ import { make } from "./dom.js";
 import { diverging, paint, scaleOf } from "./machine_pictures.js";
 import { arrayOf, lineOf, rowFor, sidesOf, tokensOf } from "./machine_state.js";
 import { levelOf } from "./maps.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Kind, MachineBlock, MachineState, Numbers } from "./types" */
 
 /** The three projections: point, symbol, result. */
-const MATRICES = [
-  ["q_proj", "Q", "queries"],
-  ["k_proj", "K", "keys"],
-  ["v_proj", "V", "values"],
+const matricesOf = () => [
+  ["q_proj", "Q", t("queries")],
+  ["k_proj", "K", t("keys")],
+  ["v_proj", "V", t("values")],
 ];
 
 /** The figure of the projections at this step; nothing until the details have arrived. @param {MachineState} S @param {MachineBlock} block @returns {HTMLElement[]} */
@@ -26,7 +27,7 @@ export function projectionsOf(S, block) {
   const figure = make("figure", "projections");
   /** @type {(() => void)[]} */
   const painters = [];
-  for (const [name, symbol, title] of MATRICES) {
+  for (const [name, symbol, title] of matricesOf()) {
     const side = name === "q_proj" ? queries : keys;
     const row = rowFor(S, side);
     const ofCross = block.attention === "cross" && name !== "q_proj";
@@ -45,12 +46,8 @@ export function projectionsOf(S, block) {
       ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")),
     );
     slices.style.setProperty("--heads", `${heads}`);
-    const from = make(
-      "span",
-      "from",
-      ofCross ? "memory of " : "",
-      make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? ""),
-    );
+    const token = make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? "");
+    const from = make("span", "from", ...(ofCross ? pieces("memory of {token}", { token }) : [token]));
     figure.append(
       make("span", "term", from, x),
       make("span", "by", "×"),
@@ -74,10 +71,22 @@ export function projectionsOf(S, block) {
       paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
     });
   }
-  const which = head
-    ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.`
-    : "";
-  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
+  const sentences = [
+    t(
+      "The whole vector of {size} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",
+      "The whole vector of {size} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",
+      { size: d, n: heads, slice },
+    ),
+  ];
+  if (head)
+    sentences.push(
+      t("Head {head} works with numbers {first} to {last} of each result.", {
+        head,
+        first: (head - 1) * slice + 1,
+        last: head * slice,
+      }),
+    );
+  const caption = sentences.join(" ");
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);
   figure.append(make("figcaption", "", caption));

@@ -3,6 +3,7 @@
 import { AFTER } from "./machine_link.js";
 import { rowOf } from "./machine_pictures.js";
 import { redraw } from "./view.js";
+import { grouped } from "./numbers.js";
 
 /** @import { Kind, MachineBlock, MachineOpened, MachineState, Numbers } from "./types" */
 
@@ -36,8 +37,7 @@ export const sidesOf = (kind) =>
   kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"];
 
 /** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
-export const shapeText = (shape, step) =>
-  shape.map((size) => (size || step + 1).toLocaleString("en")).join("\u2009×\u2009");
+export const shapeText = (shape, step) => shape.map((size) => grouped(size || step + 1)).join("\u2009×\u2009");
 
 /** The weights of the current row, mean over the heads, from the diagram's message. @param {MachineState} S @param {MachineBlock} block */
 export function meanRow(S, block) {

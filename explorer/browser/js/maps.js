@@ -7,6 +7,7 @@ import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
+import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
 
@@ -375,7 +376,7 @@ function frameRest({ ctx, theme, left, top, cell, rows, wide, high }, queries) {
   ctx.setLineDash([2, 4]);
   ctx.strokeRect(left - 0.5, top + high + 0.5, wide + 1, rest);
   ctx.globalAlpha = 0.75;
-  const text = "not yet written";
+  const text = t("not yet written");
   if (rest > 2 * REST && wide > ctx.measureText(text).width + 8)
     ctx.fillText(text, left + wide / 2, top + high + rest / 2);
   ctx.restore();

@@ -1,5 +1,7 @@
 // How the next token is chosen. As model/config.py's DecodeConfig, with the same names and values; a test compares both.
 
+import { t } from "./words.js";
+
 /** @typedef {typeof METHOD} Method */
 
 export const METHOD = {
@@ -16,6 +18,6 @@ export const METHOD = {
 
 /** The choice in a few words. @param {Method} method */
 export function summary({ method, beam_size, temperature }) {
-  if (method === "beam") return `beam of ${beam_size}`;
-  return method === "sample" ? `drawn at temperature ${temperature}` : "likeliest";
+  if (method === "beam") return t("beam of {size}", { size: beam_size });
+  return method === "sample" ? t("drawn at temperature {temperature}", { temperature }) : t("likeliest");
 }

@@ -3,7 +3,7 @@
 
 /** @import { Pack } from "./types" */
 
-/** Links a pack, and imports a module of it. @param {Pack} pack @param {string} entry @returns {Promise<{ default: (mount?: any) => any }>} */
+/** Links a pack, and imports a module of it. @param {Pack} pack @param {string} entry @returns {Promise<any>} */
 export function link({ modules }, entry) {
   const page = /** @type {{ __headlightModules?: Map<string, string> }} */ (globalThis);
   const addresses = (page.__headlightModules ??= new Map());
@@ -23,15 +23,19 @@ function addressOf(name, text, addresses) {
  * @param {string} entry
  * @param {HTMLElement | ShadowRoot} root
  * @param {{ run?: (mount: any) => any, end?: () => void, latest?: any, dressed?: boolean, failed?: Element }} slot
+ * @param {import("./structs").Words | null} words
  */
-export async function start(pack, entry, root, slot) {
+export async function start(pack, entry, root, slot, words) {
   const { default: run } = await link(pack, entry);
+  const { setWords } = await link(pack, "words");
+  const { localised } = await link(pack, "markup");
+  setWords(words);
   const look = pack.looks[entry];
   if (slot.run || !slot.latest) return; // already started, or unmounted meanwhile
   slot.failed?.remove();
   if (look && !slot.dressed) {
     root.append(Object.assign(document.createElement("style"), { textContent: look.css }));
-    root.append(document.createRange().createContextualFragment(look.html));
+    root.append(localised(document.createRange().createContextualFragment(look.html)));
   }
   Object.assign(slot, { run, dressed: true, end: run(slot.latest) });
 }

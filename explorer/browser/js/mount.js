@@ -7,8 +7,8 @@ export default function (mount) {
   slot.latest = mount;
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
   else
-    load("%ADDRESS%")
-      .then(({ linker, pack }) => linker.start(pack, "%ENTRY%", root, slot))
+    Promise.all([load("%ADDRESS%", open), loadWords("%WORDS%")])
+      .then(([{ linker, pack }, words]) => linker.start(pack, "%ENTRY%", root, slot, words))
       .catch((error) => {
         const textContent = "This figure could not be loaded. Reload the page.";
         slot.failed ??= root.appendChild(Object.assign(document.createElement("p"), { role: "alert", textContent }));
@@ -20,25 +20,32 @@ export default function (mount) {
   };
 }
 
-/** @param {string} address @returns {Promise<any>} */
-function load(address) {
+/** Loads a file once. @param {string} address @param {(address: string) => Promise<any>} how @returns {Promise<any>} */
+function load(address, how) {
   /** @type {any} */
   const page = globalThis;
   const packs = (page.__headlightPacks ??= new Map());
   if (!packs.has(address)) {
-    const pack = fetchPack(address);
+    const pack = how(address);
     pack.catch(() => packs.delete(address)); // the next mount tries again
     packs.set(address, pack);
   }
   return packs.get(address);
 }
 
-/** @param {string} address */
-async function fetchPack(address) {
+/** Loads the catalogue; English has none. @param {string} address */
+const loadWords = (address) => (address ? load(address, read) : null);
+
+/** @param {string} address @returns {Promise<any>} */
+async function read(address) {
   // Under any base path of the app, Streamlit's own scripts are beside ours.
   const { src } = /** @type {HTMLScriptElement} */ (document.querySelector("script[src*='/static/']"));
-  const answer = await fetch(src.slice(0, src.indexOf("/static/") + 1) + address);
-  const pack = await answer.json();
+  return (await fetch(src.slice(0, src.indexOf("/static/") + 1) + address)).json();
+}
+
+/** Loads a pack, whose first module links the others. @param {string} address */
+async function open(address) {
+  const pack = await read(address);
   const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
   return { pack, linker: await import(first) };
 }

@@ -2,9 +2,10 @@
 
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
-import { SPECIALS, numbered, tokenName } from "./wording.js";
+import { SPECIALS, numbered, tokenName, choiceName, readsOn } from "./wording.js";
 import { fork } from "./stepper_state.js";
 import { redraw } from "./view.js";
+import { t } from "./words.js";
 
 /** @import { Heat, StepperState } from "./types" */
 
@@ -35,8 +36,8 @@ export function drawNext(S) {
   const picked = target.chosen.includes(row);
   const read = numbered(target.tokens, row, "target");
   const given = row < target.given;
-  const leads = given ? " → the prompt goes on: " : picked ? ` → ${target.by}: ` : " → predicts ";
-  sayAll(S.find(".reads"), "reads ", read, leads, word);
+  const how = given ? "given" : picked ? "chosen" : "predicted";
+  sayAll(S.find(".reads"), ...readsOn(given || picked ? target : { by: "" }, read, word, how));
   const at = (/** @type {number} */ p) => heated(heat, row, S.heat, p);
   const options = ids.map((id, i) => ({
     id,
@@ -71,16 +72,16 @@ export function drawNext(S) {
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
     const reason = given
-      ? "The next token of the prompt"
+      ? t("The next token of the prompt")
       : picked
-        ? `The token ${target.by} here, not the likeliest`
-        : "The token predicted here";
+        ? t("The token {how} here, not the likeliest", { how: choiceName(target.by) })
+        : t("The token predicted here");
     button.disabled = !current && !S.source.canFork(row + 1, option.id);
     button.title = current
       ? reason
       : button.disabled
-        ? "No continuation of this token was recorded"
-        : "Continue decoding from this token instead";
+        ? t("No continuation of this token was recorded")
+        : t("Continue decoding from this token instead");
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
     };
@@ -104,29 +105,36 @@ function drawOthers(S, rest, none) {
 /** @param {StepperState} S */
 function drawHeat(S) {
   const { heat, order, target, alternatives } = S.data;
-  const t = heat?.temperatures[S.heat] ?? 1;
+  const temperature = heat?.temperatures[S.heat] ?? 1;
   const untaught = S.step < target.given && !alternatives.ids[S.step].length;
   S.find(".heat").hidden = !heat || untaught;
   S.find(".others").hidden = untaught;
-  const text = order.includes("cross") ? "translation" : "text";
+  const translates = order.includes("cross");
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
   slider.max = `${(heat?.temperatures.length ?? 1) - 1}`;
   slider.value = `${S.heat}`;
   slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
-  slider.setAttribute("aria-valuetext", `${t}`);
-  say(S.find(".heat b"), `${t}`);
-  const picks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id))
-    ? `Pick another word to see where the ${text} goes.`
-    : "";
-  const prompt = untaught
-    ? "This model was trained to predict only what follows the prompt, so it predicts nothing here."
-    : "";
+  slider.setAttribute("aria-valuetext", `${temperature}`);
+  say(S.find(".heat b"), `${temperature}`);
+  const forks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id));
+  const picks = translates
+    ? t("Pick another word to see where the translation goes.")
+    : t("Pick another word to see where the text goes.");
+  const bars =
+    temperature < 1
+      ? t("The bars at temperature {temperature}: sharper than at 1.", { temperature })
+      : t("The bars at temperature {temperature}: flatter than at 1.", { temperature });
+  const stays = translates ? t("The translation stays as it is.") : t("The text stays as it is.");
   say(
     S.find(".next .hint"),
-    prompt || S.heat === atOne(S.data)
-      ? prompt || picks
-      : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The ${text} stays as it is.`,
+    untaught
+      ? t("This model was trained to predict only what follows the prompt, so it predicts nothing here.")
+      : S.heat === atOne(S.data)
+        ? forks
+          ? picks
+          : ""
+        : `${bars} ${stays}`,
   );
 }
 

@@ -1,14 +1,22 @@
 // Numbers and counted nouns as written on the screen. Only 0 is written as 0, and only 1 as 1. Files follow the same
 // rule (explorer/locale/text.py); tests compare both with tests/fixtures/weights.json.
 
+import { inSentence, language, t } from "./words.js";
+
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-/** A number and its noun: "1 head", "6 heads". @param {number} number @param {string} noun */
-export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+/** A whole number with marks between its thousands. @param {number} number */
+export const grouped = (number) => number.toLocaleString(language());
+
+/** Items of a sentence: "a", "a and b", "a, b and c". @param {string[]} items */
+export function listed(items) {
+  const last = items[items.length - 1] ?? "";
+  return items.length < 2 ? last : t("{first} and {last}", { first: items.slice(0, -1).join(", "), last });
+}
 
 /** A probability with one decimal. @param {number} p */
-export const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)}\u202f%`);
+export const percent = (p) => inSentence(p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)}\u202f%`);
 
 /** A weight as a whole percentage: "37 %", "< 1 %", "> 99 %". @param {number} weight */
 export function wholePercent(weight) {
@@ -17,10 +25,11 @@ export function wholePercent(weight) {
 }
 
 /** A weight with three decimals. @param {number} weight */
-export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
+export const decimals = (weight) => inSentence(weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
 
 /** A weight with four decimals; a smaller one in scientific notation. @param {number} weight */
-export const fourDecimals = (weight) => (weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4));
+export const fourDecimals = (weight) =>
+  inSentence(weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4));
 
 /**
  * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; empty if two decimals would make it 0.

@@ -3,6 +3,7 @@
 import { buttonsOf, say } from "./dom.js";
 import { NEXT_READ } from "./names.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { Decoding, ViewState } from "./types" */
 
@@ -39,7 +40,11 @@ export const stepAfter = (name, step, last) =>
  * @param {string} meaning the step, for screen readers
  * @param {string} [counter]
  */
-export function drawSteps({ find, step, last, player }, meaning, counter = `step ${step + 1} of ${last + 1}`) {
+export function drawSteps(
+  { find, step, last, player },
+  meaning,
+  counter = t("step {step} of {last}", { step: step + 1, last: last + 1 }),
+) {
   /** @type {HTMLInputElement} */
   const slider = find(".steps");
   const playing = player.playing();
@@ -56,11 +61,17 @@ export function drawSteps({ find, step, last, player }, meaning, counter = `step
     button.setAttribute("aria-disabled", `${idle || !last}`);
   }
   find("button.play").classList.toggle("playing", playing);
-  find("button.play").setAttribute("aria-label", playing ? "Pause" : "Play");
+  find("button.play").setAttribute("aria-label", playing ? t("Pause") : t("Play"));
 }
+
+/** @param {number} speed */
+export const speedName = (speed) => ({ 1: t("normal"), 2: t("fast"), 0.5: t("slow") })[speed] ?? "";
 
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
 export const stepName = ({ target: { tokens, predicted, by, given } }, step) => {
-  const leads = step < given ? "the prompt goes on:" : by === NEXT_READ ? `${NEXT_READ}:` : "predicts";
-  return `${step + 1}: reads ${tokens[step]}, ${leads} ${predicted[step]}`;
+  const fields = { step: step + 1, read: tokens[step], word: predicted[step] };
+  if (step < given) return t("{step}: reads {read}, the prompt goes on: {word}", fields);
+  return by === NEXT_READ
+    ? t("{step}: reads {read}, next token read: {word}", fields)
+    : t("{step}: reads {read}, predicts {word}", fields);
 };

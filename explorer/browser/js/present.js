@@ -4,6 +4,7 @@
 import { magnification } from "./canvas.js";
 import { say } from "./dom.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 // The size at which a view is comfortable, in pixels.
 const WIDE = 960;
@@ -28,7 +29,7 @@ export function listenToPresent(box, button, redraw) {
   const fit = () => {
     const on = presenting(box);
     box.style.zoom = on ? `${zoomFor(window.innerWidth, innerHeight)}` : "";
-    say(button, on ? "End presentation" : "Present");
+    say(button, on ? t("End presentation") : t("Present"));
     box.classList.toggle("presenting", on);
     box.style.setProperty("--high", `${innerHeight / zoomFor(window.innerWidth, innerHeight)}px`);
     redraw();
@@ -37,7 +38,7 @@ export function listenToPresent(box, button, redraw) {
     if (presenting(box)) document.exitFullscreen();
     else
       box.requestFullscreen().catch((error) => {
-        button.title = `This browser does not allow full screen: ${error.message}`;
+        button.title = t("This browser does not allow full screen: {reason}", { reason: error.message });
       });
   };
   button.onclick = toggle;

@@ -6,6 +6,7 @@ import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
 import { BYTES, paintCells } from "./maps.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
 import { readMessage } from "./wire.js";
+import { t } from "./words.js";
 
 /** @import { RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
 /** @import { Messenger, Theme } from "./types" */
@@ -55,9 +56,9 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   say(title, capitalised(kind));
   say(caption, grid.caption);
   const [least, , most] = legend.children[0].children;
-  say(least, "uniform or less");
-  say(most, `${grid.top} × uniform`);
-  tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
+  say(least, t("uniform or less"));
+  say(most, t("{times} × uniform", { times: grid.top }));
+  tiles.setAttribute("aria-label", t("{kind} heads", { kind: capitalised(kind) }));
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));
   const buttons = grid.tiles.map((tile, i) => {
@@ -114,4 +115,4 @@ function writeTile(button, kind, tile, head, colour) {
 
 /** The title of a thumbnail: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
 const titleOf = (kind, { name, role, mark }) =>
-  `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;
+  t("{head}: {role}", { head: `${capitalised(kind)} ${name}`, role: [role, mark].filter(Boolean).join(", ") });

@@ -1,6 +1,7 @@
 // SCORM 1.2: tells a learning platform how far the reader is. Without a platform it says so, and the page works on.
 
 import { FIRST_TRY, LATER } from "./lesson_progress.js";
+import { t } from "./words.js";
 
 /** @import { Query } from "./lesson_checks.js" */
 /** @import { Storage, Totals } from "./lesson.js" */
@@ -13,7 +14,6 @@ const MOST_FRAMES = 20; // above this one
 export const MAX_SUSPEND = 4096; // characters of cmi.suspend_data
 const MAX_LOCATION = 255; // characters of cmi.core.lesson_location
 const PAUSE = 1000; // ms after a change until it is committed
-const NONE = "No learning platform was found, so your progress is kept in this browser only.";
 
 /** The platform's interface in a frame around a window, or around the window that opened it. @param {Frame} start @returns {Api | null} */
 export function findApi(start) {
@@ -81,7 +81,7 @@ export function connectScorm(here, trouble, clock = () => performance.now()) {
     try {
       if (String(api[name](...texts)) === "true") return true;
       const code = String(api.LMSGetLastError());
-      complain(`error ${code}, ${String(api.LMSGetErrorString(code))}`);
+      complain(t("error {code}, {reason}", { code, reason: String(api.LMSGetErrorString(code)) }));
     } catch (error) {
       complain(error instanceof Error ? error.message : String(error));
     }
@@ -90,7 +90,9 @@ export function connectScorm(here, trouble, clock = () => performance.now()) {
   const complain = (/** @type {string} */ why) => {
     if (!failed)
       trouble(
-        `The learning platform did not take the progress (${why.slice(0, 120)}). It is lost when this page is closed.`,
+        t("The learning platform did not take the progress ({why}). It is lost when this page is closed.", {
+          why: why.slice(0, 120),
+        }),
       );
     failed = true;
   };
@@ -159,13 +161,13 @@ export function connectScorm(here, trouble, clock = () => performance.now()) {
     message: connected
       ? ""
       : api
-        ? "The learning platform did not answer, so your progress is kept in this browser only."
-        : NONE,
+        ? t("The learning platform did not answer, so your progress is kept in this browser only.")
+        : t("No learning platform was found, so your progress is kept in this browser only."),
     /** Where the progress is stored: with the platform, or undefined. @type {Storage | undefined} */
     storage: connected
       ? {
-          where: "Your progress is kept by the learning platform.",
-          refused: "The learning platform did not take your progress: it is lost when this page is closed.",
+          where: t("Your progress is kept by the learning platform."),
+          refused: t("The learning platform did not take your progress: it is lost when this page is closed."),
           recall: () => kept,
           store(_, text) {
             if (text.length > MAX_SUSPEND || !set("cmi.suspend_data", text)) return false;

@@ -2,7 +2,7 @@
 // app's parameters, and moves between pages without loading them again.
 
 import { mountDesk } from "./desk.js";
-import { titleOf, VIEWS } from "./desk_views.js";
+import { titleOf, VIEWS, templateOf } from "./desk_views.js";
 import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
@@ -10,6 +10,7 @@ import { createLiveEngine } from "./live_engine.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
+import { setWords, t } from "./words.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
@@ -26,6 +27,7 @@ export function start() {
   const given = /** @type {Given} */ (/** @type {unknown} */ (globalThis));
   const packed = given.__headlightPack ? readMessage(given.__headlightPack) : null;
   const header = packed ? /** @type {SiteHeader} */ (packed.header) : /** @type {SiteHeader} */ (given.__headlightSite);
+  setWords(header.words);
   const places = header.root === null ? hashPlaces() : pathPlaces(header.root, header.pages);
   const read = packed
     ? readerOf(packed.arrays)
@@ -72,7 +74,7 @@ function startDesk({ header, places, engine, more, first }) {
   listenToTheme(() => desk.redraw());
   let tours = 0;
   const root = byId("tour-place").attachShadow({ mode: "open" });
-  root.append(/** @type {HTMLTemplateElement} */ (byId("tour")).content.cloneNode(true));
+  root.append(templateOf("tour"));
   byId("tour-button").onclick = () => void tour(root, ++tours);
   return desk.ready;
 }
@@ -189,7 +191,8 @@ function drawNavigation(header, places, query, page, go) {
 function listenToOffline({ root }, base) {
   if (root === null || !isSecureContext || !("serviceWorker" in navigator)) return;
   navigator.serviceWorker.register(`${base}service-worker.js`).catch((error) => {
-    say(byId("offline"), `This page cannot be kept for use without a network (${error.message}).`);
+    const fields = { reason: error.message };
+    say(byId("offline"), t("This page cannot be kept for use without a network ({reason}).", fields));
   });
 }
 
@@ -209,12 +212,12 @@ async function fetchFile(address, progress) {
   } catch {
     const why =
       location.protocol === "file:"
-        ? "Opened from a disk, a browser lets a page load no other files: put the folder on a web server."
-        : "Is the network there? Then try again.";
-    throw new Error(`The file ${name} of the model could not be loaded. ${why}`);
+        ? t("Opened from a disk, a browser lets a page load no other files: put the folder on a web server.")
+        : t("Is the network there? Then try again.");
+    throw new Error(`${t("The file {name} of the model could not be loaded.", { name })} ${why}`);
   }
   if (!answer.ok || !answer.body)
-    throw new Error(`The file ${name} of the model could not be loaded (${answer.status}).`);
+    throw new Error(t("The file {name} of the model could not be loaded ({status}).", { name, status: answer.status }));
   const counted = new TransformStream({
     transform(part, to) {
       progress(part.length);
@@ -288,8 +291,8 @@ function listenToTheme(changed) {
   const button = byId("theme");
   const draw = () => {
     const isDark = root.dataset.theme === "dark";
-    say(button, isDark ? "Light" : "Dark");
-    button.title = `${isDark ? "Light" : "Dark"} colours`;
+    say(button, isDark ? t("Light") : t("Dark"));
+    button.title = isDark ? t("Light colours") : t("Dark colours");
   };
   const set = (/** @type {boolean} */ isDark) => {
     root.dataset.theme = isDark ? "dark" : "light";

@@ -8,11 +8,12 @@ import { UNKNOWN, isGuessed, isHidden, questionOf, takeGuess } from "./guess.js"
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
-import { SPECIALS } from "./wording.js";
+import { SPECIALS, choiceName } from "./wording.js";
 import { between, differ, gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { joins, weightsOf } from "./weights.js";
+import { t } from "./words.js";
 
 /** @import { Curve, Gap, Side, Span, StageView, StepperState } from "./types" */
 
@@ -353,10 +354,10 @@ function setChip(slot, position, text, share, classes) {
   const [place, token, seen] = name.children;
   say(place, position);
   say(token, text);
-  say(seen, classes.unknown ? "seen as <unk>" : "");
+  say(seen, classes.unknown ? t("seen as <unk>") : "");
   const weight = share && !share.mask && share.weight >= SMALLEST ? share.weight : 0;
   chip.style.setProperty("--weight", weight.toFixed(3));
-  say(meter, !share || share.of !== "first" ? "" : share.mask ? "masked" : weight ? wholePercent(weight) : "");
+  say(meter, !share || share.of !== "first" ? "" : share.mask ? t("masked") : weight ? wholePercent(weight) : "");
   slot.className = ["slot", ...Object.keys(classes).filter((key) => classes[key])].join(" ");
 }
 
@@ -387,7 +388,7 @@ export function drawChips(S, view) {
   };
   const alone = !source.tokens.length;
   S.find(".line.source").hidden = alone;
-  say(S.find(".line.target .tag"), alone ? "Text" : "Target");
+  say(S.find(".line.target .tag"), alone ? t("Text") : t("Target"));
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
@@ -424,9 +425,13 @@ export function drawChips(S, view) {
     });
     const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
     chip.tabIndex = -1; // the arrow keys of the stepper go through these
-    const origin = i <= target.given ? "given in the prompt; read" : "predicted by the model";
-    const how = target.chosen.includes(i - 1) ? target.by : origin;
-    chip.title = i ? `${how} at step ${i}; click to go there` : "given at the start";
+    chip.title = !i
+      ? t("given at the start")
+      : target.chosen.includes(i - 1)
+        ? t("{how} at step {step}; click to go there", { how: choiceName(target.by), step: i })
+        : i <= target.given
+          ? t("given in the prompt; read at step {step}; click to go there", { step: i })
+          : t("predicted by the model at step {step}; click to go there", { step: i });
   });
   // With many tokens, only the chips scroll, never the page: to the token with the most weight.
   if (!S.scrolls) return;

@@ -1,11 +1,12 @@
 // The content of the stage, which stage.js draws: the words that attention connects at this moment, the weight on each,
 // the gaps between words for the curves, and a sentence that says the same.
 
-import { SIDES } from "./names.js";
+import { SIDES, capitalised } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { looksAt, numbered, tokenName } from "./wording.js";
 import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
 /** @import { StepperState } from "./types" */
@@ -79,10 +80,9 @@ const stageLine = (side, index, span, weight, mask) => ({ side, index, span, wei
 /** The name of the head in view. @param {StepperState} S */
 function headName(S) {
   const { layer, head } = S.pick[S.kind];
-  const heads = S.maps[S.kind].heads;
-  const mean = `mean of ${heads} head${heads > 1 ? "s" : ""}`;
-  const which = head ? `head ${head}` : mean;
-  return `layer ${layer}, ${which}`;
+  if (head) return t("layer {layer}, head {head}", { layer, head });
+  const n = S.maps[S.kind].heads;
+  return t("layer {layer}, mean of {n} head", "layer {layer}, mean of {n} heads", { layer, n });
 }
 
 /**
@@ -100,37 +100,34 @@ export function sentenceOf(S, { from, query, column, lines }) {
       .sort((a, b) => b.weight - a.weight)
       .slice(0, 3);
     const name = numbered(m.columns, column, "source");
-    if (!best.length) return ["No word written so far put 10 % of its weight on ", name, ` (${headName(S)}).`];
+    const head = headName(S);
+    if (!best.length)
+      return pieces("No word written so far put 10 % of its weight on {token} ({head}).", { token: name, head });
     const words = best.flatMap(({ span: [at], weight }, i) => [
-      i ? ", " : " ",
+      i ? ", " : "",
       tokenName(writtenAt(S, at), "target"),
       ` ${wholePercent(weight)}`,
     ]);
-    return [name, " was looked at to write", ...words, ` (${headName(S)}).`];
+    return pieces("{token} was looked at to write {words} ({head}).", { token: name, words, head });
   }
-  if (query < 0)
-    return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
+  if (query < 0) {
+    const token = tokenName(target.tokens[0], "target");
+    return pieces("{token} is given at the start: nothing was looked at to write it.", { token });
+  }
   const [side, keySide] = SIDES[S.kind];
-  const keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
-  if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${headName(S)}.)`];
+  const looks = (/** @type {import("./wording.js").Look} */ look, /** @type {import("./words.js").Fields} */ fields) =>
+    looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3, look, fields);
+  const read = numbered(m.rows, query, side);
+  if (side === "source")
+    return [...looks("plain", { who: read }), ` ${t("(Encoder, {head}.)", { head: headName(S) })}`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const given = from.span[0] <= target.given;
-  const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";
-  return [
-    ...(given ? [] : ["To write ", word, ", having read "]),
-    numbered(m.rows, query, side),
-    ...(given ? [" (the prompt goes on with ", word, ")"] : []),
-    `, ${where}`,
-    ...keys,
-    ` (${capital(headName(S))}.)`,
-  ];
+  const who = S.kind === "cross" ? t("cross-attention") : t("decoder self-attention");
+  return [...looks(given ? "prompt" : "write", { who, word, read }), ` (${capitalised(headName(S))}.)`];
 }
 
 /** The predicted word at this index of the target. @param {StepperState} S @param {number} at */
 const writtenAt = (S, at) => S.data.target.predicted[Math.max(0, at - 1)];
-
-/** @param {string} text */
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
 const PAST = 4; // distance between the last word of a line and a curve beyond it, in pixels

@@ -9,6 +9,8 @@ import { recordedSource } from "./source_recorded.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
 import { placesOf, readMessage } from "./wire.js";
+import { localised } from "./markup.js";
+import { setWords, t } from "./words.js";
 
 /** @import { StandaloneHeader } from "./structs" */
 /** @import { Decoding, HeadsState, StepperState } from "./types" */
@@ -17,8 +19,6 @@ import { placesOf, readMessage } from "./wire.js";
 
 /** @typedef {{ __stepper?: StepperState, __heads?: HeadsState }} Mounted */
 
-const VIEWS = { steps: "Step by step", heads: "Heads" };
-
 /** Draws the page into the elements of standalone.html. */
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
@@ -26,6 +26,7 @@ export default function start() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   /** @type {StandaloneHeader} */
   const data = header;
+  setWords(data.words);
   const [first, ...others] = Object.values(arrays).map(({ values }) => /** @type {Uint8Array} */ (values));
   for (const other of others) restore(other, first);
   for (const message of [first, ...others]) take(message, true);
@@ -36,7 +37,7 @@ export default function start() {
   // The theme is the browser's until the user chooses one.
   else dark.onchange = () => setTheme(P, dark.matches);
   for (const view of data.views) {
-    const tab = Object.assign(makeButton("", VIEWS[view]), { value: view });
+    const tab = Object.assign(makeButton("", view === "steps" ? t("Step by step") : t("Heads")), { value: view });
     tab.onclick = () => turnTo(P, view);
     tabs.append(tab);
   }
@@ -104,9 +105,8 @@ function setTheme(P, dark) {
   P.dark = dark;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   const button = byId("theme");
-  const other = dark ? "Light" : "Dark";
-  say(button, other);
-  button.title = `${other} colours`;
+  say(button, dark ? t("Light") : t("Dark"));
+  button.title = dark ? t("Light colours") : t("Dark colours");
   remember(P);
   mount(P);
 }
@@ -133,7 +133,8 @@ function mount(P) {
   const steps = P.view === "steps";
   box.replaceChildren(host);
   const root = host.attachShadow({ mode: "open" });
-  root.append(/** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads")).content.cloneNode(true));
+  const { content } = /** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads"));
+  root.append(localised(document.importNode(content, true)));
   P.mounted = /** @type {Mounted} */ (/** @type {unknown} */ (root));
   P.turn += 1;
   show(P);
@@ -188,7 +189,7 @@ function drawPaths(P) {
   const { recordings } = P.data;
   const box = byId("paths");
   const hidden = P.place.options?.guess;
-  say(byId("text"), hidden ? "What does the model write? Predict it first." : recordingOf(P).text);
+  say(byId("text"), hidden ? t("What does the model write? Predict it first.") : recordingOf(P).text);
   box.hidden = recordings.length < 2 || !!hidden;
   if (box.hidden) return;
   if (!box.children.length) {

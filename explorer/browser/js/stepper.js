@@ -10,7 +10,7 @@ import { NOWHERE } from "./maps.js";
 import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepName } from "./player.js";
+import { drawSteps, speedName, stepName } from "./player.js";
 import { listenToPresent, presenting } from "./present.js";
 import { serverSource } from "./source_server.js";
 import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
@@ -37,17 +37,18 @@ import {
   redraw,
   report,
 } from "./view.js";
+import { t } from "./words.js";
 
 /** @import { Decoding, Kind, StepperState } from "./types" */
 
 const TEMPO = 700; // ms per step
 const SPEEDS = [1, 2, 0.5];
-/** @type {[string, string][]} */
-const HELP = [
-  ["F", "present: fill the screen"],
-  ["+ − 0", "larger or smaller cells, or as large as fit"],
-  ["G", "predict first: hide each next word until it has been guessed"],
-  ["M", "to the maps, and back to the sentences"],
+/** @returns {[string, string][]} */
+const help = () => [
+  ["F", t("present: fill the screen")],
+  ["+ − 0", t("larger or smaller cells, or as large as fit")],
+  ["G", t("predict first: hide each next word until it has been guessed")],
+  ["M", t("to the maps, and back to the sentences")],
 ];
 
 /**
@@ -86,7 +87,7 @@ function take(S) {
 function fit(S) {
   S.zoom = magnification(S.box);
   S.box.classList.toggle("mapped", S.mapped && presenting(S.box));
-  say(S.find(".to-maps"), S.mapped ? "Sentences" : "Maps");
+  say(S.find(".to-maps"), S.mapped ? t("Sentences") : t("Maps"));
   fitWords(S);
   layOut(S);
   measureStage(S);
@@ -181,7 +182,7 @@ function create(root) {
   };
   listenToViewKeys(S, {
     commands: { f: "present", m: "maps", g: "predict", "+": "zoom 1", "-": "zoom -1", 0: "zoom 0" },
-    help: HELP,
+    help,
     run,
     escape,
   });
@@ -246,7 +247,7 @@ function draw(S) {
   for (const kind of S.data.order) drawMap(S, kind);
   drawPick(S);
   drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
-  drawSteps(S, isHidden(S) ? `${S.step + 1}: to be guessed` : stepName(S.data, S.step));
+  drawSteps(S, isHidden(S) ? t("{step}: to be guessed", { step: S.step + 1 }) : stepName(S.data, S.step));
   drawSpeed(S);
   drawNext(S);
   drawGuess(S);
@@ -271,8 +272,8 @@ function goToMaps(S) {
 /** @param {StepperState} S */
 function drawSpeed(S) {
   const button = S.find(".speed");
-  const name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
+  const name = speedName(S.speed);
   say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
-  button.title = `Speed: ${name}. Click to change.`;
-  button.setAttribute("aria-label", `Speed: ${name}`);
+  button.title = t("Speed: {name}. Click to change.", { name });
+  button.setAttribute("aria-label", t("Speed: {name}", { name }));
 }

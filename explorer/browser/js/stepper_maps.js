@@ -6,14 +6,15 @@ import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./d
 import { drawTable } from "./grids.js";
 import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
-import { clamp, decimals, plural } from "./numbers.js";
+import { clamp, decimals } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
-import { WHY_MASKED, drawBadges, keyRows, line, looksAt, numbered, tokenName } from "./wording.js";
+import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
+import { pieces, t } from "./words.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
@@ -141,7 +142,7 @@ export function drawMap(S, kind) {
       sheet: sheetFor(S, kind, layer),
       at: head,
       values: weightsOf(m, layer, head),
-      labels: namesOf(S, kind),
+      labels: /** @type {import("./maps.js").Labels} */ (f.labels), // measured for the layout
       titles: AXES[kind],
       row,
       ruled: true,
@@ -226,7 +227,7 @@ export function drawPick(S) {
   for (const tab of buttonsOf(S.find, ".kinds")) tab.setAttribute("aria-pressed", `${tab.value === S.kind}`);
   children(S.find(".layers"), m.layers, makeButton).forEach((b, i) => {
     say(b, `${i + 1}`);
-    b.setAttribute("aria-label", `${capitalised(layerName(i + 1))} of ${m.layers}`);
+    b.setAttribute("aria-label", t("Layer {layer} of {layers}", { layer: i + 1, layers: m.layers }));
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
@@ -237,8 +238,9 @@ export function drawPick(S) {
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
     const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
     drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale });
-    say(b.lastChild, h ? `${h}` : "mean");
-    b.setAttribute("aria-label", capitalised(nameInLayer(h)) + (h ? ` of ${m.heads}` : ""));
+    say(b.lastChild, h ? `${h}` : t("mean"));
+    const name = h ? t("Head {head} of {heads}", { head: h, heads: m.heads }) : capitalised(nameInLayer(h));
+    b.setAttribute("aria-label", name);
     b.setAttribute("aria-pressed", `${h === head}`);
     b.onclick = () => pick(S, S.kind, { head: h });
   });
@@ -250,25 +252,36 @@ export function drawCaption(S, kind) {
   const m = S.maps[kind];
   const { layer, head } = S.pick[kind];
   const encoder = kind === "encoder";
-  const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
+  const which = head
+    ? t("head {head} (of {heads})", { head, heads: m.heads })
+    : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${which}${f.small ? " · no number: below 0.005" : ""}`);
+  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}`);
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
-  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
+  const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
+  f.canvas.setAttribute("aria-label", t("{kind}, {about}. Arrow keys move between cells.", about));
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
-  const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
+
   // The sentence below the words says the same of the row in view.
   const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
   if (kind === S.kind && !S.mapped && !other) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
-  const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
+  const row = numbered(m.rows, query, side);
   const last = encoder ? 0 : lastRead(S, query);
   const { predicted, chosen, given } = S.data.target;
-  const how_led = last < given ? " → given " : chosen.includes(last) ? " → chosen " : " → ";
-  const writes = encoder ? [] : [how_led, tokenName(predicted[last], "target")];
-  sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);
+  const word = tokenName(predicted[last] ?? "", "target");
+  const who = encoder
+    ? S.cell?.locked && S.cell.kind === kind
+      ? [row]
+      : pieces("{row} (most attended now)", { row })
+    : last < given
+      ? pieces("{row} → given {word}", { row, word })
+      : chosen.includes(last)
+        ? pieces("{row} → chosen {word}", { row, word })
+        : pieces("{row} → {word}", { row, word });
+  sayAll(f.caption, ...looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3, "plain", { who }));
 }
 
 /** Describes the chosen cell. @param {StepperState} S */
@@ -285,15 +298,23 @@ export function drawReadout(S) {
     const { predicted } = S.data.target;
     const predicts = kind === "encoder" ? [] : [" → ", tokenName(predicted[lastRead(S, c.query)], "target")];
     f.readout.replaceChildren(
-      line("query", numbered(m.rows, c.query, side), ...predicts),
-      line("key", numbered(m.columns, c.key, keySide)),
+      line(t("query"), numbered(m.rows, c.query, side), ...predicts),
+      line(t("key"), numbered(m.columns, c.key, keySide)),
       mask
-        ? make("div", "", WHY_MASKED[mask])
-        : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
+        ? make("div", "", whyMasked(mask))
+        : line(
+            t("weight"),
+            make("b", "", decimals(weight)),
+            ` · ${t("rank {rank} of {count}", { rank, count: seen.length })}`,
+          ),
       make(
         "div",
         "hint",
-        c.locked ? `locked · ${isTouch() ? "tap again" : "Esc"} to unlock` : "click or Enter to lock",
+        !c.locked
+          ? t("click or Enter to lock")
+          : isTouch()
+            ? t("locked · tap again to unlock")
+            : t("locked · Esc to unlock"),
       ),
     );
     const { left, top, cell } = f.plot;
@@ -304,10 +325,10 @@ export function drawReadout(S) {
   }
 }
 
-const COLUMNS = [
-  { name: "key", first: 1 },
-  { name: "weight", first: -1 },
-  { name: "rank", first: 1 },
+const columnsOf = () => [
+  { name: t("key"), first: 1 },
+  { name: t("weight"), first: -1 },
+  { name: t("rank"), first: 1 },
 ];
 
 /** Draws the table of the current row's keys. @param {StepperState} S */
@@ -315,9 +336,10 @@ export function drawKeys(S) {
   const m = S.maps[S.kind];
   const query = currentRow(S, S.kind);
   const [side, keySide] = SIDES[S.kind];
-  sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}, row `, numbered(m.rows, query, side));
+  const row = numbered(m.rows, query, side);
+  sayAll(S.find("summary"), ...pieces("Table: {kind}, row {row}", { kind: TITLES[S.kind], row }));
   if (!S.details.open) return;
-  drawTable(S.find, COLUMNS, keyRows([rowOf(S, S.kind, query)], m.columns, keySide), S.sort, (sort) => {
+  drawTable(S.find, columnsOf(), keyRows([rowOf(S, S.kind, query)], m.columns, keySide), S.sort, (sort) => {
     S.sort = sort;
     drawKeys(S);
   });
@@ -327,10 +349,13 @@ export function drawKeys(S) {
 export function drawChecks(S) {
   const { error, leaks, heads } = S.data.checks;
   const good = error < 1e-4 && !leaks;
-  const sums = error < 1e-4 ? "rows sum to 1" : `rows do not sum to 1 (off by ${error})`;
+  const sums = error < 1e-4 ? t("rows sum to 1") : t("rows do not sum to 1 (off by {error})", { error });
   S.find(".swatch").hidden = !S.data.order.some((kind) => S.maps[kind].mask.some(Boolean));
-  const zeros = leaks ? `${plural(leaks, "masked cell")} not 0` : "masked cells exactly 0";
-  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${plural(heads, "head")} checked`);
+  const zeros = leaks
+    ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
+    : t("masked cells exactly 0");
+  const checked = t("{n} head checked", "{n} heads checked", { n: heads });
+  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${checked}`);
   S.find(".checks").classList.toggle("bad", !good);
   drawBadges(S.find, S.data);
 }

@@ -350,12 +350,19 @@ export interface RecordingHeader {
   forks: Record<number, number>[];
 }
 
+export interface Words {
+  language: string;
+  decimal: string;
+  messages: Record<string, string | string[]>;
+}
+
 export interface StandaloneHeader {
   views: ("steps" | "heads")[];
   view: "steps" | "heads";
   at: number;
   place: Position;
   terms: Record<string, [string, string, string]>;
+  words: Words | null;
   recordings: RecordingHeader[];
 }
 
@@ -445,6 +452,7 @@ export interface SiteHeader {
   models: SiteModel[];
   more: string;
   lessons: string;
+  words: Words | null;
 }
 
 export interface LessonTerm {

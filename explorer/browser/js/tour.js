@@ -1,16 +1,17 @@
 // A tour of the page: at each stop, a frame around an element, and a card that describes its current content.
 
 import { readTheme } from "./colours.js";
-import { buttonsOf, finder, isTouch, make, press, say, sayAll } from "./dom.js";
+import { buttonsOf, finder, isTouch, make, say, sayAll } from "./dom.js";
 import { toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
 import { store } from "./memory.js";
-import { SIDES, TITLES } from "./names.js";
-import { clamp, percent, plural, wholePercent } from "./numbers.js";
-import { numbered, tokenName } from "./wording.js";
+import { SIDES } from "./names.js";
+import { clamp, percent, wholePercent } from "./numbers.js";
+import { numbered, tokenName, weighed } from "./wording.js";
 import { frontier, pick, rowOf } from "./stepper_state.js";
 import { goTo } from "./view.js";
 import { rankedRow, weightsOf } from "./weights.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Content, Decoding, Find, StepperState, Stop } from "./types" */
 
@@ -120,11 +121,11 @@ function show(T) {
   T.seen = stepper.data;
   cancelAnimationFrame(stepper.frame);
   stepper.draw(); // so that the card describes what is on screen
-  say(find(".count"), `${at + 1} of ${STOPS.length}`);
-  say(find("h2"), stop.title);
+  say(find(".count"), t("{at} of {last}", { at: at + 1, last: STOPS.length }));
+  say(find("h2"), stop.title());
   sayAll(find(".words"), ...stop.words(stepper));
   find("[value=back]").hidden = !at;
-  say(find("[value=next]"), at + 1 < STOPS.length ? "Next →" : "Done");
+  say(find("[value=next]"), at + 1 < STOPS.length ? t("Next →") : t("Done"));
   const target = /** @type {HTMLElement | null} */ (stop.place(stepper));
   const narrow = innerWidth <= 640;
   if (target && !fits(target, narrow)) {
@@ -185,8 +186,6 @@ function end(root) {
   opener?.focus({ preventScroll: true });
 }
 
-const NUMBERS = ["no", "one", "two", "three"];
-
 /** @param {string} text */
 const key = (text) => make("kbd", "", text);
 
@@ -196,11 +195,7 @@ const written = (S) => tokenName(S.data.target.predicted[S.step], "target");
 /** The keys of the step on screen: "*football* 64 %, *park* 21 %". @param {StepperState} S @param {number} most @returns {Content[]} */
 function keysNow(S, most) {
   const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= 0.1 || !i));
-  return best.flatMap((cell, i) => [
-    i ? ", " : "",
-    numbered(S.maps.cross.columns, cell.key, "source"),
-    ` ${wholePercent(cell.weight)}`,
-  ]);
+  return weighed(best, S.maps.cross.columns, "source");
 }
 
 /** The key that each of the first heads looks at most. @param {StepperState} S @returns {Content[]} */
@@ -209,78 +204,64 @@ function heads(S) {
   const { layer } = S.pick.cross;
   return Array.from({ length: Math.min(m.heads, 3) }, (_, h) => h + 1).flatMap((head) => {
     const [best] = rankedRow(weightsOf(m, layer, head), m.mask, frontier(S), m.keys).seen;
-    return [
-      head > 1 ? "; " : "",
-      `head ${head} looks most at `,
-      numbered(m.columns, best.key, "source"),
-      ` (${wholePercent(best.weight)})`,
-    ];
+    const fields = { head, key: numbered(m.columns, best.key, "source"), weight: wholePercent(best.weight) };
+    return [...(head > 1 ? ["; "] : []), ...pieces("head {head} looks most at {key} ({weight})", fields)];
   });
 }
 
 /** @type {Stop[]} */
 export const STOPS = [
   {
-    title: "The sentence",
+    title: () => t("The sentence"),
     place: (S) => S.find(".line.source"),
-    words: ({ data: { source } }) => [
-      `The model reads the whole sentence at once, as ${plural(source.tokens.length, "token")}: words, or pieces of words. The last one, `,
-      tokenName(source.tokens[source.tokens.length - 1], "source"),
-      ", marks the end. You can type any sentence in the field above.",
-    ],
+    words: ({ data: { source } }) =>
+      pieces(
+        "The model reads the whole sentence at once, as {n} token: words, or pieces of words. The last one, {last}, marks the end. You can type any sentence in the field above.",
+        "The model reads the whole sentence at once, as {n} tokens: words, or pieces of words. The last one, {last}, marks the end. You can type any sentence in the field above.",
+        { n: source.tokens.length, last: tokenName(source.tokens[source.tokens.length - 1], "source") },
+      ),
   },
   {
-    title: "The translation grows word by word",
+    title: () => t("The translation grows word by word"),
     place: (S) => S.find(".line.target"),
     words: (S) => {
       const words = S.data.target.predicted
         .slice(0, S.step)
         .flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
       return [
-        ...(words.length ? ["So far it has written ", ...words, ". "] : ["Nothing is written yet. "]),
-        "The word that it is writing now is ",
-        written(S),
-        ".",
+        ...(words.length ? pieces("So far it has written {words}.", { words }) : [t("Nothing is written yet.")]),
+        " ",
+        ...pieces("The word that it is writing now is {word}.", { word: written(S) }),
       ];
     },
   },
   {
-    title: "It looks back while it writes",
+    title: () => t("It looks back while it writes"),
     place: (S) => S.find(".stage"),
-    words: (S) => [
-      "To write ",
-      written(S),
-      ", it looks at ",
-      ...keysNow(S, 3),
-      ". The heavier a curve, the larger the weight. This is ",
-      make("b", "", "attention"),
-      ", and these are the very numbers that the model computed with.",
-    ],
+    words: (S) =>
+      pieces(
+        "To write {word}, it looks at {keys}. The heavier a curve, the larger the weight. This is {attention}, and these are the very numbers that the model computed with.",
+        { word: written(S), keys: keysNow(S, 3), attention: make("b", "", t("attention")) },
+      ),
   },
   {
-    title: "One step further",
+    title: () => t("One step further"),
     ahead: 1,
     place: (S) => S.find(".controls"),
     words: (S) => [
-      "Now it writes ",
-      written(S),
-      " and looks at ",
-      ...keysNow(S, 2),
+      ...pieces("Now it writes {word} and looks at {keys}.", { word: written(S), keys: keysNow(S, 2) }),
+      " ",
       ...(isTouch()
-        ? [". After the tour, ◂ and ▸ step, and the button between them plays the whole sentence."]
-        : [
-            ". After the tour, ",
-            key("←"),
-            " and ",
-            key("→"),
-            " step and ",
-            key("Space"),
-            " plays the whole sentence.",
-          ]),
+        ? [t("After the tour, ◂ and ▸ step, and the button between them plays the whole sentence.")]
+        : pieces("After the tour, {left} and {right} step and {space} plays the whole sentence.", {
+            left: key("←"),
+            right: key("→"),
+            space: key(t("Space")),
+          })),
     ],
   },
   {
-    title: "It could have said something else",
+    title: () => t("It could have said something else"),
     place: (S) => S.find(".options"),
     words: (S) => {
       const { tokens, probabilities } = S.data.alternatives;
@@ -291,66 +272,78 @@ export const STOPS = [
         ` ${percent(probabilities[S.step][i])}`,
       ]);
       return [
-        "Every word that it knows gets a probability: ",
-        ...list,
-        `. ${isTouch() ? "Tap" : "Click"} another one: the translation goes on from there, and a button takes you back.`,
+        ...pieces("Every word that it knows gets a probability: {list}.", { list }),
+        " ",
+        isTouch()
+          ? t("Tap another one: the translation goes on from there, and a button takes you back.")
+          : t("Click another one: the translation goes on from there, and a button takes you back."),
       ];
     },
   },
   {
-    title: "Several heads, each with weights of its own",
+    title: () => t("Several heads, each with weights of its own"),
     place: (S) => S.find(".heads"),
     words: (S) => {
       const { layer } = S.pick.cross;
       const m = S.maps.cross;
-      const all =
-        m.heads > 1
-          ? ` has ${m.heads} heads; “mean” is their average. At this step, `
-          : " has a single head. At this step, ";
-      return [`Layer ${layer}`, all, ...heads(S), "."];
+      const fields = { layer, n: m.heads, heads: heads(S) };
+      return pieces(
+        "Layer {layer} has a single head. At this step, {heads}.",
+        "Layer {layer} has {n} heads; “mean” is their average. At this step, {heads}.",
+        fields,
+      );
     },
   },
   {
-    title: "Where in the model",
+    title: () => t("Where in the model"),
     place: (S) => S.find(".model"),
     words: (S) => {
       const n = S.data.order.length;
       const { layer } = S.pick.cross;
-      const all =
-        n > 1
-          ? " Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two."
-          : "";
-      return [
-        `This model has ${NUMBERS[n]} kind${n > 1 ? "s" : ""} of attention.${all} You are at ${TITLES.cross.toLowerCase()}, layer ${layer} of ${S.maps.cross.layers}; ${press()} a block to go elsewhere.`,
-      ];
+      const kinds = [
+        t("This model has one kind of attention."),
+        t("This model has two kinds of attention."),
+        t("This model has three kinds of attention."),
+      ][n - 1];
+      const all = t(
+        "Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two.",
+      );
+      const at = { layer, layers: S.maps.cross.layers };
+      const here = isTouch()
+        ? t("You are at cross-attention, layer {layer} of {layers}; tap a block to go elsewhere.", at)
+        : t("You are at cross-attention, layer {layer} of {layers}; click a block to go elsewhere.", at);
+      return [[kinds, ...(n > 1 ? [all] : []), here].join(" ")];
     },
   },
   {
-    title: "The same numbers as a map",
+    title: () => t("The same numbers as a map"),
     place: (S) => S.find("figure.cross .sheet"),
     words: (S) => [
-      "Each row is a step, each column a word of the source; the stronger a cell’s colour, the larger the weight. The framed row reads ",
-      numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]),
-      " and predicts ",
-      written(S),
-      `. Each row sums to 1. ${isTouch() ? "Tap" : "Point at"} a cell for its number.`,
+      ...pieces(
+        "Each row is a step, each column a word of the source; the stronger a cell’s colour, the larger the weight. The framed row reads {read} and predicts {word}. Each row sums to 1.",
+        { read: numbered(S.maps.cross.rows, frontier(S), SIDES.cross[0]), word: written(S) },
+      ),
+      isTouch() ? ` ${t("Tap a cell for its number.")}` : ` ${t("Point at a cell for its number.")}`,
     ],
   },
   {
-    title: "Where to go next",
+    title: () => t("Where to go next"),
     place: () =>
       [...document.querySelectorAll("[data-testid=stSidebarNav],[data-testid=stExpandSidebarButton]")].find(
         (element) => element.getBoundingClientRect().right > 0,
       ) ?? null, // on a phone the sidebar is folded away
     words: () => [
-      make("b", "", "Lessons"),
-      " ask and answer questions step by step. ",
-      make("b", "", "Attention"),
-      " shows all heads at once, ",
-      make("b", "", "Inside"),
-      " every operation. ",
-      ...(isTouch() ? [] : [key("?"), " lists the keys. "]),
-      "Have fun.",
+      ...pieces(
+        "{lessons} ask and answer questions step by step. {attention} shows all heads at once, {inside} every operation.",
+        {
+          lessons: make("b", "", t("Lessons")),
+          attention: make("b", "", t("Attention")),
+          inside: make("b", "", t("Inside")),
+        },
+      ),
+      " ",
+      ...(isTouch() ? [] : [...pieces("{key} lists the keys.", { key: key("?") }), " "]),
+      t("Have fun."),
     ],
   },
 ];

@@ -172,7 +172,7 @@ export interface KeyUser {
   /** Its commands by `KeyboardEvent.key`. */
   commands: Record<string, string>;
   /** The same for the list of keys: keys, separated by spaces, and their effect. */
-  help: [keys: string, meaning: string][];
+  help: () => [keys: string, meaning: string][];
   run: (command: string) => void;
   escape?: () => void;
 }
@@ -490,7 +490,7 @@ export interface CellLine {
 // Tour
 
 export interface Stop {
-  title: string;
+  title: () => string;
   /** The element to point at (null if the page does not have it), and the text about it. */
   place: (S: StepperState) => Element | null;
   words: (S: StepperState) => Content[];

@@ -2,7 +2,7 @@
 // reports its place to its source.
 
 import { buttonsOf } from "./dom.js";
-import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
+import { STEPPING, listenToKeys, steppingHelp } from "./keys.js";
 import { clamp } from "./numbers.js";
 import { createPlayer, stepAfter } from "./player.js";
 
@@ -93,7 +93,7 @@ export function listenToSteps(S, tempo, run) {
 export function listenToViewKeys(S, { commands, help, run, escape }) {
   S.keys = listenToKeys(S.box, {
     commands: { ...STEPPING, ...commands },
-    help: [...STEPPING_HELP, ...help],
+    help: () => [...steppingHelp(), ...help()],
     run,
     escape,
   });

@@ -4,45 +4,104 @@ import { make, say } from "./dom.js";
 import { NEXT_READ } from "./names.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
 import { entropyOf, isSpread } from "./weights.js";
+import { pieces, t } from "./words.js";
 
 /** @import { Content, Find, Row } from "./types" */
 
-/** Why a cell has no weight, by mask code. */
-export const WHY_MASKED = [
-  "",
-  "masked (future): the decoder may not look at later positions",
-  "masked (padding): filler, not a word",
-  "left out: <eos>, another special, or punctuation",
-];
-/** The same, for a table. */
-const MASKED = ["", "masked: future", "masked: padding", "left out"];
+/** Why a cell has no weight; "" if it has. @param {number} mask its code */
+export const whyMasked = (mask) =>
+  [
+    "",
+    t("masked (future): the decoder may not look at later positions"),
+    t("masked (padding): filler, not a word"),
+    t("left out: <eos>, another special, or punctuation"),
+  ][mask] ?? "";
+/** The same, for a table. @param {number} mask */
+const maskName = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
+
+/** What the attention of a sentence is of: the row itself, or a head when something has been read. @typedef {"plain" | "write" | "prompt" | "read" | "place"} Look */
+/** @typedef {Record<"none" | "spread" | "keys", (fields: import("./words.js").Fields) => Content[]>} Looks */
+/** @type {Record<Look, Looks>} */
+const LOOKS = {
+  plain: {
+    none: (f) => pieces("{who} sees nothing: every key is masked.", f),
+    spread: (f) =>
+      pieces(
+        "{who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
+        "{who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
+        f,
+      ),
+    keys: (f) => pieces("{who} looks at {keys}.", f),
+  },
+  write: {
+    none: (f) => pieces("To write {word}, having read {read}, {who} sees nothing: every key is masked.", f),
+    spread: (f) =>
+      pieces(
+        "To write {word}, having read {read}, {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
+        "To write {word}, having read {read}, {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
+        f,
+      ),
+    keys: (f) => pieces("To write {word}, having read {read}, {who} looks at {keys}.", f),
+  },
+  prompt: {
+    none: (f) => pieces("{read} (the prompt goes on with {word}), {who} sees nothing: every key is masked.", f),
+    spread: (f) =>
+      pieces(
+        "{read} (the prompt goes on with {word}), {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
+        "{read} (the prompt goes on with {word}), {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
+        f,
+      ),
+    keys: (f) => pieces("{read} (the prompt goes on with {word}), {who} looks at {keys}.", f),
+  },
+  read: {
+    none: (f) => pieces("Having read {read}, {who} sees nothing: every key is masked.", f),
+    spread: (f) =>
+      pieces(
+        "Having read {read}, {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
+        "Having read {read}, {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
+        f,
+      ),
+    keys: (f) => pieces("Having read {read}, {who} looks at {keys}.", f),
+  },
+  place: {
+    none: (f) => pieces("In {place}, {who} sees nothing: every key is masked.", f),
+    spread: (f) =>
+      pieces(
+        "In {place}, {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
+        "In {place}, {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
+        f,
+      ),
+    keys: (f) => pieces("In {place}, {who} looks at {keys}.", f),
+  },
+};
 
 /** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);
 
 /**
- * "looks at *dog* 62 %, *a* 21 %": the heaviest keys of a row, at most `most`; or that it prefers none.
+ * "*Hund* looks at *dog* 62 %, *a* 21 %.": the heaviest keys of a row, at most `most`; or that it prefers none.
  * @param {Row} row
  * @param {string[]} columns
  * @param {string} side
  * @param {number} most
+ * @param {Look} look how the sentence begins
+ * @param {import("./words.js").Fields} fields `who` looks, and what else the beginning names
  * @returns {Content[]}
  */
-export function looksAt({ seen }, columns, side, most) {
-  if (!seen.length) return [" sees nothing: every key is masked."];
+export function looksAt({ seen }, columns, side, most, look, fields) {
+  if (!seen.length) return LOOKS[look].none(fields);
   if (isSpread(entropyOf(seen), seen.length)) {
     const even = wholePercent(1 / seen.length);
-    const top = numbered(columns, seen[0].key, side);
-    return [
-      ` spreads its weight over ${seen.length} keys (${even} each if even), at most ${wholePercent(seen[0].weight)} on `,
-      top,
-      ".",
-    ];
+    const key = numbered(columns, seen[0].key, side);
+    return LOOKS[look].spread({ ...fields, n: seen.length, even, most: wholePercent(seen[0].weight), key });
   }
   const best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
-  const keys = best.flatMap((c, i) => [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
-  return [" looks at", ...keys, "."];
+  return LOOKS[look].keys({ ...fields, keys: weighed(best, columns, side) });
 }
+
+/** Keys with their weights: "*dog* 62 %, *a* 21 %". @param {{ key: number, weight: number }[]} keys @param {string[]} columns @param {string} side @returns {Content[]} */
+export const weighed = (keys, columns, side) =>
+  keys.flatMap(({ key, weight }, i) => [i ? ", " : "", numbered(columns, key, side), ` ${wholePercent(weight)}`]);
 
 /**
  * The keys of a row, for a table: each with its weight and its rank, or with its weight in each of several heads.
@@ -56,7 +115,7 @@ export function keyRows(heads, columns, side) {
     const { mask, rank } = cells[0];
     const ranked = cells.length < 2;
     const weights = cells.map(({ weight }) => (mask ? null : weight));
-    const texts = cells.map(({ weight }) => (mask ? MASKED[mask] : fourDecimals(weight)));
+    const texts = cells.map(({ weight }) => (mask ? maskName(mask) : fourDecimals(weight)));
     return {
       at: [key, ...weights, ...(ranked ? [mask ? null : rank] : [])],
       cells: [numbered(columns, key, side), ...texts, ...(ranked ? [mask ? "–" : `${rank}`] : [])],
@@ -72,7 +131,7 @@ export function keyRows(heads, columns, side) {
 export function drawBadges(find, { trained, edits }) {
   find(".untrained").hidden = trained;
   find(".edited").hidden = !edits.length;
-  say(find(".edited"), `edited: ${edits.join(", ")}`);
+  say(find(".edited"), t("edited: {edits}", { edits: edits.join(", ") }));
 }
 
 export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
@@ -88,8 +147,30 @@ export function tokenName(text, side) {
   return token;
 }
 
-/** Leads to the token of a row: the model predicted it, or read it next. @param {{ by: string }} target */
-export const leadsOn = ({ by }) => (by === NEXT_READ ? ` → ${NEXT_READ}: ` : " → predicts ");
+/**
+ * What a row of the decoder reads, and the token that follows: the model predicted it, read it next, somebody chose it,
+ * or it is of the prompt.
+ * @param {{ by: string }} target
+ * @param {Content} read
+ * @param {Content} word
+ * @param {"predicted" | "chosen" | "given"} [how]
+ */
+export function readsOn({ by }, read, word, how = "predicted") {
+  if (how === "given") return pieces("reads {read} → the prompt goes on: {word}", { read, word });
+  if (how === "chosen") return pieces("reads {read} → {how}: {word}", { read, word, how: choiceName(by) });
+  return by === NEXT_READ
+    ? pieces("reads {read} → next token read: {word}", { read, word })
+    : pieces("reads {read} → predicts {word}", { read, word });
+}
+
+/** How a token that the model did not simply predict came about. @param {string} by */
+export const choiceName = (by) =>
+  ({
+    chosen: t("chosen"),
+    "drawn at random": t("drawn at random"),
+    "taken by beam search": t("taken by beam search"),
+    [NEXT_READ]: t("next token read"),
+  })[by] ?? by;
 
 /** A token with its position, counted from 1. @param {string[]} tokens @param {number} i @param {string} side */
 export const numbered = (tokens, i, side) =>

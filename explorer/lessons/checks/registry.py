@@ -51,9 +51,14 @@ class Check(Generic[Result]):
         given = {key: value for key, value in term.written if key not in COMMON}
         if unknown := [key for key in given if key not in self.kinds]:
             names = ", ".join(self.kinds) or "none"
-            raise TermError(f"{term.name} has no parameter {unknown[0]}; its parameters are: {names}")
+            raise TermError(
+                "{name} has no parameter {unknown}; its parameters are: {names}",
+                name=term.name,
+                unknown=unknown[0],
+                names=names,
+            )
         if missing := [key for key in self.needs if key not in given]:
-            raise TermError(f"{term.name} needs {', '.join(missing)}")
+            raise TermError("{name} needs {missing}", name=term.name, missing=", ".join(missing))
         return {key: _converted(f"{key} of {term.name}", value, self.kinds[key]) for key, value in given.items()}
 
 
@@ -88,14 +93,16 @@ def _converted(what: str, text: str, kind: Any) -> Any:
         return tuple(_head(what, part) for part in text.split(","))
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
-            raise TermError(f"{what} is one of {', '.join(get_args(kind))}, not '{text}'")
+            raise TermError(
+                "{what} is one of {get_args}, not '{text}'", what=what, get_args=", ".join(get_args(kind)), text=text
+            )
         return text
     try:
         value = kind(text)
     except ValueError:
-        raise TermError(f"{what} is a number, not '{text}'") from None
+        raise TermError("{what} is a number, not '{text}'", what=what, text=text) from None
     if kind is not str and not 0 <= value <= 1e6:
-        raise TermError(f"{what} is out of range: {text}")
+        raise TermError("{what} is out of range: {text}", what=what, text=text)
     return value
 
 
@@ -103,7 +110,9 @@ def _head(what: str, text: str) -> Head:
     """Parse kind, layer and head of "cross.1.2"."""
     match = re.fullmatch(rf"({'|'.join(ATTENTION_KINDS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,2}})", text, re.ASCII)
     if match is None:
-        raise TermError(f"{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2")
+        raise TermError(
+            "{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2", what=what, text=text
+        )
     return next(kind for kind in ATTENTION_KINDS if kind == match[1]), int(match[2]), int(match[3])
 
 
@@ -114,13 +123,15 @@ def validate(term: Term) -> None:
         TermError: the message says what is expected.
     """
     if term.name not in CHECKS:
-        raise TermError(f"there is no check '{term.name}'; the checks are {', '.join(sorted(CHECKS))}")
+        raise TermError(
+            "there is no check '{name}'; the checks are {checks}", name=term.name, checks=", ".join(sorted(CHECKS))
+        )
     CHECKS[term.name].arguments(term)
     style = term.values.get("as", "percent")
     if style != "percent" and not (style.isascii() and style.isdecimal() and len(style) == 1):
-        raise TermError(f"as={style} is neither 'percent' nor a single digit of decimals")
+        raise TermError("as={style} is neither 'percent' nor a single digit of decimals", style=style)
     if term.values.get("of", "here") != "here":
-        raise TermError(f"of={term.values['of']} is not known; of=here means the reader's own sentence")
+        raise TermError("of={values} is not known; of=here means the reader's own sentence", values=term.values["of"])
 
 
 def answer(term: Term, live: Live) -> Value:
@@ -136,7 +147,7 @@ def answer(term: Term, live: Live) -> Value:
         raise
     except (IndexError, KeyError, ValueError, TypeError, OSError) as unfit:
         where = f"{live.translation.model} and {quoted(live.translation.source.text)}"
-        raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
+        raise TermError("{term} has no answer for {where}: {unfit}", term=term, where=where, unfit=unfit) from unfit
     return value.item() if isinstance(value, np.generic) else value
 
 

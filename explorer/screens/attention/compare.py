@@ -25,7 +25,7 @@ from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
@@ -124,7 +124,7 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
     """Put an aggregate of all heads beside the head in view; their numbers differ in kind, so none are subtracted."""
     choices.start("compare_which", "which", list(AGGREGATES), "mean-heads")
     name = st.selectbox(
-        t("Aggregate"), list(AGGREGATES), format_func=lambda key: AGGREGATES[key][0], key="compare_which"
+        t("Aggregate"), list(AGGREGATES), format_func=lambda key: translated(AGGREGATES[key][0]), key="compare_which"
     )
     choices.keep()
     maps = attention_maps(translation.trace, at.kind, n_prompt=translation.n_prompt)
@@ -171,7 +171,12 @@ def _edited(choices: Choices, selection: Selection, translation: Translation, at
     kinds = kinds_of(translation.trace)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choices.start("compare_kind", "kind", kinds, at.kind)
-        kind = st.selectbox(t("Attention"), kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind") or at.kind
+        kind = (
+            st.selectbox(
+                t("Attention"), kinds, format_func=lambda each: translated(KIND_TITLES[each]), key="compare_kind"
+            )
+            or at.kind
+        )
         layers, heads = (range(1, n + 1) for n in translation.trace.weights(kind).shape[:2])
         choices.start("compare_layer", "layer", layers, 1)
         layer = st.selectbox(t("Layer"), layers, key="compare_layer")

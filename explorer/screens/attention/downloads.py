@@ -10,7 +10,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import MAX_TEXT, Selection
 from explorer.decoding.translator import Translation
 from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs.viewer_mode import REASON
 from explorer.web import moving_picture_panel, runtime, session, stepping_page
@@ -41,7 +41,7 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     else:
         st.caption(t("The link in the address bar opens it as well:"))
         st.code(f"/{link(selection)}", language=None, wrap_lines=True)
-    if not closed(t("Uploads are switched off: {reason}.", reason=REASON)):
+    if not closed(t("Uploads are switched off: {reason}.", reason=translated(REASON))):
         st.file_uploader(t("Open a manifest"), type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
     if message := st.session_state.get(_MESSAGE):
         st.error(plain(message))

@@ -11,7 +11,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.decoding.view_options import parse_view
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.web import address, session
 from explorer.web.panel_choices import OPENED_VIEW, name_of, open_panel
 
@@ -19,10 +19,10 @@ Draw = Callable[[Selection, Translation, Place], None]
 
 # Name in the address → label on the page.
 PANELS = {
-    "cell": "One cell",
-    "compare": "Compare",
-    "forcing": "Teacher forcing",
-    "export": "Export",
+    "cell": message("One cell"),
+    "compare": message("Compare"),
+    "forcing": message("Teacher forcing"),
+    "export": message("Export"),
 }
 _KEY = "attention_panel"
 _OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
@@ -76,7 +76,11 @@ def choose(asked: str | None = None) -> str:
         st.session_state[_KEY] = wanted if wanted in names else None
     with st.container(horizontal=True, vertical_alignment="center"):
         chosen = st.segmented_control(
-            t("Look closer"), names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
+            t("Look closer"),
+            names,
+            format_func=lambda name: translated(PANELS[name]),
+            key=_KEY,
+            label_visibility="collapsed",
         )
         st.page_link("pages/own.py", label=t("Attention of another model"), icon=":material/upload_file:")
     st.session_state[_OWN] = chosen or ""
@@ -92,7 +96,7 @@ def draw(name: str, selection: Selection, translation: Translation, at: Place) -
     """Draw the panel called `name`, if there is one."""
     if name in PANELS:
         turn, focus = st.session_state.get(_ARRIVAL, (0, False))
-        arrival(PANELS[name], turn, focus=focus, key="attention_arrival")
+        arrival(translated(PANELS[name]), turn, focus=focus, key="attention_arrival")
         if name in _BY_TOKEN and parse_view(selection.view).words:
             st.caption(t("This panel shows tokens, as the model reads them, even if whole words are shown above."))
         _drawer(name)(selection, translation, at)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.charts.experiment_bands import band_figure
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, validation_curves
@@ -20,9 +20,9 @@ from model.experiments.stored import ResultError
 EXPERIMENT = "experiment"  # key of the box of experiments, and name of its URL parameter
 ALL = "all"  # its value for this overview
 MEASURES = {
-    "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
-    "bleu": ("BLEU", "BLEU on validation", ""),
-    "loss": ("loss", "Loss on validation, in nats per target token", ""),
+    "exact_match": (message("right"), message("Validation sentences exactly right, in %"), " %"),
+    "bleu": ("BLEU", message("BLEU on validation"), ""),
+    "loss": (message("loss"), message("Loss on validation, in nats per target token"), ""),
 }
 _ACROSS = 2
 
@@ -58,7 +58,7 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
         curves = validation_curves(arms, measure)
-        draw_small_figure(band_figure(curves, x_title="updates", title=title, unit=unit, top=top))
+        draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
 
 
 def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
@@ -70,11 +70,15 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         with left:
             _draw_title(EXPERIMENTS[name])
         has_runs = any(arm.runs for arm in arms)
-        right.caption(plain(" ".join(results.statements(arms, brief=True)) if has_runs else EXPERIMENTS[name].question))
+        right.caption(
+            plain(
+                " ".join(results.statements(arms, brief=True)) if has_runs else translated(EXPERIMENTS[name].question)
+            )
+        )
 
 
 def _draw_title(experiment: Experiment) -> None:
-    label, key = f"**{plain(experiment.title)}**", f"open_{experiment.name}"
+    label, key = f"**{plain(translated(experiment.title))}**", f"open_{experiment.name}"
     st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,))
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.charts.experiment_bands import SHAPES, band_figure, wide
 from explorer.charts.rests import rests_plot
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
@@ -40,7 +40,6 @@ from model.folder import model_folders, modified
 
 SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
 TEXT = "headlight"  # for both models
-_NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
 
 
 def draw() -> None:
@@ -53,7 +52,7 @@ def draw() -> None:
     if experiment is None:
         draw_overview()
         return
-    st.caption(plain(experiment.question))
+    st.caption(plain(translated(experiment.question)))
     try:
         arms = arm_runs(experiment)
     except ResultError as damaged:
@@ -75,7 +74,7 @@ def _choose() -> Experiment | None:
     chosen = st.selectbox(
         t("Experiment"),
         [ALL, *EXPERIMENTS],
-        format_func=lambda name: t("All experiments") if name == ALL else EXPERIMENTS[name].title,
+        format_func=lambda name: t("All experiments") if name == ALL else translated(EXPERIMENTS[name].title),
         key=EXPERIMENT,
         persist_state="session",
         label_visibility="collapsed",
@@ -131,10 +130,11 @@ def _draw_links(experiment: Experiment) -> None:
 def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the findings as sentences, and the table of the scores."""
     _draw_list(results.findings(experiment, arms))
+    decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
     formats = {
-        f"{name}{of}": st.column_config.NumberColumn(format=form)
-        for name, form in _NUMBERS.items()
-        for of in ("", ", lowest", ", highest")
+        column: st.column_config.NumberColumn(format=form)
+        for name, form in decimals.items()
+        for column in (name, t("{name}, lowest", name=name), t("{name}, highest", name=name))
     }
     alt = t("Scores of each variant: mean, lowest and highest run")
     draw_table(table(arms), alt, file="scores", column_config=formats)
@@ -154,7 +154,7 @@ def _draw_list(sentences: Sequence[str]) -> None:
 def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     """Draw the curves of the stored runs, and over them those of the user's own runs with the same settings."""
     runs = Runs(runtime.CHECKPOINTS)
-    names = {key: MEASURES[key][0] for key in (metric, "loss")}
+    names = {key: translated(MEASURES[key][0]) for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
     _, title, unit = MEASURES[name]
@@ -163,8 +163,8 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     drawn = own_runs[: len(SHAPES)]
     figure = band_figure(
         validation_curves(arms, name),
-        x_title="updates",
-        title=title,
+        x_title=t("updates"),
+        title=translated(title),
         unit=unit,
         top=100.0 if name == "exact_match" else None,
         own=[(run.name, run.variant, *run.curve(name)) for run in drawn],
@@ -182,7 +182,7 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
 def _by_length(curves: Curves, longest: float) -> None:
     """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
     title = t("Right by length, in %")
-    figure = band_figure(curves, x_title="letters", title=title, unit=" %", top=100.0, mark=longest + 0.5)
+    figure = band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
     draw_figure(figure)
     sentence = t(
         "The dashed line marks the longest strings in training: {n:.0f} letters. On average over the runs, at least "
@@ -198,7 +198,7 @@ def _by_length(curves: Curves, longest: float) -> None:
 def _rests(arms: Sequence[ArmRuns]) -> None:
     """Draw where the attention of the trained models rests, layer by layer."""
     st.markdown(f"##### {t('Where the attention rests')}")
-    shared = {"format_func": REST_MEASURES.__getitem__, "persist_state": "session"}
+    shared = {"format_func": lambda name: translated(REST_MEASURES[name]), "persist_state": "session"}
     measure = choose_one(t("Rest measure"), list(REST_MEASURES), key="experiment_rests", **shared)
     draw_plot(rests_plot(places(arms, measure), measure), f"experiment_rests_{measure}")
     st.caption(
@@ -224,7 +224,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         settings = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
         source = t(
             "the experiment '{title}', variant '{variant}', seed {seed}",
-            title=experiment.title,
+            title=translated(experiment.title),
             variant=arm.label,
             seed=chosen_seed,
         )

@@ -19,6 +19,7 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import message
 from explorer.screens.inside.operations import recorded_run
 from explorer.web import address, changes_in_force, runtime, session
 from explorer.web.open_translation import with_changes
@@ -26,7 +27,7 @@ from model.analysis.operations import Recording, added_positions, record, whole_
 from model.config import ATTENTION_KINDS, ModelConfig
 
 KEY = "machine"
-LEDGER = "All operations"
+LEDGER = message("All operations")
 _NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?")
 
 

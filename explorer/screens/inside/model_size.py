@@ -6,24 +6,24 @@ import streamlit as st
 
 from explorer.charts import model_internals as figures
 from explorer.decoding.model_description import ModelDescription
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
 
 PRESETS: dict[str, dict[str, int]] = {
-    "tiny": {"d_model": 64, "d_ff": 128, "heads": 4, "layers": 2, "vocabulary": 100},
-    "small": {"d_model": 128, "d_ff": 256, "heads": 4, "layers": 4, "vocabulary": 6000},
+    message("tiny"): {"d_model": 64, "d_ff": 128, "heads": 4, "layers": 2, "vocabulary": 100},
+    message("small"): {"d_model": 128, "d_ff": 256, "heads": 4, "layers": 4, "vocabulary": 6000},
 } | {name: {**sizes, "vocabulary": PAPER_VOCABULARY} for name, (sizes, _) in PAPER.items()}
 INITIAL = {**PRESETS["paper base"], "tokens": 20}
 _SLIDERS = {
     "d_model": ("d_model", (16, 32, 64, 128, 256, 512, 768, 1024)),
     "d_ff": ("d_ff", (32, 64, 128, 256, 512, 1024, 2048, 3072, 4096)),
-    "layers": ("Layers of each stack", tuple(range(1, 13))),
-    "heads": ("Heads", (1, 2, 4, 8, 16)),
-    "vocabulary": ("Pieces in the vocabulary", (30, 100, 1000, 6000, 10_000, 20_000, 37_000, 50_000)),
-    "tokens": ("Tokens on each side", (5, 10, 20, 50, 100, 200, 500, 1000)),
+    "layers": (message("Layers of each stack"), tuple(range(1, 13))),
+    "heads": (message("Heads"), (1, 2, 4, 8, 16)),
+    "vocabulary": (message("Pieces in the vocabulary"), (30, 100, 1000, 6000, 10_000, 20_000, 37_000, 50_000)),
+    "tokens": (message("Tokens on each side"), (5, 10, 20, 50, 100, 200, 500, 1000)),
 }
 
 
@@ -33,22 +33,27 @@ def draw_size_tab(model: ModelDescription) -> None:
         presets = st.columns([1] * len(PRESETS) + [2])
         sliders = st.columns(3, gap="large") + st.columns(3, gap="large")
     for column, name in zip(presets, PRESETS, strict=False):
-        column.button(name, key=f"budget_{name}", on_click=_apply_preset, args=(name,), width="stretch")
+        column.button(translated(name), key=f"budget_{name}", on_click=_apply_preset, args=(name,), width="stretch")
     sizes = {}
     for i, column in enumerate(sliders):
         name, (title, options) = list(_SLIDERS.items())[i]
         sizes[name] = int(
             column.select_slider(
-                title, options, INITIAL[name], format_func=lambda n: f"{n:,}", key=f"budget_size_{name}", bind=URL
+                translated(title),
+                options,
+                INITIAL[name],
+                format_func=lambda n: f"{n:,}",
+                key=f"budget_size_{name}",
+                bind=URL,
             )
         )
     if sizes["d_model"] % sizes["heads"]:
-        message = t(
+        unfit = t(
             "{width} does not divide into {heads} equal heads; choose fewer heads.",
             width=sizes["d_model"],
             heads=sizes["heads"],
         )
-        st.info(message)
+        st.info(unfit)
         return
     whole = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
     parts = [part for part in whole if part.parameters or part.flops]
@@ -86,12 +91,16 @@ def beside_the_paper(sizes: dict[str, int], total: int) -> str:
     """The number of parameters in a sentence, beside the paper's if the sizes are those of a model in the paper."""
     for name, (paper, printed) in PAPER.items():
         if all(sizes[key] == value for key, value in paper.items()):
-            model = f"{name[0].upper()}{name[1:]}"
-            return (
-                f"{model}: {total / 1e6:.0f} million parameters with {sizes['vocabulary']:,} pieces; the paper prints "
-                f"{printed / 1e6:.0f} million (Vaswani et al. 2017, Table 3)."
+            model = translated(name)
+            return t(
+                "{model}: {total:.0f} million parameters with {n:,} pieces; the paper prints {printed:.0f} million "
+                "(Vaswani et al. 2017, Table 3).",
+                model=f"{model[0].upper()}{model[1:]}",
+                total=total / 1e6,
+                n=sizes["vocabulary"],
+                printed=printed / 1e6,
             )
-    return f"{total:,} parameters, {4 * total / 1e6:,.1f} MB in float32."
+    return t("{n:,} parameters, {size:,.1f} MB in float32.", n=total, size=4 * total / 1e6)
 
 
 def _apply_preset(name: str) -> None:

@@ -10,7 +10,6 @@ from explorer.charts import model_internals as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.examples import opening_step
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.names import name_in_layer
 from explorer.decoding.operation_names import (
     axes_of,
     meaning_of,
@@ -24,18 +23,19 @@ from explorer.decoding.operation_names import (
     run_summary,
     shape_words,
     title_of,
+    title_of_part,
 )
 from explorer.decoding.translator import Translation
 from explorer.locale.glossary import explained
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t
 from explorer.locale.text import plain, quoted
-from explorer.web import address, runtime, session
+from explorer.web import address, bound, runtime, session
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.operations import Operation, Recording, record
 from model.config import ModelConfig
 
-ONE_STEP, ALL_ROWS = "this step", "all rows at once"
+ONE_STEP, ALL_ROWS = message("this step"), message("all rows at once")
 
 
 def choose_step(translation: Translation, key: str = "inside_step") -> int:
@@ -76,13 +76,11 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
     with left:
         step = choose_step(translation)
     with right:
-        extent = st.segmented_control(
+        extent = bound.segmented(
             t("What is run"),
             [ONE_STEP, ALL_ROWS],
             default=ALL_ROWS,
-            required=True,
             key="inside_way",
-            bind=URL,
             help=t(
                 "A decoding step reads one token; the keys and values of earlier ones are cached. In training all rows "
                 "are read at once. Both give the same prediction."
@@ -92,7 +90,7 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
     names = parts(config)
     label, key = t("Part of the model"), f"inside_part_{len(names)}"
     first = names[1]  # the first layer
-    part = st.segmented_control(label, names, default=first, required=True, key=key, bind=URL) or names[0]
+    part = bound.segmented(label, names, default=first, key=key, title_of=title_of_part)
     draw_caption(part_words(part, config))
     operations = [operation for operation in run.operations.values() if part_of(operation.name, config) == part]
     left, right = st.columns([9, 7], gap="large")
@@ -100,9 +98,9 @@ def draw_computation_tab(translation: Translation, model: ModelDescription) -> N
         opened = _choose_operation(part, [operation.name for operation in operations], config)
         draw_table(operation_columns(operations, config), t("The operations of this part, in order"), file="operations")
         norm = (
-            t("{part}, pre-norm: the norm stands before each sublayer.", part=part)
+            t("{part}, pre-norm: the norm stands before each sublayer.", part=title_of_part(part))
             if config.norm_first
-            else t("{part}, post-norm: after each sum.", part=part)
+            else t("{part}, post-norm: after each sum.", part=title_of_part(part))
         )
         draw_caption(f"{norm} {run_summary(run)}")
     with right:
@@ -158,17 +156,19 @@ def _open(
     keys = key_tokens(translation, run, name)
     if value.ndim == 3:
         head = _choose_head(value.shape[0])
-        title, numbers = name_in_layer(head + 1).capitalize(), value[head]
+        title, numbers = t("Head {head}", head=head + 1), value[head]
         if short in ("scores", "masked", "weights"):
             draw_map(operation_map(operation, head, rows, keys, first), key=f"open_{short}", numbers=False)
         elif short in ("key", "value"):
-            draw_plot(figures.activation_plot(numbers, keys, title, side="position (key)", first=1), "open_head")
+            draw_plot(figures.activation_plot(numbers, keys, title, side=t("position (key)"), first=1), "open_head")
         else:
-            draw_plot(figures.activation_plot(numbers, rows, title, side="position (query)", first=first), "open_head")
+            draw_plot(
+                figures.activation_plot(numbers, rows, title, side=t("position (query)"), first=first), "open_head"
+            )
         return
     if short in ("k_proj", "v_proj") and "cross" in name:
         rows, first = translation.trace.src_tokens, 1
-    draw_plot(figures.activation_plot(value, rows, "", side="position", first=first), "open_plain")
+    draw_plot(figures.activation_plot(value, rows, "", side=t("position"), first=first), "open_plain")
     if short == "activation":
         draw_caption(figures.active_units(value))
     elif table := figures.operation_table(run, operation, rows, first):

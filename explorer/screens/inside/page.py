@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import message, t
 from explorer.screens.inside.machine import LEDGER, draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.operations import draw_computation_tab
@@ -21,8 +22,8 @@ def draw() -> None:
     _follow_former_link()
     draw_page(
         "inside",
-        "What happens between the text and the prediction?",
-        "The whole model with the numbers of this sentence, from the tokens to the next word; each block opens.",
+        t("What happens between the text and the prediction?"),
+        t("The whole model with the numbers of this sentence, from the tokens to the next word; each block opens."),
         tabs_of,
         lstm_tabs=_machine_tab,
     )
@@ -40,7 +41,7 @@ def _follow_former_link() -> None:
 
 
 def _machine_tab(translation: Translation, model: ModelDescription) -> Tabs:
-    return {"The machine": lambda: draw_machine_tab(after_training(translation), model)}
+    return {message("The machine"): lambda: draw_machine_tab(after_training(translation), model)}
 
 
 def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
@@ -48,8 +49,8 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     return {
         **_machine_tab(translation, model),
         LEDGER: lambda: draw_computation_tab(translation, model),
-        "Queries and keys": lambda: draw_similarity_tab(translation, model),
-        "Layer by layer": lambda: draw_layers_tab(translation, model),
-        "The prediction": lambda: draw_prediction_tab(translation, model),
-        "Sizes": lambda: draw_size_tab(model),
+        message("Queries and keys"): lambda: draw_similarity_tab(translation, model),
+        message("Layer by layer"): lambda: draw_layers_tab(translation, model),
+        message("The prediction"): lambda: draw_prediction_tab(translation, model),
+        message("Sizes"): lambda: draw_size_tab(model),
     }

@@ -8,29 +8,30 @@ from explorer.charts import model_internals as figures
 from explorer.charts.plotly_charts import Columns, numbered
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t
 from explorer.screens.inside.operations import key_tokens, recorded_run, rows_tokens
+from explorer.web import bound
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_caption, draw_plot
+from explorer.web.page_parts import draw_caption, draw_plot
 from model.analysis.operations import Match, matches_of, plane_of
 from model.points import attention_scope
 
-PICTURES = ("queries and keys", "values")
+PICTURES = (message("queries and keys"), message("values"))
 
 
 def draw_similarity_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw the queries and keys of one head together in a plane, or its values."""
     kind, layer, head = choose_head(model.model_config, "similar", ("encoder", "decoder", "cross"))
     label = t("Picture")
-    what = st.segmented_control(label, PICTURES, default=PICTURES[0], required=True, key="similar_what", bind=URL)
+    what = bound.segmented(label, PICTURES, default=PICTURES[0], key="similar_what")
     run, scope = recorded_run(translation, len(translation.path), whole=True), attention_scope(kind, layer)
     rows, keys = rows_tokens(translation, run, f"{scope}.query"), key_tokens(translation, run, f"{scope}.key")
     left, right = st.columns(2, gap="large")
     with left:
-        groups, title = {"query": rows, "key": keys}, t("What is similar to what")
+        groups, title = {message("query"): rows, message("key"): keys}, t("What is similar to what")
         if what == "values":
-            groups, title = {"value": keys}, t("Values: what each token passes on")
+            groups, title = {message("value"): keys}, t("Values: what each token passes on")
         plane = plane_of(run, scope, head, tuple(groups))
         draw_plot(figures.projection_plot(plane, list(groups.items()), title), "similar_plot")
     with right:

@@ -108,7 +108,12 @@ def _figure(drawn: Selection) -> Figure | None:
         return None
     layer = drawn.layer or translation.trace.weights(drawn.kind).shape[0]
     maps = shown_maps(translation.trace, Place(drawn.kind, layer, drawn.head, 1, None, 1), drawn.view)
-    caption = f"{maps.title}; model {drawn.model}, sentence {quoted(drawn.text)}."
+    caption = t(
+        "{place}; model {model}, sentence {sentence}.",
+        place=maps.title,
+        model=drawn.model,
+        sentence=quoted(drawn.text),
+    )
     return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg"), caption)
 
 

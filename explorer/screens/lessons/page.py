@@ -10,7 +10,7 @@ from explorer.lessons.handout import OUTCOMES
 from explorer.lessons.lesson import CONTROLS, OF_HEADS, Lesson, Step
 from explorer.lessons.library import Library
 from explorer.lessons.progress import Outcome
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.downloads import draw_downloads
@@ -280,6 +280,8 @@ def _still_open(lesson: Lesson) -> str:
 def _score(lesson: Lesson) -> str:
     progress = lesson_session.position().progress
     outcomes = [progress.outcome(lesson.name, at) for at, step in enumerate(lesson.steps, start=1) if step.question]
-    counts = [f"{outcomes.count(outcome)} {name}" for outcome, name in OUTCOMES.items() if outcome in outcomes]
+    counts = [
+        f"{outcomes.count(outcome)} {translated(name)}" for outcome, name in OUTCOMES.items() if outcome in outcomes
+    ]
     score = listed(counts) if counts else t("none answered yet")
     return t("{n} question: {score}.", "{n} questions: {score}.", n=len(outcomes), score=score)

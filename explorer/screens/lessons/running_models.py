@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -11,19 +12,22 @@ from explorer.lessons.checks import Live, answer
 from explorer.lessons.evaluation import Models
 from explorer.lessons.expressions import Term, TermError, Value
 from explorer.lessons.library import FOLDER, Library, lesson_files, read_library
+from explorer.lessons.translation import in_language
+from explorer.locale import language
 from explorer.web import runtime
 from model.config import DecodeConfig
 from model.folder import CheckpointError, modified
 
 
 def library() -> Library:
-    """All lessons; a file is read again when it changes."""
-    return _library(tuple((str(path), modified(path)) for path in lesson_files(FOLDER)))
+    """All lessons, in the language chosen; a file is read again when it changes."""
+    return _library(tuple((str(path), modified(path)) for path in lesson_files(FOLDER)), language.current())
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _library(files: tuple[tuple[str, float], ...]) -> Library:
-    return read_library(Path(path) for path, _ in files)
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _library(files: tuple[tuple[str, float], ...], code: str) -> Library:
+    read = read_library(Path(path) for path, _ in files)
+    return read if code == language.ENGLISH else replace(read, lessons=tuple(map(in_language, read.lessons)))
 
 
 def _encode(model: str, text: str) -> tuple[int, ...]:

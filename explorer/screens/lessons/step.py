@@ -8,14 +8,14 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.decoding.names import TITLES_WITHOUT_MASK
+from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
 from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, solve
 from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import IN_PLACE, OF_HEADS, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
@@ -108,14 +108,18 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
         if draw := named.get(tab):
             draw()
         else:
-            message = t("This step shows the tab {tab}, which does not apply to {model}.", tab=quoted(tab), model=model)
-            st.info(plain(message))
+            unfit = t(
+                "This step shows the tab {tab}, which does not apply to {model}.",
+                tab=quoted(translated(tab)),
+                model=model,
+            )
+            st.info(plain(unfit))
         session.write_address(address_of(opened))
         _take_exercise(lesson, at, start_of(step))
         return
     kind = start_of(step).kind
     if "kind" in dict(link.query) and kind not in kinds_of(opened.translation.trace):
-        asked = TITLES_WITHOUT_MASK[kind].lower()
+        asked = t("decoder self-attention") if kind == "decoder" else translated(KIND_NAMES[kind])
         st.info(plain(t("This step shows {kind}, which {model} does not have.", kind=asked, model=model)))
         return
     changes_in_force.draw_edited(opened.translation)
@@ -132,12 +136,12 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
 
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:
-    name = link.page.capitalize()
+    name = translated(link.page.capitalize())
     kind: Literal["tertiary", "secondary"] = "tertiary" if link.page in IN_PLACE else "secondary"
     if link.page in IN_PLACE:
         label = t("Open on the page {page}", page=name)
     elif link.tab:
-        label = t("Go to {page}, tab '{tab}'", page=name, tab=link.tab)
+        label = t("Go to {page}, tab '{tab}'", page=name, tab=translated(link.tab))
     else:
         label = t("Go to {page}", page=name)
     if st.button(label, key="lesson_open", type=kind, help=t("The lesson stays open in the sidebar.")):

@@ -10,7 +10,7 @@ from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of, reference, references
 from explorer.decoding.masked_reading import sentence_of
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.names import name_in_kind
+from explorer.decoding.names import name_in_kind, title_in_kind
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
@@ -46,7 +46,7 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     with left:
         caption = t(
             "{head}: rows give {share:.0f} % of their attention to later positions.",
-            head=name_in_kind(layer + 1, head + 1).capitalize(),
+            head=title_in_kind(layer + 1, head + 1),
             share=100 * attention_to_future(weights),
         )
         title = t("Decoder self-attention, mask lifted") if lifted else t("Decoder self-attention, masked")

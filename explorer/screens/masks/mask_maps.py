@@ -8,12 +8,12 @@ from explorer.charts.plotly_charts import Columns
 from explorer.decoding.labelled_map import SCORE
 from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.names import TITLES_WITHOUT_MASK, name_in_kind
+from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import weight_percent
 from explorer.screens.masks.readings import batch_of, readings
-from explorer.web import runtime
+from explorer.web import bound, runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, controls, draw_caption
@@ -28,7 +28,7 @@ from model.config import EOS, AttentionKind
 from model.points import Head
 from model.trace import VISIBLE
 
-ALONE, BATCH = "this sentence", "a padded batch"
+ALONE, BATCH = message("this sentence"), message("a padded batch")
 MAX_PADDING = 24
 _ROW_FOR = "_masks_row_for"  # in the session: the sentence that the choice of a row belongs to
 _NOTHING = 5e-7  # change of a probability, which rounding may cause
@@ -39,9 +39,8 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     with controls("masks"):
         head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
         left, right = st.columns([2, 3], vertical_alignment="bottom")
-    batched = left.segmented_control(
-        t("Batch"), [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL
-    )
+    with left:
+        batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
     sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
     with right:
         row = _choose_sentence(sentences) if len(sentences) > 1 else 0
@@ -97,7 +96,12 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
 def _masks_caption(reading: MaskedReading, head: Head, *, in_batch: bool) -> str:
     """Name the head, and say how much of its attention goes to padding and to later positions."""
     kind = head[0]
-    name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(head[1] + 1, head[2] + 1)}"
+    name = t(
+        "{kind}, layer {layer}, head {head}",
+        kind=translated(TITLES_WITHOUT_MASK[kind]),
+        layer=head[1] + 1,
+        head=head[2] + 1,
+    )
     sentences = [t("{head}, in one run of the model with these masks.", head=name)]
     if reading.n_padding(kind):
         share = weight_percent(reading.to_padding(reading.weights, kind))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import message, t
 from explorer.screens.masks.given_target import draw_pair_tab, draw_target_tab
 from explorer.screens.masks.mask_maps import draw_masks_tab, draw_padding_tab
 from explorer.screens.masks.while_decoding import draw_decoding_tab
@@ -14,9 +15,11 @@ def draw() -> None:
     """Draw the question, then the tabs."""
     draw_page(
         "masks",
-        "What may a token not look at, and what if it could?",
-        "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A mask "
-        "closes both: closed cells get the lowest possible score, so that softmax gives them nothing.",
+        t("What may a token not look at, and what if it could?"),
+        t(
+            "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A "
+            "mask closes both: closed cells get the lowest possible score, so that softmax gives them nothing."
+        ),
         tabs_of,
     )
 
@@ -25,9 +28,9 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
     has_encoder = model.model_config.has_encoder
     return {
-        "The masks": lambda: draw_masks_tab(translation, model),
-        "Given target": (lambda: draw_target_tab(translation, model)) if has_encoder else None,
-        "While decoding": lambda: draw_decoding_tab(translation, model),
-        "Trained without it": draw_pair_tab,
-        "Open padding": (lambda: draw_padding_tab(translation, model)) if has_encoder else None,
+        message("The masks"): lambda: draw_masks_tab(translation, model),
+        message("Given target"): (lambda: draw_target_tab(translation, model)) if has_encoder else None,
+        message("While decoding"): lambda: draw_decoding_tab(translation, model),
+        message("Trained without it"): draw_pair_tab,
+        message("Open padding"): (lambda: draw_padding_tab(translation, model)) if has_encoder else None,
     }

@@ -8,7 +8,7 @@ from explorer.browser.views import heads_view
 from explorer.decoding.attention_file import MAX_BYTES, OwnAttentionError, read_own
 from explorer.decoding.cache import cached
 from explorer.decoding.decoding import Decoding, place_in
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs.viewer_mode import REASON
 from explorer.web import page_parts
@@ -35,7 +35,7 @@ def draw() -> None:
 @contained("own")
 def _explore() -> None:
     """Draw the upload field, and once there is a file, its views; their messages rerun only this part of the page."""
-    if closed(t("Uploads are switched off: {reason}.", reason=REASON)):
+    if closed(t("Uploads are switched off: {reason}.", reason=translated(REASON))):
         return
     label = t("An .npz or JSON file of attention weights with their tokens")
     most = MAX_BYTES // 1_000_000

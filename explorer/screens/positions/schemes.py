@@ -8,10 +8,10 @@ from explorer.charts import positions as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.position_values import LEARNED, learned_rows, measured_schemes, scores_by_scheme
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import percent
 from explorer.screens.positions.sinusoidal import choose_size
-from explorer.web import runtime
+from explorer.web import bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.position_schemes import WISHES
@@ -24,15 +24,16 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
     """Draw which requirements each scheme meets, measured at the sliders' size, and the rows of one scheme."""
     size = choose_size(model.model_config)
     schemes = measured_schemes(size, runtime.computed(model.name, learned_rows))
-    columns: Columns = {t("scheme"): list(schemes)}
+    columns: Columns = {t("scheme"): [translated(name) for name in schemes]}
     for wish in WISHES:
         verdicts = [scheme.wishes[wish] for scheme in schemes.values()]
-        columns[wish] = [f"{'✓' if verdict.holds else '✗'} {verdict.measurement}" for verdict in verdicts]
+        columns[translated(wish)] = [
+            f"{'✓' if verdict.holds else '✗'} {translated(verdict.measurement)}" for verdict in verdicts
+        ]
     st.markdown(f"##### {t('What an encoding should do, and where each scheme fails')}")
     draw_table(columns, t("Schemes by requirement: met or not, with the measured number"), file="schemes")
     label, names = t("Look at"), list(schemes)
-    name = st.segmented_control(label, names, default="binary", required=True, key="pe_scheme", bind=URL)
-    name = name if name in schemes else "binary"
+    name = bound.segmented(label, names, default="binary", key="pe_scheme")
     draw_plot(figures.scheme_plot(name, schemes[name].rows), f"pe_scheme_{name}")
 
 
@@ -43,8 +44,7 @@ def draw_scores_tab(model: ModelDescription) -> None:
     names = [*IN_SCORES, *([] if learned is None else [LEARNED])]
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
-        name = st.segmented_control(t("Positions"), names, default="RoPE", required=True, key="pe_in", bind=URL)
-        name = name if name in names else "RoPE"
+        name = bound.segmented(t("Positions"), names, default="RoPE", key="pe_in")
     if name == "ALiBi":
         with right:
             head = int(st.slider(t("Head of {n}", n=HEADS), 1, HEADS, 1, key="pe_slope", bind=URL))
@@ -80,7 +80,7 @@ def comparison(measured: dict[str, ByDistance]) -> Columns:
         "ALiBi": t("taken off the scores"),
     }
     return {
-        t("positions"): list(measured),
+        t("positions"): [translated(name) for name in measured],
         t("how they act"): [where[name] for name in measured],
         t("distance alone decides"): [_decides(each) for each in measured.values()],
         t("before ≠ after"): [

@@ -15,15 +15,15 @@ from explorer.decoding.position_values import (
     learned_rows,
     sinusoidal,
 )
-from explorer.locale.messages import t
-from explorer.web import runtime
+from explorer.locale.messages import message, t
+from explorer.web import bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
 
-ROWS = ("of the formula", "learned by this model")
-BESIDE = ("wavelengths", "curves", "dot product", "distance")
+ROWS = (message("of the formula"), message("learned by this model"))
+BESIDE = (message("wavelengths"), message("curves"), message("dot product"), message("distance"))
 BASES = (2.0, 10.0, 100.0, 1000.0, PAPER_BASE, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
 
@@ -45,7 +45,7 @@ def draw_table_tab(model: ModelDescription) -> None:
     """Draw the table that the sliders describe, and beside it wavelengths, curves, products or distances."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
-        rows = st.segmented_control(t("Rows"), ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
+        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0], key="pe_rows")
         if rows == ROWS[1]:
             _draw_learned(learned[:MAX_LENGTH], model.model_config.max_positions)
             return
@@ -59,7 +59,7 @@ def draw_table_tab(model: ModelDescription) -> None:
     with right:
         # Only one figure, because each adds to the time that moving a slider takes.
         label = t("Beside it")
-        beside = st.segmented_control(label, BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
+        beside = bound.segmented(label, BESIDE, default=BESIDE[0], key="pe_beside")
         if beside == "curves":
             draw_plot(figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves")
         elif beside in ("dot product", "distance"):
@@ -77,7 +77,7 @@ def _draw_learned(rows: Floats, most: int) -> None:
     """Draw the model's learned rows for the source (of `most` in all), and their dot products by distance."""
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.scheme_plot("Learned rows", rows), "pe_learned")
+        draw_plot(figures.scheme_plot(t("Learned rows"), rows), "pe_learned")
         draw_caption(
             t(
                 "These rows began as random numbers and were trained like any other weight: {n} of {most} are "
@@ -87,7 +87,7 @@ def _draw_learned(rows: Floats, most: int) -> None:
             )
         )
     with right:
-        plot = figures.by_distance_plot("Learned rows", dot_products_by_distance(rows), "dot product")
+        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(rows), products=True)
         draw_plot(plot, "pe_learned_products")
         draw_caption(t("No formula relates a learned row to its neighbours: any pattern in the products was learned."))
 

@@ -9,22 +9,20 @@ import streamlit as st
 
 from explorer.charts.measured_heads import source_share_plot
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
-    DIVIDED,
     SENTENCES,
     Classes,
-    Count,
     kept_shares,
     map_agreement,
     sentence_maps,
     sentence_sources,
-    source_counts,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
+from explorer.probing.source_counts import DIVIDED, Count, source_counts
 from explorer.probing.syntax import languages, target_classes
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
@@ -65,7 +63,12 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
     left, right = st.columns(2)
     kinds, kind = subject.model.model_config.kinds, session.selection().kind
     kind = left.segmented_control(
-        t("Kind"), list(kinds), default=kind if kind in kinds else kinds[-1], required=True, key="checks_kind"
+        t("Kind"),
+        list(kinds),
+        format_func=translated,
+        default=kind if kind in kinds else kinds[-1],
+        required=True,
+        key="checks_kind",
     )
     layers = range(subject.model.model_config.n_layers(kind))
     layer = right.selectbox(t("Layer"), layers, format_func=lambda i: f"L{i + 1}", key=f"checks_layer_{kind}")

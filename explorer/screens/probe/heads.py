@@ -8,18 +8,20 @@ import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
 from explorer.charts.measured_heads import layer_head_map, score_scatter
+from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import STATISTICS, Probe
 from explorer.probing.role_grid import THUMBNAILS, role_grids
-from explorer.probing.roles import RULE
+from explorer.probing.roles import role_title, rule
 from explorer.probing.tables import (
     FIRST,
     colour_range,
     gold_note,
     head_rows,
+    heads,
     kinds_with,
     roles,
     scatter_scores,
@@ -43,9 +45,9 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     role_grid_view(role_grids(measured, subject.model.model_config), key="probe_grid", on_click=_open_card)
     left, right = st.columns([5, 2], vertical_alignment="center")
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
-    left.caption(explained(f"{THUMBNAILS} {click}"))
+    left.caption(explained(f"{translated(THUMBNAILS)} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
-        st.caption(explained(RULE))
+        st.caption(explained(rule()))
     st.caption(plain(gold_note(probe)))
     if not probe.gold and "cross" in probe.kinds:
         label = t("Align the words statistically")
@@ -67,10 +69,12 @@ def _open_card(chosen: Head) -> None:
 
 def _draw_table(probe: Probe) -> None:
     left, right = st.columns([2, 3])
+    head_roles = roles(probe)
     kinds = left.segmented_control(
         t("Kinds"),
         list(probe.kinds),
         selection_mode="multi",
+        format_func=translated,
         default=list(probe.kinds),
         key="probe_kinds",
         bind=page_parts.URL,
@@ -78,7 +82,8 @@ def _draw_table(probe: Probe) -> None:
     )
     wanted = right.multiselect(
         t("Roles"),
-        sorted({role.name for role in roles(probe).values()}),
+        sorted({role.name for role in head_roles.values()}),
+        format_func=role_title,
         key="probe_roles",
         bind=page_parts.URL,
         placeholder=t("Heads with any role"),
@@ -86,8 +91,14 @@ def _draw_table(probe: Probe) -> None:
     )
     every = st.session_state.get("probe_every", False)
     statistics = tuple(STATISTICS) if every else FIRST
-    rows = head_rows(probe, kinds or probe.kinds, statistics, intervals=True)
-    rows = [row for row in rows if not wanted or row["role"] in wanted]
+    all_rows = head_rows(probe, kinds or probe.kinds, statistics, intervals=True)
+    places = [place for place in heads(probe) if place[0] in (kinds or probe.kinds)]
+    by_head = {
+        place: row
+        for place, row in zip(places, all_rows, strict=True)
+        if not wanted or head_roles[place].name in wanted
+    }
+    rows = list(by_head.values())
     if not rows:
         st.info(t("No head has one of these roles."))
         return
@@ -108,17 +119,17 @@ def _draw_table(probe: Probe) -> None:
     )
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
-        row = rows[selected[0]]
-        layer, head = (int(part[1:]) for part in row["head"].split())
-        session.move(kind=row["kind"], layer=layer, head=head)
-        st.caption(plain(t("{kind} {head} is open in the tab 'One head'.", kind=row["kind"], head=row["head"])))
+        kind, layer, head = list(by_head)[selected[0]]
+        session.move(kind=kind, layer=layer + 1, head=head + 1)
+        name = index_name(layer, head)
+        st.caption(plain(t("{kind} {head} is open in the tab 'One head'.", kind=translated(kind), head=name)))
 
 
 def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     """A row with numbers of the same width, by spaces as wide as a digit, so that a column sorts as text."""
     aligned = {}
     for name, value in row.items():
-        if name in ("kind", "head", "role") or not value:
+        if name in (t("kind"), t("head"), t("role")) or not value:
             aligned[name] = value or ""
         else:
             width = max(len(str(other[name] or "").split(" ")[0]) for other in rows)
@@ -130,7 +141,7 @@ def _draw_map(probe: Probe) -> None:
     statistic = st.selectbox(
         t("One score of all heads"),
         [name for name in dict.fromkeys((*FIRST, *STATISTICS)) if kinds_with(probe, name)],
-        format_func=lambda name: f"{title_of(name)}: {STATISTICS[name].description}",
+        format_func=lambda name: f"{title_of(name)}: {translated(STATISTICS[name].description)}",
         key="probe_map",
         bind=page_parts.URL,
     )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
@@ -16,7 +16,7 @@ from explorer.web import address, page_parts
 from explorer.web.figures import draw_table
 from model.analysis.importance import ByKind
 
-_BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
+_BY_LOSS, _BY_GRADIENT = message("loss without the head"), message("gradient score")
 _CURVE_BY = "probe_prune_by"
 
 
@@ -73,6 +73,7 @@ def _draw_curve(subject: Subject, measured: Measured) -> None:
     by = st.segmented_control(
         t("Switch off the least important heads first, by"),
         [_BY_LOSS, _BY_GRADIENT],
+        format_func=translated,
         default=_BY_LOSS,
         required=True,
         key=_CURVE_BY,

@@ -13,8 +13,8 @@ from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
-from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, plain
 from explorer.probing.head_card import (
     DECILES,
     SENTENCES,
@@ -26,7 +26,6 @@ from explorer.probing.head_card import (
     similar_heads,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.measurement import WITHOUT_SINKS
 from explorer.probing.roles import role_of, second_job
 from explorer.probing.tables import brief_rows, gold_note, head_numbers, title_of
 from explorer.screens.probe.importance import measured_importance
@@ -41,7 +40,7 @@ from model.analysis.score_terms import ScoreTermsError
 from model.config import ModelConfig
 from model.points import Head
 
-ONE_HEAD = "One head"
+ONE_HEAD = message("One head")
 PART = "probe_head_part"  # key, and URL parameter
 _WORDS = "probe_words"  # the same
 
@@ -78,21 +77,22 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     role = role_of(scores, layer, head)
     left, right = st.columns([3, 2])
     with left:
-        st.markdown(f"#### {plain(f'{kind.capitalize()} {name}: {role.name}')}")
+        title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
+        st.markdown(f"#### {plain(title)}")
         st.caption(explained(role.evidence))
         st.caption(plain(second_job(scores, role, layer, head)))
     with right:
         draw_note(subject.name, place)
     parts = {
-        "Sentences": lambda: _draw_sentences(subject, measured, place),
-        "Scores": lambda: _draw_scores(measured, place),
-        "Search": lambda: draw_search(subject, measured, place),
-        "Grammar": lambda: draw_grammar(subject, measured, place),
-        "Why there": lambda: _draw_terms(subject, measured, place),
+        message("Sentences"): lambda: _draw_sentences(subject, measured, place),
+        message("Scores"): lambda: _draw_scores(measured, place),
+        message("Search"): lambda: draw_search(subject, measured, place),
+        message("Grammar"): lambda: draw_grammar(subject, measured, place),
+        message("Why there"): lambda: _draw_terms(subject, measured, place),
     }
     if not subject.model.model_config.has_encoder:
         del parts["Grammar"]  # it compares a source with its translation
-    parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL)]()
+    parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL, format_func=translated)]()
 
 
 def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
@@ -110,7 +110,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
         else:
             st.caption(plain(importance.sentence_about(place)))
         st.markdown(t("##### Heads that look alike"))
-        none = t("There is no other {kind} head to compare it with.", kind=kind)
+        none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
         for line in similar_heads(scores, layer, head) or (none,):
             st.caption(plain(line))
 
@@ -122,7 +122,7 @@ def _draw_scores(measured: Measured, place: Head) -> None:
     every = st.toggle(t("All {n} statistics", n=len(rows)), key="card_every", bind=page_parts.URL)
     draw_table(
         brief_rows(rows, role_of(measured.probe.kinds[kind], layer, head).statistics, every=every),
-        t("Scores of {kind} {head}", kind=kind, head=index_name(layer, head)),
+        t("Scores of {kind} {head}", kind=translated(kind), head=index_name(layer, head)),
         file=f"scores-{kind}-{layer + 1}-{head + 1}",
     )
     st.caption(
@@ -136,7 +136,7 @@ def _draw_scores(measured: Measured, place: Head) -> None:
                 "Standard deviations and more decimals are in the tables of the tab 'Take away'.",
                 seeds=measured.probe.seeds,
                 gold=gold_note(measured.probe),
-                without_sinks=title_of("previous" + WITHOUT_SINKS).split(", ")[1],
+                without_sinks=t("sinks left out"),
             )
         )
     )
@@ -183,7 +183,9 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
     sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
     for name, decile in SHOWN.items():
         example = examples[decile]
-        _draw_sentence(sentences[example.index], place, example, name, expanded=decile == DECILES)
+        _draw_sentence(
+            sentences[example.index], place, example, translated(name), key=name.lower(), expanded=decile == DECILES
+        )
     chosen = st.selectbox(
         t("Another sentence of the order"),
         [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()],
@@ -195,13 +197,12 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
     if chosen is not None:
         example = examples[chosen]
         other = subject.some_observations(measured, [example.index])[example.index]
-        _draw_sentence(other, place, example, t("Decile {n}", n=chosen), expanded=True)
+        _draw_sentence(other, place, example, t("Decile {n}", n=chosen), key=f"decile_{chosen}", expanded=True)
 
 
-def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, expanded: bool) -> None:
+def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
     weights = item.trace.weights(kind)[layer, head]
-    key = name.lower().replace(" ", "_")
     title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1] or item.trace.read_tokens)}"
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""

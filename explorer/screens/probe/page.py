@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.screens.probe.cross_checks import draw_cross_checks
@@ -25,7 +25,7 @@ from explorer.web.runs import choose_one
 from model.folder import CheckpointError
 
 TAB = "probe_tab"  # key, and URL parameter
-EFFECT = "Effect on the answer"
+EFFECT = message("Effect on the answer")
 # Where the former tabs are now: links and lessons name them.
 MOVED: dict[str, dict[str, str]] = {
     **{name: {TAB: EFFECT, EFFECT_PART: name} for name in ("Surgery", "Patching", "Importance", "Cross-checks")},
@@ -56,8 +56,8 @@ def draw() -> None:
         st.info(plain(str(broken)))
         return
     if not described.is_transformer:
-        message = t("This page needs a Transformer; {model} is an LSTM. Choose another model.", model=described.name)
-        st.info(plain(message))
+        other = t("This page needs a Transformer; {model} is an LSTM. Choose another model.", model=described.name)
+        st.info(plain(other))
         return
     if changes_in_force.adopt(selection.model, described.model_config) and TAB not in address.present():
         st.session_state.update(MOVED[SURGERY])  # a link with edits opens the part that shows them
@@ -117,18 +117,18 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
     def draw_effect() -> None:
         parts: dict[str, Callable[[], None]] = {
             SURGERY: partial(draw_surgery, subject, measured),
-            "Patching": partial(draw_patching, subject, measured),
-            "Importance": of_sample(draw_importance),
-            "Cross-checks": partial(draw_cross_checks, subject, measured),
+            message("Patching"): partial(draw_patching, subject, measured),
+            message("Importance"): of_sample(draw_importance),
+            message("Cross-checks"): partial(draw_cross_checks, subject, measured),
         }
-        parts[choose_one(t("Part"), list(parts), key=EFFECT_PART, bind=page_parts.URL)]()
+        parts[choose_one(t("Part"), list(parts), key=EFFECT_PART, bind=page_parts.URL, format_func=translated)]()
 
     page_parts.draw_tabs(
         "probe",
         {
-            "All heads": of_sample(draw_heads),
+            message("All heads"): of_sample(draw_heads),
             ONE_HEAD: of_sample(draw_one_head),
             EFFECT: draw_effect,
-            "Take away": of_sample(draw_take_away),
+            message("Take away"): of_sample(draw_take_away),
         },
     )

@@ -137,14 +137,17 @@ def _draw_means(means: MeanPatches) -> None:
 def _draw_put_in(subject: Subject, other: str) -> None:
     """Draw the change of one head to its pattern or output in the other sentence, which then is in force."""
     kind, layer, head = choose_head(subject.model.model_config, "patching_head")
-    op: Kind = st.segmented_control(
+    ops: dict[Kind, str] = {"pattern": t("pattern"), "output": t("output")}
+    op: Kind | None = st.segmented_control(
         t("Take its"),
-        ["pattern", "output"],
+        list(ops),
+        format_func=ops.__getitem__,
         default="pattern",
         required=True,
         key="patching_op",
         help=t("pattern: where the head looks; it needs the same number of tokens. output: the head's result."),
     )
+    op = op or "pattern"  # one is always chosen
     st.caption(
         plain(
             t(

@@ -20,8 +20,8 @@ from explorer.decoding.head_change import (
 from explorer.decoding.names import index_name
 from explorer.decoding.translator import InputError, Translation
 from explorer.decoding.word_changes import changes_in_words, word_spans
-from explorer.locale.messages import t
-from explorer.locale.text import plain, quoted
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, plain, quoted
 from explorer.probing.edit_effect import (
     Effect,
     Means,
@@ -48,7 +48,7 @@ from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig, ModelConf
 from model.edits import EditError, HeadEdits
 from model.points import Head
 
-SURGERY, EFFECT_PART = "Surgery", "probe_effect"  # this part; key and URL parameter of the choice of parts
+SURGERY, EFFECT_PART = message("Surgery"), "probe_effect"  # this part; key and URL parameter of the choice of parts
 CHOSEN = "✓"
 _PROBLEM = "surgery_problem"
 
@@ -119,7 +119,7 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
         st.warning(plain(str(unfit)))
         return None
     _draw_translations(effect)
-    values = {"mean KL (nats)": round(effect.divergence, 4)}
+    values = {t("mean KL (nats)"): round(effect.divergence, 4)}
     changes_in_force.log_attempt(
         subject.name, subject.text, changes, before=before.text, after=effect.after.text, **values
     )
@@ -173,7 +173,7 @@ def _draw_steps(effect: Effect) -> None:
         file="steps",
         column_config={
             name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
-            for name in ("probability before", "probability after")
+            for name in (t("probability before"), t("probability after"))
         },
     )
     st.caption(t("Along the path of the unchanged translation, so that both distributions follow the same words."))
@@ -294,7 +294,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
     with st.expander(t("Choose heads by name"), expanded=measured is None):
         for kind, column in zip(config.kinds, st.columns(len(config.kinds)), strict=True):
             column.pills(
-                kind.capitalize(),
+                capitalised(translated(kind)),
                 _places(config, kind),
                 selection_mode="multi",
                 format_func=lambda place: index_name(*place),
@@ -357,7 +357,10 @@ def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: i
         hide_index=True,
         disabled=["key"],
         key=key,
-        column_config={"weight": st.column_config.NumberColumn(min_value=0.0, step=0.001, format="%.3f")},
+        column_config={
+            "key": t("key"),
+            "weight": st.column_config.NumberColumn(t("weight"), min_value=0.0, step=0.001, format="%.3f"),
+        },
     )
     wanted: str | None = st.selectbox(
         t("or look at one key only"),

@@ -24,7 +24,7 @@ from explorer.web.downloads import download_button
 
 def draw_take_away(subject: Subject, measured: Measured) -> None:
     """Draw the download buttons for all measurements."""
-    name, probe, about = subject.name, measured.probe, measured.about
+    name, probe, about = subject.name, measured.probe, str(measured.about)
     importance, sections = measured_importance(subject, measured), measured_checks(subject, measured)
     if importance is not None:
         sections.insert(0, Section(t("The importance of each head"), importance.rows(), importance.summary()))

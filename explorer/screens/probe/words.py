@@ -8,7 +8,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from explorer.decoding.names import index_name
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain
 from explorer.probing.measured import Measured
 from explorer.probing.reporting import Report
@@ -119,8 +119,10 @@ def _draw_tags(observed: Sequence[Observed], tags: Sequence[Sequence[str]], titl
     st.markdown(title)
     scores = by_tag(observed, tags, kind)
     rows = tag_rows(scores)
-    draw_table([row for row in rows if row["head"] in ("uniform", name)], t("Weight of the head on each kind of word"))
-    with st.expander(t("All {kind} heads", kind=kind)):
+    draw_table(
+        [row for row in rows if row[t("head")] in (t("uniform"), name)], t("Weight of the head on each kind of word")
+    )
+    with st.expander(t("All {kind} heads", kind=translated(kind))):
         draw_table(rows, t("Weight of all heads on each kind of word"), file="kinds-of-words")
         st.caption(plain(tag_sentence(scores)))
 

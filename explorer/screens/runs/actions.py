@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.charts.training_curves import MAX_CURVES
 from explorer.decoding.examples import FILES, examples_of
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
@@ -57,7 +57,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
             _draw_note_form(runs, entry)
         fixed = entry.bundled or entry.busy
         if changes and st.button(t("Rename"), key="runs_rename", disabled=fixed):
-            _rename(runs, entry.name)
+            st.dialog(t("Rename"))(_rename)(runs, entry.name)
         if exists:
             contents = t("Weights, tokenizers, card, metrics and snapshots as one zip file.")
             pairs = t(
@@ -72,7 +72,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 help=f"{contents} {pairs}" if entry.summary.get("task") == FILES else contents,
             )
         if changes and st.button(t("Delete"), key="runs_delete", disabled=fixed):
-            _delete(runs, [entry])
+            st.dialog(t("Delete for good?"))(_delete)(runs, [entry])
 
 
 def _draw_page(entry: Entry) -> None:
@@ -103,7 +103,6 @@ def _exported(runs: Runs, entry: Entry) -> bytes:
         os.unlink(path)
 
 
-@st.dialog("Rename")
 def _rename(runs: Runs, name: str) -> None:
     st.text_input(t("New name"), value=name, max_chars=64, key="runs_new_name")
     rename = (_PLACE, _rename_now, runs, name)
@@ -119,7 +118,6 @@ def _rename_now(runs: Runs, name: str) -> None:
     _succeeded(t("'{name}' is now called '{new}'.", name=name, new=new))
 
 
-@st.dialog("Delete for good?")
 def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if size := entry.summary.get("parameters"):
@@ -165,7 +163,7 @@ def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
             disabled=fixed,
             help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
         ):
-            _delete(runs, entries)
+            st.dialog(t("Delete for good?"))(_delete)(runs, entries)
 
 
 def _compare(names: Sequence[str]) -> None:
@@ -201,7 +199,7 @@ def _save_note(runs: Runs, name: str, key: str) -> None:
 
 def draw_import(runs: Runs) -> None:
     """Draw the import of a zip file or a translator's folder; files that do not belong to a model are refused."""
-    if closed(t("Importing is switched off: {reason}.", reason=REASON)):
+    if closed(t("Importing is switched off: {reason}.", reason=translated(REASON))):
         return
     st.caption(
         t(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.charts.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
@@ -33,7 +33,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
         persist_state="session",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        labels = {key: MEASURES.get(key, of)[0] for key, of in COMPARED.items()}
+        labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
         shared = {"format_func": labels.__getitem__, "persist_state": "session"}
         measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
         over_time = st.toggle(t("Over time"), key="compare_time", persist_state="session")

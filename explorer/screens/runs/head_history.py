@@ -15,7 +15,7 @@ from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.decoding.translator import InputError
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.web import runtime
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 200
 SCORE_LABELS: dict[ScoreName, str] = {
-    "aligned": "Looks at the right source token",
-    "normalised_entropy": "Looks widely (entropy)",
+    "aligned": message("Looks at the right source token"),
+    "normalised_entropy": message("Looks widely (entropy)"),
 }
 
 
@@ -110,15 +110,15 @@ def _score_curves(kind: AttentionKind, history: list[HeadScores], place: FilmPla
 
     figure = st.container()  # the switch is below it, so that both curves start at the same height
     options = score_names(history, kind)
-    labels = {name: SCORE_LABELS[name] for name in options}
+    labels = {name: translated(SCORE_LABELS[name]) for name in options}
     key = f"film_score_{len(options)}"
     score = choose_one(t("Score of heads"), options, key=key, format_func=labels.__getitem__)
     values = scores_by_step(history, kind, score)
     with figure:
-        draw_figure(head_figure(values, place.layer, place.head, step, SCORE_LABELS[score]))
+        draw_figure(head_figure(values, place.layer, place.head, step, labels[score]))
     st.caption(score_caption(score, history[0].n_sentences))
     with st.expander(t("All heads as a table")):
-        draw_table(head_rows(values), SCORE_LABELS[score], file="heads-over-training")
+        draw_table(head_rows(values), labels[score], file="heads-over-training")
 
 
 def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]:
@@ -156,12 +156,13 @@ def _history(runs: Runs, name: str, steps: list[int]) -> list[HeadScores]:
     folder = runs.folder(name)
     stamps = tuple(stamp(folder, step) for step in steps)
     try:
-        return _measured_history(str(folder), stamps, tuple(steps))
+        with st.spinner(t("Measuring every head at every snapshot …"), show_time=False):
+            return _measured_history(str(folder), stamps, tuple(steps))
     except CheckpointError:
         return []
 
 
-@st.cache_resource(max_entries=32, show_spinner="Measuring every head at every snapshot …")
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _measured_history(folder: str, stamps: tuple[str, ...], steps: tuple[int, ...]) -> list[HeadScores]:
     from explorer.runs.head_history import head_scores, load_snapshot, validation_sample
 

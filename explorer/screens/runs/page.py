@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.locale.glossary import explain
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description, rows, summary
@@ -31,7 +31,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 8  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # With the longest title of a built-in task, the table fits a laptop's screen from the name to the moment.
-_PIXELS = {"name": 218, "verdict": 130, "data": 312}
+_PIXELS = {message("name"): 218, message("verdict"): 130, message("data"): 312}
 
 
 def draw() -> None:
@@ -98,19 +98,19 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         selection_mode="multi-row",
         on_select=partial(_open_marked, key, by_row),
         column_config={
-            **{name: text(width=pixels) for name, pixels in _PIXELS.items()},
-            "right (%)": number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
-            "BLEU": number(format="%.1f", help=explain("BLEU").explanation),
-            "95 %": text(
+            **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
+            t("right (%)"): number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
+            "BLEU": number(format="%.1f", help=translated(explain("BLEU").explanation)),
+            t("95 %"): text(
                 help=t(
                     "The 95 % interval of the score (BLEU where there is one), from the number of sentences held out."
                 ),
             ),
-            "when": st.column_config.DatetimeColumn(format="D MMM HH:mm"),
-            "took (min)": number(format="%.1f", help=t("Training without evaluations.")),
-            "note": text(width="medium"),
-            "parameters": number(format="compact"),
-            "loss": number(format="%.3g"),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
+            t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),
+            t("note"): text(width="medium"),
+            t("parameters"): number(format="compact"),
+            t("loss"): number(format="%.3g"),
         },
     )
     st.caption(plain(summary(entries)))

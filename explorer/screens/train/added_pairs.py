@@ -9,7 +9,7 @@ import dataclasses
 
 import streamlit as st
 
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain, why
 from explorer.runs.command import WHERE, PairsOrder, quoted_command
 from explorer.runs.lifecycle import Runs
@@ -147,7 +147,7 @@ def _choose_writers(data: Data, made_pairs: MadePairs, device: str) -> None:
         )
     if possible:
         with st.popover(t("Command for the pairs")):
-            st.caption(t("The button runs exactly this command; you can also run it {where}.", where=WHERE))
+            st.caption(t("The button runs exactly this command; you can also run it {where}.", where=translated(WHERE)))
             st.code(quoted_command(made_pairs.command(order)), language="bash", wrap_lines=True)
 
 

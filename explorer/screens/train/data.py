@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.decoding.examples import FILES
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
@@ -31,7 +31,7 @@ from model.presets import Preset
 SHOWN = 5  # sample pairs on the page
 _PREFERRED = "reverse"
 SHARES = (0.05, 0.1, 0.2, 0.3)
-OWN_FILE = "a file of your own"
+OWN_FILE = message("a file of your own")
 TABLES = tuple(ending.removeprefix(".") for ending in ENDINGS)
 TABLE, TWO = "one table", "two text files"
 MAX_PASTED = 1_000_000  # characters; more has to be a file
@@ -65,7 +65,7 @@ def choose_data(checkpoints: Path) -> Data | None:
         t("Data"),
         names,
         index=names.index(_PREFERRED),
-        format_func=_title,
+        format_func=lambda name: t("Your own sentence pairs") if name == FILES else translated(_title(name)),
         key="train_task",
         persist_state="session",
         help=t("What the model learns. Each task has its own training, validation and test sentences."),
@@ -75,12 +75,12 @@ def choose_data(checkpoints: Path) -> Data | None:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _title(name: str) -> str:
-    return t("Your own sentence pairs") if name == FILES else get_task(name).title
+    return get_task(name).title
 
 
 def _built_in(name: str) -> Data:
     task = get_task(name)
-    st.caption(plain(task.description))
+    st.caption(plain(translated(task.description)))
     failed = f"_train_fetch_failed_{name}"
     fetching = bool(st.session_state.pop(f"train_fetch_{name}", False))
     try:
@@ -111,7 +111,9 @@ def _offer_download(name: str, label: str) -> None:
 
 
 def _draw_samples(name: str, *, fetch: bool) -> None:
-    rows, counts = _samples(name, _fetch=fetch)
+    with st.spinner(t("Reading the sentences …")):
+        pairs, counts = _samples(name, _fetch=fetch)
+    rows = [{t("source"): source, t("target"): target} for source, target in pairs]
     alt = t("{n} training pair", "{n} training pairs", n=len(rows))
     draw_table(rows, alt, height=35 * (SHOWN + 1) + 3)
     sentence = t(
@@ -124,14 +126,15 @@ def _draw_samples(name: str, *, fetch: bool) -> None:
     st.caption(sentence)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Reading the sentences …")
-def _samples(name: str, _fetch: bool) -> tuple[list[dict[str, str]], dict[str, int]]:
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _samples(name: str, _fetch: bool) -> tuple[list[tuple[str, str]], dict[str, int]]:
     """A few training pairs from all parts of the data, and the number of examples in each split."""
     splits = get_task(name, fetch=_fetch).splits
     train = splits["train"]
     chosen = [train[(2 * i + 1) * len(train) // (2 * SHOWN)] for i in range(min(SHOWN, len(train)))]
-    rows = [{"source": example.source, "target": example.target} for example in chosen]
-    return rows, {split: len(examples) for split, examples in splits.items()}
+    return [(example.source, example.target) for example in chosen], {
+        split: len(examples) for split, examples in splits.items()
+    }
 
 
 def _own_pairs(checkpoints: Path) -> Data | None:
@@ -237,7 +240,7 @@ def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -
     code = column.selectbox(
         label,
         list(LANGUAGES),
-        format_func=LANGUAGES.__getitem__,
+        format_func=lambda code: translated(LANGUAGES[code]),
         key=key,
         persist_state="session",
         help=t(
@@ -254,7 +257,9 @@ def _choose_division(source: Source, checkpoints: Path) -> Reading:
         t("Held out for validation"),
         options,
         index=SHARES.index(VALID_FRACTION),
-        format_func=lambda choice: t("{share} of the pairs", share=percent(choice)) if choice != OWN_FILE else OWN_FILE,
+        format_func=lambda choice: (
+            t("{share} of the pairs", share=percent(choice)) if choice != OWN_FILE else translated(OWN_FILE)
+        ),
         key="train_held_out",
         help=t("These pairs are never trained on. Pairs with the same source stay together."),
     )

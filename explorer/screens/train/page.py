@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
@@ -71,7 +71,7 @@ def draw() -> None:
 def _draw_form(runs: Runs) -> None:
     """Draw the whole form."""
     _draw_busy(runs)
-    if closed(t("Training is switched off: {reason}.", reason=REASON)):
+    if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
     made_pairs = MadePairs(runs.checkpoints)
     making = st.container()  # used if the panel that makes pairs is not on the page
@@ -130,7 +130,7 @@ def _draw_form(runs: Runs) -> None:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
     with st.expander(t("The command")):
-        st.caption(t("Start runs exactly this command; you can also run it {where}.", where=WHERE))
+        st.caption(t("Start runs exactly this command; you can also run it {where}.", where=translated(WHERE)))
         st.code(quoted_command(order.command(runs.checkpoints)), language="bash", wrap_lines=True)
 
 
@@ -170,7 +170,7 @@ def _choose_preset(data: Data) -> Preset:
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
     preset = PRESETS[chosen or start]
-    st.caption(plain(f"{preset.title}."))
+    st.caption(plain(f"{translated(preset.title)}."))
     return preset
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import settings
 from explorer.runs.settings import Changes, as_text, increment, label_of
@@ -44,9 +44,9 @@ def size_fields(preset: Preset, scope: str) -> Changes:
 def part_fields(preset: Preset, scope: str) -> Changes:
     """Draw the fields for the parts of the model; return what differs from the preset."""
     groups = (
-        (t("Against memorising, and the longest sentence"), settings.REGULARISATION),
-        (t("Construction"), settings.ARCHITECTURE),
-        (t("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
+        (message("Against memorising, and the longest sentence"), settings.REGULARISATION),
+        (message("Construction"), settings.ARCHITECTURE),
+        (message("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
     )
     return _groups(groups, preset.model, scope)
 
@@ -87,7 +87,7 @@ def further_fields(preset: Preset, data: Data, scope: str, init: str) -> Changes
 def _groups(groups: Sequence[tuple[str, Sequence[str]]], start: Mapping[str, Any], scope: str) -> Changes:
     changes: Changes = ()
     for heading, names in groups:
-        st.caption(heading)
+        st.caption(translated(heading))
         changes += _fields(names, start, scope)
     return changes
 
@@ -106,7 +106,7 @@ def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Chang
 
 def _field(name: str, before: Any, key: str) -> Any:
     kind, label = settings.KINDS[name], label_of(name)
-    help_text = f"{settings.HELP[name]} ({name})".replace("_", "\\_").replace(
+    help_text = f"{settings.help_of(name)} ({name})".replace("_", "\\_").replace(
         "*", "\\*"
     )  # Streamlit reads it as Markdown
     # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
@@ -195,6 +195,7 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
     chosen = st.segmented_control(
         t("Tokens"),
         names,
+        format_func=translated,
         required=True,
         key=key,
         help=t("What the model reads and writes one at a time. Each head attends from token to token."),
@@ -211,7 +212,9 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
     """Draw a few validation pairs cut into tokens, and all kinds of tokens side by side."""
-    rows = [{"source as tokens": _cut(source), "target as tokens": _cut(target)} for source, target in kind.samples]
+    rows = [
+        {t("source as tokens"): _cut(source), t("target as tokens"): _cut(target)} for source, target in kind.samples
+    ]
     alt = t(
         "{n} validation pair cut into {tokens}",
         "{n} validation pairs cut into {tokens}",
@@ -240,11 +243,11 @@ def _cut(text: Encoding) -> str:
 
 def _row(kind: TokenKind) -> dict[str, str | int | float]:
     return {
-        "tokens": kind.kind,
-        "answers it cannot spell": share_text(kind.unspellable),
-        "sources with unknown tokens": share_text(kind.unread),
-        "tokens per source": round(kind.src_length, 1),
-        "tokens per answer": round(kind.tgt_length, 1),
-        "source vocabulary": kind.src_vocab_size,
-        "target vocabulary": kind.tgt_vocab_size,
+        t("tokens"): translated(kind.kind),
+        t("answers it cannot spell"): share_text(kind.unspellable),
+        t("sources with unknown tokens"): share_text(kind.unread),
+        t("tokens per source"): round(kind.src_length, 1),
+        t("tokens per answer"): round(kind.tgt_length, 1),
+        t("source vocabulary"): kind.src_vocab_size,
+        t("target vocabulary"): kind.tgt_vocab_size,
     }

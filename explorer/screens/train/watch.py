@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
@@ -15,7 +17,7 @@ from explorer.charts.training_curves import (
 from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
-from explorer.locale.messages import t
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -56,7 +58,7 @@ from model.analysis.run_diagnosis import Diagnosis
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 174  # two beside each other on a phone
-_FIGURES = {"score": score_figure, "learning rate": rate_figure}
+_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
@@ -67,7 +69,7 @@ def draw_run(runs: Runs, name: str) -> None:
         st.info(plain(t("The run '{name}' no longer exists, or its status.json cannot be read.", name=name)))
         return
     busy = status.busy
-    closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=REASON))
+    closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=translated(REASON)))
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
@@ -85,7 +87,7 @@ def draw_run(runs: Runs, name: str) -> None:
         if launch is not None:
             st.caption(t("This run was started, or last resumed, with:"))
             st.code(quoted_command(launch.arguments), language="bash", wrap_lines=True)
-        st.caption(t("This command, {where}, continues a stopped run:", where=WHERE))
+        st.caption(t("This command, {where}, continues a stopped run:", where=translated(WHERE)))
         st.code(quoted_command(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 
@@ -110,7 +112,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     course = diagnosis(metrics, not status.busy)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
+        st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     st.progress(status.share, text=plain(progress(status)))
     draw_refused(_RUN)
@@ -119,7 +121,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     elif status.state == "queued":
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
-        st.info(plain(STATE_SENTENCES[status.state]))
+        st.info(plain(translated(STATE_SENTENCES[status.state])))
     if course.verdict in ALARMING:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
@@ -147,7 +149,7 @@ def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
         st.rerun()  # the whole page, not only this fragment
     if status.resumable and not viewing():
         resume = (_RUN, runs.resume, status.name)
-        wanted = "primary" if "longer" in course.next else "secondary"
+        wanted: Literal["primary", "secondary"] = "primary" if "longer" in course.next else "secondary"
         st.button(t("Resume"), key="run_resume", type=wanted, on_click=attempt, args=resume)
     draw_again(runs, status.name, "watch")
     entry = runs.entry(status.name)
@@ -162,7 +164,7 @@ def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
 def _numbers(metrics: Metrics, status: RunStatus) -> None:
     with st.container(horizontal=True):  # side by side if there is room, in rows on a phone
         for label, value in headline_numbers(metrics, status, score_name(metrics)):
-            help = explain("BLEU").explanation if label.startswith("BLEU") else None
+            help = translated(explain("BLEU").explanation) if "BLEU" in label else None
             st.metric(label, value, width=_METRIC_PIXELS, help=help)
 
 
@@ -172,7 +174,7 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
         draw_figure(loss_figure(metrics, max_steps))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
-        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve")
+        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
             draw_figure(_FIGURES[chosen](metrics, max_steps))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")

@@ -68,6 +68,7 @@ def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     texts = {
         "a.js": 'import { b } from "./b.js";\n',
         "b.js": 'import {\n  a,\n} from "./a.js";\n',
+        "markup.js": "",
         "module_linker.js": "",
     }
     monkeypatch.setattr(assets, "read", texts.__getitem__)

@@ -45,6 +45,7 @@ from tests.paths import CHECKPOINTS, ROOT
 from tests.tiny import tiny_config, tiny_model
 
 NODE = shutil.which("node")
+NIGHTLY = pytest.mark.nightly
 pytestmark = pytest.mark.skipif(NODE is None and os.environ.get("CI") != "true", reason="no Node.js is installed")
 
 SENTENCES = {
@@ -76,10 +77,15 @@ def rules() -> dict[str, Any]:
     return {lang: word_rules(lang) for lang in ("en", "de")}
 
 
-def run(folder: Path, jobs: Sequence[dict[str, Any]], words: object = None, means: object = None) -> list[Any]:
-    """What the browser's modules give for some jobs with the model of a folder, and what Python exports of it."""
+def run(
+    folder: Path, jobs: Sequence[dict[str, Any]], words: object = None, means: object = None, *, plain: bool = False
+) -> list[Any]:
+    """What the browser's modules give for some jobs with the model of a folder, and what Python exports of it.
+
+    With `plain`, the browser has no WebAssembly.
+    """
     assert NODE is not None, "Node.js is needed to check the JavaScript"
-    given = {"folder": str(folder), "rules": rules(), "words": words, "means": means, "jobs": jobs}
+    given = {"folder": str(folder), "rules": rules(), "words": words, "means": means, "jobs": jobs, "plain": plain}
     command, text = [NODE, ROOT / "tests/js/live_runner.js"], json.dumps(given, default=vars)
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -119,11 +125,12 @@ def assert_points_agree(model: Transformer, source: list[int], found: dict[str, 
     return int(steps[0].log_probs[0].argsort(descending=True, stable=True)[1])
 
 
-@pytest.mark.parametrize("name", SENTENCES)
-def test_every_tensor_of_a_shipped_model(name: str) -> None:
+@pytest.mark.parametrize(("name", "plain"), [*((name, False) for name in SENTENCES), ("multi30k-en-de", True)])
+def test_every_tensor_of_a_shipped_model(name: str, plain: bool) -> None:
     loaded = load_model(CHECKPOINTS / name)
     sources = [list(loaded.source.encode(text).ids) for text in SENTENCES[name]]
-    found = run(loaded.folder, [{"do": "points", "source": source, "limit": 40} for source in sources])
+    jobs = [{"do": "points", "source": source, "limit": 40} for source in sources]
+    found = run(loaded.folder, jobs, plain=plain)
     for source, points in zip(sources, found, strict=True):
         assert_points_agree(loaded.transformer, source, points, 40)
 
@@ -138,9 +145,14 @@ def hundred(translator: Translator) -> list[str]:
     return list(dict.fromkeys(found))[:100]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("reverse-decoder", "adjective-swap") else NIGHTLY)
+        for name in SENTENCES
+    ],
+)
 def test_a_hundred_sentences(name: str) -> None:
     """Ids, translations, forks and an edit are equal, and every tensor as above; nothing is excepted."""
     translator = Translator(load_model(CHECKPOINTS / name))

@@ -23,7 +23,6 @@ from explorer.decoding.aggregates import (
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.labelled_map import LabelledMap
-from model.analysis.cross_checks import layer_maps
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.text.tokenizer import CharacterTokenizer, Encoding
@@ -183,16 +182,6 @@ def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
     np.testing.assert_allclose(layer_norms(list(details.values()), 5), np.linalg.norm(together, axis=-1), atol=1e-5)
 
 
-def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do() -> None:
-    """Attention's numbers from recorded vectors, Probe's from one pass of the whole pair."""
-    model = tiny_model(attention_gate=True, norm_first=True)
-    for (kind, layer), whole in layer_maps(model, SOURCE, (SOS, *PATH[:-1])).items():
-        heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
-        norms = layer_norms(list(head_details(model, SOURCE, (SOS, *PATH[:-1]), heads).values()), 5)
-        np.testing.assert_allclose(shares(norms), whole.norms, atol=1e-5)
-    np.testing.assert_array_equal(shares(np.array([[1, 3], [0, 0]], np.float32)), [[0.25, 0.75], [0, 0]])
-
-
 def test_every_aggregate_is_computed_from_the_numbers_of_the_place() -> None:
     trace, place = noisy(), Place("cross", 2, 1)
     weights, maps = trace.cross, attention_maps(trace, "cross")
@@ -213,6 +202,7 @@ def test_every_aggregate_is_computed_from_the_numbers_of_the_place() -> None:
     np.testing.assert_array_equal(norms.values, 5 * weights[1, 0])
     assert (rollout.title, norms.title) == ("Rollout after layer 2", "Layer 2, head 1: ‖weight × value × W_O‖")
     assert norms.top is None, "lengths have no natural upper end"
+    np.testing.assert_array_equal(shares(np.array([[1, 3], [0, 0]], np.float32)), [[0.25, 0.75], [0, 0]])
     np.testing.assert_allclose(made("norm-share", 5 * weights).values.sum(-1), 1, atol=1e-5)
     np.testing.assert_array_equal(made("norm-layer", weights[:, 1]).values, weights[1, 1])
     for name in ("norm", "norm-share"):

@@ -36,7 +36,7 @@ def test_the_garden_path_by_hand() -> None:
     assert by_path[A,].probability == pytest.approx(0.55)
     assert math.exp(by_path[B, EOS].total) == pytest.approx(0.45 * 0.9)
     assert (by_path[B, EOS].fate, by_path[A, A].fate) == ("ended", "kept")
-    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, current_path=(B, EOS))
+    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9), hypothesis=True)], branches, label, current_path=(B, EOS))
     assert tree[()].token == "<sos>"
     assert [tree[path].fate for path in ((B,), (B, EOS), (A,))] == ["shown", "shown", "kept"]
     assert tree[B, EOS].names == ("hypothesis 1",)

@@ -168,7 +168,7 @@ def test_the_policy_allows_the_boot_script_and_what_it_starts(
         "img-src": "data: blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
-        "script-src": f"'sha256-{digest}' blob:",
+        "script-src": f"'sha256-{digest}' blob: 'wasm-unsafe-eval'",
         **({"worker-src": "blob:"} if single else {"connect-src": "'self'", "worker-src": "'self' blob:"}),
     }
     assert html.index("Content-Security-Policy") < html.index("<style>") < html.index("<script")

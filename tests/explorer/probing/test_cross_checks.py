@@ -12,15 +12,14 @@ import torch
 from explorer.decoding.translator import Translator
 from explorer.probing.cross_checks import (
     SENTENCES,
-    THIRDS,
     KeptShares,
     agreement,
     kept_shares,
     map_agreement,
     sentence_maps,
-    source_counts,
 )
 from explorer.probing.measured import Measured
+from explorer.probing.source_counts import THIRDS, source_counts
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing

@@ -58,10 +58,11 @@ def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     assert np.allclose(curve.random[:, -1], curve.loss[-1]), "every order ends with all heads off"
 
 
-SLOW = (*NAMES[1:], "multi30k-en-de", "multi30k-de-en")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:]]
+SLOW += [pytest.param(name, marks=pytest.mark.nightly) for name in ("multi30k-en-de", "multi30k-de-en")]
 
 
-@pytest.mark.parametrize("name", ["reverse", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+@pytest.mark.parametrize("name", ["reverse", *SLOW])
 def test_the_card_quotes_what_is_counted(name: str) -> None:
     loaded = load_model(CHECKPOINTS / name)
     sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)

@@ -102,7 +102,7 @@ def bart(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
 def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: LoadedModel, bart: LoadedModel) -> None:
     assert default_choice(guided.data_config) == SampleChoice("scenes")
     examples, about, _ = examples_for(SampleChoice("scenes", size=5), guided)
-    assert "5 of 304 aligned scenes" in about
+    assert "5 of 304 aligned scenes" in str(about)
     for example in examples:
         source, target = guided.source.encode(example.source), guided.target.encode(example.target)
         assert example.links is not None

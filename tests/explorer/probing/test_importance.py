@@ -108,16 +108,16 @@ def test_an_order_is_compared_with_random_ones(
 
 def test_a_set_stands_out_beside_random_ones_in_one_of_twenty_cases() -> None:
     values = [round(0.1 * nth, 1) for nth in range(DRAWS + 1)]
-    said = [RandomHeads(tuple({*values} - {value}), "other heads of the same kinds").beside(value) for value in values]
+    said = [RandomHeads(tuple({*values} - {value}), others=True, alike=True).beside(value) for value in values]
     claims = [words.rpartition(", ")[2] for words in said]
     assert len(values) == 20
     assert claims[0] == "more every time", "a head that matters less than all of the random ones"
     assert claims[-1] == "less every time"
     assert set(claims[1:-1]) == {"so this set does not stand out"}
     assert said[-1] == "as many random other heads of the same kinds, drawn 19 times: 0.000 to +1.800, less every time"
-    every = RandomHeads((0.1, 0.2), "other heads")
+    every = RandomHeads((0.1, 0.2), others=True, alike=False)
     assert every.beside(0.3) == "as many other heads, all 2 sets of them: +0.100 to +0.200, less every time"
-    one = RandomHeads((0.8,), "other heads").beside(0.3)
+    one = RandomHeads((0.8,), others=True, alike=False).beside(0.3)
     assert one == "as many other heads, of which there is one set: +0.800, more"
 
 

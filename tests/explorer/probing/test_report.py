@@ -25,7 +25,7 @@ def test_csv_and_json_are_read_back(measured: Measured) -> None:
     for row, text in zip(rows, again, strict=True):
         assert text["statistic"] == row["statistic"]
         assert (float(text["mean"]) if text["mean"] else None) == row["mean"]
-    written = json.loads(as_json(measured.probe, "reverse", measured.about))
+    written = json.loads(as_json(measured.probe, "reverse", str(measured.about)))
     assert (written["model"], written["numbers"], len(written["heads"])) == ("reverse", rows, 12)
     assert written["heads"][-1]["role"] == "alignment (predicts)"
 

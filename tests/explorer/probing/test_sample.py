@@ -38,7 +38,7 @@ def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -
     examples, about, task = examples_for(SampleChoice(size=100), reverse)
     assert len(examples) == 100
     assert {len(example.source) for example in examples} == set(range(1, 17))
-    assert about == "100 of 1,505 test sentences of reverse, evenly spread"
+    assert str(about) == "100 of 1,505 test sentences of reverse, evenly spread"
     assert task.name == "reverse"
     # Alignments apply where the model says what was written.
     sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
@@ -48,10 +48,10 @@ def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -
 def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> None:
     written, about, _ = gather(SampleChoice("own", ("abc\tcba", "de\ted")), reverse, quiet)
     assert written.references == ("cba", "ed")
-    assert about.endswith("read with their reference translations")
+    assert str(about).endswith("read with their reference translations")
     mixed, about, _ = gather(SampleChoice("own", ("abc\tcba", "de")), reverse, quiet)
     assert mixed.references == ("cba", None)
-    assert about.endswith("read with the model's own translations")
+    assert str(about).endswith("read with the model's own translations")
     assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
 
 

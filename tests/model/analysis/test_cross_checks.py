@@ -156,7 +156,9 @@ def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: i
         assert np.allclose(np.triu(found, 1), 0), "a key that a row may not see cannot matter"
 
 
-@pytest.mark.parametrize("changes", [{"norm_first": True}, {"norm_first": False}, PREFIX_MODEL])
+@pytest.mark.parametrize(
+    "changes", [{"norm_first": True, "attention_gate": True}, {"norm_first": True}, {"norm_first": False}, PREFIX_MODEL]
+)
 def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(changes: dict[str, Any]) -> None:
     """The norms by another path: head by head from the vectors of a recorded decoding (Kobayashi 2020, eq. 6)."""
     model, source = tiny_model(**changes), encoding()

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from model.analysis.run_diagnosis import Curves, diagnose
+from model.analysis.run_curves import Curves
+from model.analysis.run_diagnosis import diagnose
 from model.folder import METRICS
 from tests.paths import ROOT
 
@@ -271,13 +272,6 @@ STORED = {
     "swap-notebook.norm_first-false": "learning",
     "swap.label_smoothing-0.3": "learned",
 }
-
-
-def test_the_table_of_curves_is_large_enough() -> None:
-    """Forty and more planted curves, forty of real runs, and ten of runs that were made for it."""
-    assert len(PLANTED) >= 40
-    assert len(MADE | FORETOLD | STORED) + 12 >= 40, "with the first four, and the shipped models"
-    assert len(MADE) >= 10
 
 
 @pytest.mark.parametrize(("name", "verdict"), STORED.items())

@@ -37,6 +37,15 @@ SENTENCES = [
 ]
 
 
+def with_configurations(families: Sequence[str]) -> list[Any]:
+    """Each family with the seeds of its sizes and switches: an ordinary model and a random one, and more at night."""
+    return [
+        pytest.param((family, seed), id=f"{family}-{seed}", marks=[pytest.mark.nightly] if seed > 1 else [])
+        for family in families
+        for seed in range(5)
+    ]
+
+
 def require(name: str) -> Any:
     """A peer from tests/requirements.txt; without it, tests are skipped, except in CI."""
     if os.environ.get("CI") == "true":

@@ -19,12 +19,11 @@ from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
 from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
-from tests.model.importing.peer import SENTENCES
+from tests.model.importing.peer import SENTENCES, with_configurations
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
 FAMILIES = tuple(peers._CLASSES)
-N_CONFIGURATIONS = 5
 MORE = ["ein Rad  auf\nder Bank", "im Jahr 1990's, 12345 Räder.\n\n", "über 🙂 das e\u0301 Gras", " two dogs"]
 
 
@@ -82,8 +81,7 @@ class Pair:
 
 @pytest.fixture(
     scope="module",
-    params=[(family, seed) for family in FAMILIES for seed in range(N_CONFIGURATIONS)],
-    ids=lambda each: f"{each[0]}-{each[1]}",
+    params=with_configurations(FAMILIES),
 )
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     with torch.inference_mode():

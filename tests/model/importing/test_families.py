@@ -16,12 +16,11 @@ from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages
 from tests.model.importing import family_peers as peers
-from tests.model.importing.peer import SENTENCES, Batch, assert_computes_the_same, padded_batch
+from tests.model.importing.peer import SENTENCES, Batch, assert_computes_the_same, padded_batch, with_configurations
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
 FAMILIES = ("m2m100", "nllb", "mbart", "mbart50", "pegasus", "t5", "t5 v1.1", "mt5")
-N_CONFIGURATIONS = 5
 MORE = ["ein Rad  auf\nder Bank", "über das Gras. Quizzes?"]
 NORMALISED = "the man rides ﬁne ½ bikes"  # by the .spm file; `transformers` builds mBART's tokenizer without that
 
@@ -102,8 +101,7 @@ class Pair:
 
 @pytest.fixture(
     scope="module",
-    params=[(family, seed) for family in FAMILIES for seed in range(N_CONFIGURATIONS)],
-    ids=lambda each: f"{each[0]}-{each[1]}",
+    params=with_configurations(FAMILIES),
 )
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     with torch.inference_mode():

@@ -1,8 +1,9 @@
 // One row of one head with its vectors, scores and weights, as the message that cell.js draws. As explorer/browser/cell.py.
 
-import { plural } from "../numbers.js";
 import { decode } from "./decode.js";
 import { alibiSlope } from "./positions.js";
+import { t } from "../words.js";
+import { shortKind } from "../names.js";
 
 /** @import { Kind, Message } from "../types" */
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
@@ -29,14 +30,27 @@ export function cellOf(live, text, request, { kind, layer, head, query, key }) {
     return value;
   });
   const map = maps[kind];
-  if (!head) throw new Error("The mean over heads is in view. Choose one head to see where its numbers come from.");
+  if (!head) throw new Error(t("The mean over heads is in view. Choose one head to see where its numbers come from."));
   if (!(layer >= 1 && layer <= map.layers && head >= 1 && head <= map.heads))
-    throw new Error(`This model has no layer ${layer}, head ${head} of ${kind} attention.`);
+    throw new Error(
+      t("This model has no layer {layer}, head {head} of {kind} attention.", { layer, head, kind: shortKind(kind) }),
+    );
   if (!(query >= 1 && query <= map.queries))
-    throw new Error(`This map has ${plural(map.queries, "row")}; there is no row ${query}.`);
+    throw new Error(
+      t("This map has {n} row; there is no row {row}.", "This map has {n} rows; there is no row {row}.", {
+        n: map.queries,
+        row: query,
+      }),
+    );
   const seen = kind === "decoder" ? query : map.keys;
   if (!(key >= 1 && key <= seen))
-    throw new Error(`Row ${query} can see ${plural(seen, "key")}; key ${key} did not exist yet when it was computed.`);
+    throw new Error(
+      t(
+        "Row {row} can see {n} key; key {key} did not exist yet when it was computed.",
+        "Row {row} can see {n} keys; key {key} did not exist yet when it was computed.",
+        { row: query, n: seen, key },
+      ),
+    );
 
   const heads = map.heads;
   const size = config.d_model / heads;

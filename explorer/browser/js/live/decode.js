@@ -6,6 +6,7 @@ import { editTap } from "./edits.js";
 import { formOf, spansOf } from "./maps.js";
 import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
 import { largestOf } from "./vectors.js";
+import { t } from "../words.js";
 
 /** @import { AttentionMap, Kind } from "../types" */
 /** @typedef {import("./transformer.js").Transformer} Transformer */
@@ -34,10 +35,16 @@ export function decode(
   const { config } = model;
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
-  if (!encoded.ids.length || !text.trim()) throw new Error("Type a sentence.");
+  if (!encoded.ids.length || !text.trim()) throw new Error(t("Type a sentence."));
   const longest = config.max_positions - (model.hasEncoder ? 1 : 2);
   if (encoded.ids.length > longest)
-    throw new Error(`This model reads at most ${longest} source tokens; this sentence has ${encoded.ids.length}.`);
+    throw new Error(
+      t(
+        "This model reads at most {n} source token; this sentence has {own}.",
+        "This model reads at most {n} source tokens; this sentence has {own}.",
+        { n: longest, own: encoded.ids.length },
+      ),
+    );
   const src = model.hasEncoder ? [...encoded.ids, EOS] : [];
   const prompt = openingOf(config, encoded.ids);
   const rules = outputRules(config);
@@ -191,7 +198,8 @@ function logSums(logProbs) {
     sums[0] += tenth * tenth * tenth;
     sums[1] += tenth;
     sums[2] += cube * cube;
-    sums[3] += Math.exp((value - largest) / 0.7);
+    // Tokens with less than 1e-7 of the largest probability would add 1e-10 each.
+    if (cube > 1e-7) sums[3] += Math.exp((value - largest) / 0.7);
     sums[5] += square;
     sums[6] += Math.sqrt(cube);
     sums[7] += third;

@@ -1,11 +1,11 @@
 // The numbers that changes to heads put in: means over a sample, rows, and what a head does in another sentence. As
 // explorer/decoding/head_edits.py and explorer/probing/edit_effect.py.
 
-import { shortName } from "../names.js";
-import { plural } from "../numbers.js";
+import { shortName, shortKind } from "../names.js";
 import { decode } from "./decode.js";
 import { scopeOf } from "./edits.js";
 import { runsOf } from "./machine.js";
+import { t } from "../words.js";
 
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
 /** @typedef {import("./decode.js").Request} Request */
@@ -26,7 +26,7 @@ function valuesOf(live, text, edit) {
   if (op === "row") return { values: padded(live, /** @type {number[]} */ (edit.values)) };
   if (op === "mean") {
     const mean = live.means[`${kind}.${layer}.${head}`];
-    if (!mean) throw new Error("The mean of a head needs sentences to take it over, and none came with this model.");
+    if (!mean) throw new Error(t("The mean of a head needs sentences to take it over, and none came with this model."));
     return { values: [...mean] };
   }
   if (op !== "pattern" && op !== "output") return {};
@@ -45,14 +45,22 @@ function valuesOf(live, text, edit) {
 function patternOf(live, text, other, { kind, layer, head }) {
   const { queries, keys, heads, area, weights } = decode(live, other, {}).maps[kind];
   const own = decode(live, text, {}).maps[kind];
-  const name = `The pattern of ${kind} ${shortName(layer + 1, head + 1)} does not fit:`;
+  const name = { head: `${shortKind(kind)} ${shortName(layer + 1, head + 1)}`, other, own: own.keys };
   if (kind === "decoder" && queries !== own.queries)
     throw new Error(
-      `${name} the translation of “${other}” has ${plural(queries, "step")}, that of this sentence ${own.queries}.`,
+      t(
+        "The pattern of {head} does not fit: the translation of “{other}” has {n} step, that of this sentence {own}.",
+        "The pattern of {head} does not fit: the translation of “{other}” has {n} steps, that of this sentence {own}.",
+        { ...name, n: queries, own: own.queries },
+      ),
     );
   if (kind !== "decoder" && keys !== own.keys)
     throw new Error(
-      `${name} “${other}” has ${plural(keys, "source token")} with <eos>, this sentence has ${own.keys}. Choose a sentence of equal length, or take the head's output.`,
+      t(
+        "The pattern of {head} does not fit: “{other}” has {n} source token with <eos>, this sentence has {own}. Choose a sentence of equal length, or take the head's output.",
+        "The pattern of {head} does not fit: “{other}” has {n} source tokens with <eos>, this sentence has {own}. Choose a sentence of equal length, or take the head's output.",
+        { ...name, n: keys },
+      ),
     );
   const at = (layer * heads + head) * area;
   return Array.from({ length: queries }, (_, q) =>

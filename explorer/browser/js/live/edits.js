@@ -1,5 +1,7 @@
 // Changes to heads: a tap that returns other weights or outputs than it was given. As model/edits.py.
 
+import { t } from "../words.js";
+
 /** @typedef {import("./transformer.js").Tap} Tap */
 /** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, to?: number, values?: number[] | number[][], other?: string }} HeadEdit counted from 0; `other`: the sentence that a pattern or output is taken from */
 
@@ -40,7 +42,7 @@ export function editTap(edits, heads, position) {
         const [before, after] = [position(side, row), position(side, to)];
         if (!value[at]) continue;
         if (!before || !after || after.length < before.length)
-          throw new Error("This model has no vector for that position.");
+          throw new Error(t("This model has no vector for that position."));
         const moved = value[at].map(
           (/** @type {number} */ number, /** @type {number} */ d) => number + (after[d] - before[d]),
         );
@@ -58,10 +60,16 @@ function weightsOf(edit, own, query) {
   const row = edit.op === "row" ? (query === edit.row ? values : undefined) : values[query];
   if (!row) return own;
   if (row.length < own.length)
-    throw new Error(`A changed head has weights for ${row.length} keys, but may see ${own.length} here.`);
+    throw new Error(
+      t(
+        "A changed head has weights for {n} key, but may see {own} here.",
+        "A changed head has weights for {n} keys, but may see {own} here.",
+        { n: row.length, own: own.length },
+      ),
+    );
   const cut = own.map((_, key) => row[key]);
   const total = cut.reduce((sum, weight) => sum + weight, 0);
-  if (!(total > 0)) throw new Error("A row of a changed head has no weight left on any key that it may see.");
+  if (!(total > 0)) throw new Error(t("A row of a changed head has no weight left on any key that it may see."));
   return cut.map((weight) => weight / total);
 }
 

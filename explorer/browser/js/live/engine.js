@@ -9,6 +9,7 @@ import { readModel } from "./model.js";
 import { readTensors } from "./safetensors.js";
 import { sha256 } from "./sha256.js";
 import { readTokenizers } from "./tokenizer.js";
+import { t } from "../words.js";
 
 /** @import { Message } from "../types" */
 /** @typedef {import("./decode.js").LiveModel} LiveModel */
@@ -92,7 +93,7 @@ const parsed = async (file) => JSON.parse(new TextDecoder().decode(await checked
 async function checked({ bytes, sha256: hash }) {
   if ((await digest(bytes)) !== hash)
     throw new Error(
-      "A file of this model was cut short, or is not the one that this page was made with. Reload the page.",
+      t("A file of this model was cut short, or is not the one that this page was made with. Reload the page."),
     );
   return bytes;
 }

@@ -3,6 +3,7 @@
 
 import { ALTERNATIVES, tapOf } from "./decode.js";
 import { allowedLogProbs, best, EOS, openingOf, outputRules } from "./search.js";
+import { t } from "../words.js";
 
 /** @import { MachineBlock, MachineOpened, MachinePicture, Numbers } from "../types" */
 /** @import { MachineDetails, MachineMessage, MachineWords } from "../structs" */
@@ -40,7 +41,7 @@ export function machineOf(live, text, request, { machine }) {
     const rows = pictured(live, block, picture, runs);
     const { values, shape } = matrixOf(rows);
     if (!values.every(Number.isFinite))
-      throw new Error(`${block.name} holds a value that is not a number; the model is broken.`);
+      throw new Error(t("{block} holds a value that is not a number; the model is broken.", { block: block.name }));
     const scale = block.attention ? fullColour(rows) : usualSize(values);
     pictures[block.name] = { ...picture, scale, at, rows: shape[0], width: shape[1] };
     drawn.push(values);
@@ -65,7 +66,7 @@ export function detailsOf(live, text, request, words, step, opened) {
   const runs = runsOf(live, text, request);
   const run = runs[step ? step - 1 : runs.length - 1];
   const block = words.machine.blocks.find(({ name }) => name === opened.block);
-  if (!block || !run) throw new Error(`There is no block ${opened.block} at step ${step}.`);
+  if (!block || !run) throw new Error(t("There is no block {block} at step {step}.", { block: opened.block, step }));
   const { attention, name } = block;
   const heads = attention ? words.machine.facts[name].shape[0] : 0;
   /** @type {Record<string, Numbers>} */
@@ -107,7 +108,7 @@ export function numbersOf(live, text, request, words, step, slices) {
       [cut.length, cut[0]?.subarray(column, column + columns).length ?? 0],
     );
   });
-  if (found.reduce((sum, { values }) => sum + values.length, 0) > MOST) throw new Error("Too many numbers at once.");
+  if (found.reduce((sum, { values }) => sum + values.length, 0) > MOST) throw new Error(t("Too many numbers at once."));
   return { header: { part: "numbers", seq: "", step, slices }, arrays: Object.fromEntries(found.entries()) };
 }
 
@@ -126,7 +127,7 @@ function rowsOf({ model }, run, { machine }, name, head) {
   }
   const numbers = model.weights[name];
   const known = machine.stages.find(({ weight }) => weight && weight === stage);
-  if (!known || !numbers) throw new Error(`There are no numbers ${name}.`);
+  if (!known || !numbers) throw new Error(t("There are no numbers {name}.", { name }));
   const width = kind === "bias" ? numbers.length : known.width;
   return Array.from({ length: numbers.length / width }, (_, i) => numbers.subarray(i * width, (i + 1) * width));
 }

@@ -1,7 +1,9 @@
 // A model from the files of its folder.
 
+import { createProducts, plainly } from "./products.js";
 import { readTensors } from "./safetensors.js";
 import { Transformer } from "./transformer.js";
+import { t } from "../words.js";
 
 /** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
 
@@ -21,9 +23,15 @@ const EARLIER = {
  */
 export function readModel(settings, weights) {
   const config = /** @type {ModelConfig} */ ({ ...EARLIER, ...settings });
-  if (config.architecture === "lstm") throw new Error("This model is an LSTM, which is not computed in the browser.");
-  const tensors = readTensors(weights);
-  const model = new Transformer(config, tensors);
+  if (config.architecture === "lstm")
+    throw new Error(t("This model is an LSTM, which is not computed in the browser."));
+  let linear = plainly;
+  const tensors = readTensors(weights, (count) => {
+    const products = createProducts(count);
+    linear = products.linear;
+    return products.weights;
+  });
+  const model = new Transformer(config, tensors, linear);
   const { d_model: width, src_vocab_size: source, tgt_vocab_size: target } = config;
   for (const [name, size] of [
     ...(model.hasEncoder ? [["src_embedding.weight", source * width]] : []),
@@ -31,6 +39,6 @@ export function readModel(settings, weights) {
     ["output.weight", target * width],
   ])
     if (tensors[name]?.length !== size)
-      throw new Error(`The weights do not fit the configuration: ${name}. Reload the page.`);
+      throw new Error(t("The weights do not fit the configuration: {name}. Reload the page.", { name }));
   return model;
 }

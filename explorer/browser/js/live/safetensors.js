@@ -1,35 +1,45 @@
 // Reading weights from a file in the safetensors format: a header in JSON, then the numbers.
 
-const READERS = /** @type {Record<string, (bytes: ArrayBuffer) => Float32Array>} */ ({
-  F32: (bytes) => new Float32Array(bytes),
-  F16: (bytes) => halves(new Uint16Array(bytes)),
-});
+import { t } from "../words.js";
 
-/** Read all tensors in single precision. @param {ArrayBuffer} file @returns {Record<string, Float32Array>} */
-export function readTensors(file) {
+const BYTES = /** @type {Record<string, number>} */ ({ F32: 4, F16: 2 });
+
+/**
+ * Read all tensors in single precision, one after the other into what `reserve` returns for so many numbers.
+ * @param {ArrayBuffer} file @returns {Record<string, Float32Array>}
+ */
+export function readTensors(file, reserve = (/** @type {number} */ count) => new Float32Array(count)) {
   const view = new DataView(file);
   const length = file.byteLength >= 8 ? Number(view.getBigUint64(0, true)) : 0;
-  if (!length || 8 + length > file.byteLength) throw new Error("The file of weights is cut short. Reload the page.");
+  const cut = () => new Error(t("The file of weights is cut short. Reload the page."));
+  if (!length || 8 + length > file.byteLength) throw cut();
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, 8, length)));
   delete header.__metadata__;
-  /** @type {Record<string, Float32Array>} */
-  const tensors = {};
-  for (const [name, { dtype, data_offsets }] of Object.entries(header)) {
+  const parts = Object.entries(header).map(([name, { dtype, data_offsets }]) => {
     const [start, end] = data_offsets.map((/** @type {number} */ offset) => 8 + length + offset);
-    if (!(dtype in READERS))
-      throw new Error(`The weights are stored as ${String(dtype).slice(0, 20)}, which is not read here.`);
-    if (end > file.byteLength) throw new Error("The file of weights is cut short. Reload the page.");
-    tensors[name] = READERS[dtype](file.slice(start, end));
-  }
-  return tensors;
+    if (!(dtype in BYTES))
+      throw new Error(
+        t("The weights are stored as {dtype}, which is not read here.", { dtype: String(dtype).slice(0, 20) }),
+      );
+    if (end > file.byteLength) throw cut();
+    return { name, half: dtype === "F16", count: (end - start) / BYTES[dtype], bytes: file.slice(start, end) };
+  });
+  const numbers = reserve(parts.reduce((sum, { count }) => sum + count, 0));
+  let at = 0;
+  return Object.fromEntries(
+    parts.map(({ name, half, count, bytes }) => {
+      const tensor = numbers.subarray(at, (at += count));
+      if (half) halves(new Uint16Array(bytes), tensor);
+      else tensor.set(new Float32Array(bytes));
+      return [name, tensor];
+    }),
+  );
 }
 
-/** Numbers of half precision in single precision. @param {Uint16Array} bits @returns {Float32Array} */
-function halves(bits) {
+/** Put numbers of half precision into others of single precision. @param {Uint16Array} bits @param {Float32Array} numbers */
+function halves(bits, numbers) {
   const table = halfTable();
-  const numbers = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
-  return numbers;
 }
 
 /** @type {Float32Array | undefined} */

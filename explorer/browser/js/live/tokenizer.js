@@ -2,6 +2,7 @@
 
 import { UNK } from "./search.js";
 import { chunks, SPACE, WordSplitter } from "./words.js";
+import { t } from "../words.js";
 
 /** @typedef {import("./words.js").WordRules} WordRules */
 /** @typedef {import("./words.js").Word} Word */
@@ -38,7 +39,8 @@ class Tokenizer {
 
   /** The words of a text with marks for spaces. @param {string} text @returns {Piece[]} */
   markedWords(text) {
-    if (!this.splitter) throw new Error(`The rules for words of the language ${this.lang} are not here.`);
+    if (!this.splitter)
+      throw new Error(t("The rules for words of the language {language} are not here.", { language: this.lang }));
     return markSpaces(text, this.splitter.split(text));
   }
 
@@ -312,7 +314,9 @@ export function readTokenizers({ source, target }, rules) {
   const make = (/** @type {StoredTokenizer} */ one) => {
     const Kind = KINDS[/** @type {keyof typeof KINDS} */ (one.kind)];
     if (!Kind)
-      throw new Error(`Tokenizers of the kind ${String(one.kind).slice(0, 20)} are not computed in the browser.`);
+      throw new Error(
+        t("Tokenizers of the kind {kind} are not computed in the browser.", { kind: String(one.kind).slice(0, 20) }),
+      );
     return new Kind(one, rules[one.lang]);
   };
   return { source: make(source), target: make("same_as" in target ? { ...source, lang: target.lang } : target) };

@@ -3,7 +3,7 @@
 
 import { ACTIVATIONS, sigmoid } from "../activations.js";
 import { alibiSlope, rotated, sinusoidal } from "./positions.js";
-import { add, layerNorm, linear, softmax } from "./vectors.js";
+import { add, layerNorm, softmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */
@@ -16,8 +16,9 @@ import { add, layerNorm, linear, softmax } from "./vectors.js";
 const untouched = (_, value) => value;
 
 export class Transformer {
-  /** @param {ModelConfig} config @param {Record<string, Float32Array>} weights by their names in the file */
-  constructor(config, weights) {
+  /** @param {ModelConfig} config @param {Record<string, Float32Array>} weights by their names in the file @param {import("./products.js").Linear} linear */
+  constructor(config, weights, linear) {
+    this.linear = linear;
     this.config = config;
     this.hasEncoder = config.architecture !== "decoder";
     this.weights = weights;
@@ -74,11 +75,7 @@ export class Transformer {
 
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
   projected(name, x, tap) {
-    const layer = this.affine(name);
-    return tap(
-      pointOf(name),
-      x.map((row) => linear(layer, row)),
-    );
+    return tap(pointOf(name), this.linear(this.affine(name), x));
   }
 
   /**
@@ -220,18 +217,14 @@ export class Transformer {
     // Without a causal mask, each token changes what all earlier positions compute: all are read again.
     const known = this.config.causal ? state : { ...state, past: [], tokens: [] };
     const { x, past } = this.decode(tokens, known, tap);
-    const logits = linear(this.affine("output"), x[x.length - 1]);
+    const [logits] = this.linear(this.affine("output"), x.slice(-1));
     return { logits: tap("logits", logits), state: { past, cross: state.cross, tokens } };
   }
 
   /** Read a whole target at once: the logits after each token. @param {number[]} tokens @param {DecodeState} start @returns {Vector[]} */
   read(tokens, start, tap = untouched) {
     const { x } = this.decode(tokens, start, tap);
-    const output = this.affine("output");
-    return tap(
-      "logits",
-      x.map((row) => linear(output, row)),
-    );
+    return tap("logits", this.linear(this.affine("output"), x));
   }
 
   /** Run the decoder on the tokens after those of a state. @param {number[]} tokens @param {DecodeState} state @param {Tap} tap */

@@ -3,45 +3,6 @@
 /** @typedef {Float32Array} Vector */
 /** @typedef {{ weight: Float32Array, bias: Float32Array | null }} Affine weight [out, in], bias [out] */
 
-/** Compute W·x + b. @param {Affine} layer @param {Vector} x @returns {Vector} */
-export function linear({ weight, bias }, x) {
-  const width = x.length;
-  const out = new Float32Array(weight.length / width);
-  for (let next = 0; next < out.length; next += 8) {
-    // Eight outputs side by side, because each addition waits for the one before it. The last eight may overlap others.
-    const o = Math.max(0, Math.min(next, out.length - 8));
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let d = 0;
-    let e = 0;
-    let f = 0;
-    let g = 0;
-    let h = 0;
-    for (let i = 0, at = o * width; i < width; i++, at++) {
-      const value = x[i];
-      a += weight[at] * value;
-      b += weight[at + width] * value;
-      c += weight[at + 2 * width] * value;
-      d += weight[at + 3 * width] * value;
-      e += weight[at + 4 * width] * value;
-      f += weight[at + 5 * width] * value;
-      g += weight[at + 6 * width] * value;
-      h += weight[at + 7 * width] * value;
-    }
-    out[o] = a;
-    out[o + 1] = b;
-    out[o + 2] = c;
-    out[o + 3] = d;
-    out[o + 4] = e;
-    out[o + 5] = f;
-    out[o + 6] = g;
-    out[o + 7] = h;
-  }
-  if (bias) for (let o = 0; o < out.length; o++) out[o] += bias[o];
-  return out;
-}
-
 /** Add two vectors. @param {Vector} x @param {Vector} y @returns {Vector} */
 export function add(x, y) {
   const sum = new Float32Array(x.length); // a loop, because map() calls a function for each number

@@ -1,8 +1,11 @@
 // The worker that computes models: it answers { id, what, args } with { id, answer } or { id, problem }.
 
+import { setWords } from "../words.js";
 import { createEngine } from "./engine.js";
 
-const engine = /** @type {Record<string, (...args: any[]) => any>} */ (/** @type {unknown} */ (createEngine()));
+const engine = /** @type {Record<string, (...args: any[]) => any>} */ (
+  /** @type {unknown} */ ({ ...createEngine(), setWords })
+);
 
 globalThis.onmessage = async ({ data: { id, what, args } }) => {
   try {

@@ -1,0 +1,65 @@
+"""The curves of a run, and how exactly its scores are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Curve = Sequence[tuple[float, float]]
+
+NORMAL = 1.96  # standard errors of a 95 % interval
+BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of a run as pairs of step and value, oldest first.
+
+    `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
+    right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown). At most the share
+    `reachable` can be right: a source with several answers gets one of them.
+    """
+
+    train: Curve = ()
+    valid: Curve = ()
+    rate: Curve = ()
+    score: Curve = ()
+    score_name: Literal["exact_match", "bleu"] = "exact_match"
+    sentences: int = 0
+    reachable: float = 1.0
+
+    @classmethod
+    def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
+        """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged."""
+        has_bleu = any("bleu" in line for line in evals)
+        return cls(
+            [(line["step"], line.get("nll", line["loss"])) for line in train if "loss" in line],
+            _pairs(evals, "loss"),
+            _pairs(train, "lr"),
+            _pairs(evals, "bleu" if has_bleu else "exact_match"),
+            "bleu" if has_bleu else "exact_match",
+            int(evals[-1].get("sentences", 0)) if evals else 0,
+            min(max(evals[-1].get("reachable", 1.0), 0.01), 1.0) if evals else 1.0,
+        )
+
+
+def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
+    return [(line["step"], line[name]) for line in lines if name in line]
+
+
+def interval(share: float, sentences: int) -> tuple[float, float]:
+    """The 95 % interval of a share of right sentences (Wilson 1927, score interval); 0 to 1 without sentences."""
+    if not sentences:
+        return 0.0, 1.0
+    z = NORMAL**2 / sentences
+    middle, half = share + z / 2, math.sqrt(z * (share * (1 - share) + z / 4))
+    return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
+
+
+def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[int, int]:
+    """The 95 % interval of a score in whole percent or points of BLEU, rounded outwards within 0 to 100."""
+    apart = BLEU_WIDTH / math.sqrt(sentences)
+    low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
+    return max(math.floor(low), 0), min(math.ceil(high), 100)
