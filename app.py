@@ -72,7 +72,12 @@ def frame() -> None:
                 lesson_sidebar.draw(page.url_path)
             opening = page.url_path in ("", "translate")
             with contained("sidebar"):
-                if page.url_path in ("train", "runs", "own"):  # they have no use for the model and the sentence
+                if page.url_path in (
+                    "train",
+                    "runs",
+                    "experiments",
+                    "own",
+                ):  # they have no use for the model and the sentence
                     sidebar.draw_link()
                 else:
                     sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)

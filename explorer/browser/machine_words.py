@@ -328,8 +328,9 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     mean = t("Each token receives the mean of the values, weighted by its row of weights.")
     joined = t("Concatenation: the results of all heads stand side by side again, one vector for each token.")
     mixed = t(
-        "The joined vector times the matrix W_O. Until here each head had numbers of its own; W_O mixes what all heads "
-        "have found into the vector that is added to the token's."
+        "The joined vector times the learned matrix W_O. Until here each head had numbers of its own. Each number of "
+        "this result is a sum over all numbers of all heads: so W_O mixes what the heads have found into one vector, "
+        "which is then added to the token's."
     )
     return {
         "head": MachinePart(t("Head"), head, _row(_sub("head", "i"), "=", softmax, "V")),

@@ -122,10 +122,19 @@ def wide(data: Table) -> list[dict[str, Any]]:
     return [rows[x] for x in sorted(rows)]
 
 
+def _label_width(variants: Sequence[str]) -> float:
+    """The width in pixels of the widest entry of a legend: the symbol, then the characters."""
+    return 45 + 6.5 * max(map(len, variants), default=0)
+
+
 def legend_columns(variants: Sequence[str]) -> int:
     """The number of legend columns, 1 to 3, that fit on a narrow phone."""
-    longest = 45 + 6.5 * max(map(len, variants), default=0)  # pixels: the symbol, then the characters
-    return max(1, min(3, int(PHONE / longest)))
+    return max(1, min(3, int(PHONE / _label_width(variants))))
+
+
+def _columns(variants: Sequence[str]) -> alt.ExprRef:
+    """The number of legend columns that fit on the screen: what they leave of the phone's rows, the curves gain."""
+    return alt.ExprRef(f"max({legend_columns(variants)}, floor(width / {_label_width(variants):g}))")
 
 
 @cached_by_language(32)
@@ -133,7 +142,7 @@ def _spec(
     variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...]
 ) -> dict[str, Any]:
     """Specify bands with lines on top; variants differ in dashes as well as colours, own runs have marks."""
-    room = {"labelLimit": PHONE - 40, "columns": legend_columns(variants)}
+    room = {"labelLimit": PHONE - 40, "columns": _columns(variants)}
     base = alt.Chart().encode(
         x=alt.X(
             "x:Q",
@@ -160,7 +169,7 @@ def _spec(
         stored, alone = alt.datum.own == "", alt.datum.own != ""
         single = lines.mark_line(strokeWidth=1).encode(detail="own:N").transform_filter(alone)
         grey: dict[str, Any] = {"symbolFillColor": GREY, "symbolStrokeColor": GREY, "symbolSize": 80}
-        legend = alt.Legend(orient="top", title=None, labelLimit=PHONE - 40, columns=legend_columns(own), **grey)
+        legend = alt.Legend(orient="top", title=None, labelLimit=PHONE - 40, columns=_columns(own), **grey)
         shapes = alt.Scale(domain=list(own), range=list(SHAPES[: len(own)]))
         points = lines.mark_point(size=60, filled=True, opacity=1).transform_filter(alone)
         points = points.encode(

@@ -18,6 +18,7 @@ from explorer.charts.plotly_charts import (
     heatmap,
     label,
     labels,
+    lying,
     margin,
     names_at,
     numbered,
@@ -227,7 +228,7 @@ def budget_plot(parts: Sequence[Part]) -> Plot:
     }
     shares = {unit: [100 * value / (sum(values) or 1) for value in values] for unit, values in counts.items()}
     names = [part.name for part in parts]
-    figure = bars(shares, (), y_title=t("share (%)"), height=400, also=names)
+    figure = lying(bars(shares, (), y_title=t("share (%)"), height=100 + 34 * len(names), also=names))
     table: Columns = {t("part"): names}
     sentences = []
     for unit, values in counts.items():

@@ -235,6 +235,23 @@ def bars(
     return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
 
 
+def lying(figure: go.Figure) -> go.Figure:
+    """Lay a figure of bars on its side, because their names are long; a name "stack: part" takes two lines."""
+    lines: list[str] = []
+    for bar in figure.data:
+        lines = [name.replace(": ", ":<br>") for name in bar.x]
+        bar.update(x=bar.y, y=lines, orientation="h")
+    widest = max(width_of(unescape(part)) for name in lines for part in name.split("<br>"))
+    layout = figure.layout
+    figure.update_layout(
+        xaxis={"title": {"text": layout.yaxis.title.text}, "type": "linear", "tickangle": 0},
+        yaxis={"title": {"text": ""}, "type": "category", "autorange": "reversed"},
+        margin={"l": widest + 12, "b": 50},
+        legend={"xref": "container", "x": 0.02},  # over the names, too: beside them, two would not fit on a phone
+    )
+    return figure
+
+
 def rule(figure: go.Figure, *, x: float | None = None, y: float | None = None, text: str = "") -> go.Figure:
     """Add a dashed line at `x` or `y` with a short label."""
     if x is not None:

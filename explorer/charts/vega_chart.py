@@ -19,9 +19,11 @@ def step_axis(max_steps: int = 0, title: str = "") -> alt.X:
 
 
 def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:
-    """The axis of values, from 0 to `top` if that is given."""
+    """The axis of values, from 0 to `top` if that is given, which then has a label."""
     domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
-    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(tickCount=5, format=",.12~r"))
+    # On a low chart every second label is left out, so the last of an even number of steps stays.
+    ticks: dict[str, Any] = {"tickCount": 5} if top is None else {"values": [top * i / 4 for i in range(5)]}
+    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.12~r", **ticks))
 
 
 def named(field: str, names: Sequence[str], **legend: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _FORBIDDEN = re.compile(r"<[A-Za-z/!?]|!\[|]\((?!https?://)|javascript:|:materia
 
 # Labels that require another label.
 _NEEDS = {"Done": "Do", "Check": "Ask", "Right": "Ask", "Wrong": "Ask", "Within": "Ask"}
-_PAGE_PARAMETERS = {"model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block"}
+_PAGE_PARAMETERS = {"model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block", "follow"}
 
 
 class _Fault(Exception):

@@ -181,7 +181,7 @@ def read_position(
     if lesson is not None and not 1 <= number <= len(lesson.steps):
         problems.append(
             t(
-                "This lesson has steps 1 to {n}, not '{step}'. It opens at step 1.",
+                "This lesson has pages 1 to {n}, not '{step}'. It opens at page 1.",
                 n=len(lesson.steps),
                 step=step[:20],
             )

@@ -74,7 +74,7 @@ def _why(lesson: Lesson, needs: Sequence[str], models: Models) -> str:
     apart = sum(map(bool, needs))
     if 2 * apart > len(needs):
         return t(
-            "This lesson needs the app: {apart} of its {n} steps use pages that only the app has.",
+            "This lesson needs the app: {apart} of its {n} pages use parts that only the app has.",
             apart=apart,
             n=len(needs),
         )
@@ -99,7 +99,7 @@ def _needs(step: Step, models: Models, live: Collection[str]) -> str:
     """What a step needs that the site does not have, as a sentence; empty if it needs nothing."""
     link, here = step.link, models.summaries()
     if step.missing(here):
-        return t("This step needs the model {models}, which is not on this site.", models=listed(step.needs, "or"))
+        return t("This page needs the model {models}, which is not on this site.", models=listed(step.needs, "or"))
     if link is None or not link.page:
         return ""
     if link.page not in PAGES or (link.page == "inside" and link.tab not in TABS):
@@ -111,7 +111,7 @@ def _needs(step: Step, models: Models, live: Collection[str]) -> str:
     model = link.model(here)
     if model in live:
         return ""
-    return t("This step needs the model {model}, which does not run in the browser.", model=model)
+    return t("This page needs the model {model}, which does not run in the browser.", model=model)
 
 
 def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:

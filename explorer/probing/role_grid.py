@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import fixed, listed, percent
+from explorer.locale.text import fixed, percent
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
@@ -58,23 +58,24 @@ class RoleGrid:
         """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        named = listed(f"{short} = {translated(name)}" for name, short in letters.items())
+        named = ", ".join(f"{short} = {translated(name)}" for name, short in letters.items())
         times = self.times_uniform
         layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
         n, heads, kind = len(clear), len(self.roles), translated(self.kind)
         counted = (
-            t("{n} of {heads} {kind} heads have a clear role ({named}).", n=n, heads=heads, kind=kind, named=named)
+            t("{n} of {heads} {kind} heads have a clear role. {named}.", n=n, heads=heads, kind=kind, named=named)
             if named
             else t("{n} of {heads} {kind} heads have a clear role.", n=n, heads=heads, kind=kind)
         )
-        furthest = t(
-            "Furthest above uniform attention: {times} times, in {head}, {down} down and {across} across.",
+        strongest = t(
+            "The strongest cell is {times} times uniform attention: in {head}, {down} of the way down and {across} "
+            "across.",
             times=fixed(float(times.max()), 1),
             head=index_name(int(layer), int(head)),
             down=percent((row + 0.5) / BINS),
             across=percent((column + 0.5) / BINS),
         )
-        return f"{counted} {furthest}"
+        return f"{counted} {strongest}"
 
 
 def role_grids(

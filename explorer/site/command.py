@@ -17,6 +17,9 @@ from explorer.lessons.folder_models import models_in
 from explorer.lessons.library import FOLDER, lesson_files, read_library
 from explorer.lessons.scorm_packages import TITLE, packages
 from explorer.lessons.site_lessons import models_of, site_lessons
+from explorer.lessons.translation import in_language
+from explorer.locale import language
+from explorer.locale.catalogue import packs
 from explorer.locale.text import plural
 from model.checkpoint import load_model
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
@@ -51,6 +54,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--scorm", action="store_true", help="write the lessons as SCORM 1.2 packages for a learning platform instead"
     )
+    result.add_argument(
+        "--lang",
+        default=language.ENGLISH,
+        metavar="CODE",
+        help="the language of the pages, one of the packs in explorer/locale/packs or HEADLIGHT_LOCALES (%(default)s)",
+    )
     result.add_argument("--overwrite", action="store_true", help="replace files of the same names")
     add_checkpoints(result)
     return result
@@ -77,10 +86,15 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("--examples counts a model's own sentences: leave it out where you give sentences.")
     if not all(sentence.strip() for sentence in options.sentences):
         raise CommandError("A sentence is empty; type one between quotation marks.")
+    if options.lang not in packs():
+        raise CommandError(
+            "There is no language '{code}'; the packs here are {codes}.", code=options.lang, codes=", ".join(packs())
+        )
     if options.scorm and (one_page or options.no_live or options.sentences):
         raise CommandError("--scorm writes packages into a folder; it goes with --model and --checkpoints only.")
     if one_page:
-        page = _single(options.model[0], options)
+        with language.written_in(options.lang):
+            page = _single(options.model[0], options)
         _write(options.out, page, options.overwrite)
         print(f"{options.out}: {len(page) / 1000:,.0f} kB.")
         return 0
@@ -94,7 +108,8 @@ def main(arguments: Sequence[str]) -> int:
             "There is no trained model in {checkpoints}; name another folder with --checkpoints.",
             checkpoints=options.checkpoints,
         )
-    return _write_packages(names, options) if options.scorm else _write_folder(names, options)
+    with language.written_in(options.lang):
+        return _write_packages(names, options) if options.scorm else _write_folder(names, options)
 
 
 def _single(name: str, options: argparse.Namespace) -> bytes:
@@ -155,7 +170,8 @@ def _live(names: Sequence[str], options: argparse.Namespace) -> list[live_site.L
 def _lessons(checkpoints: Path, live: Sequence[live_site.LiveModel]) -> list[LessonOnSite]:
     """The lessons, if their models are here; on a site of other models there are none."""
     names = [model.card.name for model in live]
-    lessons = site_lessons(read_library(lesson_files(FOLDER)).lessons, models_in(checkpoints), names)
+    written = [in_language(lesson) for lesson in read_library(lesson_files(FOLDER)).lessons]
+    lessons = site_lessons(written, models_in(checkpoints), names)
     return lessons if any(lesson.steps for lesson in lessons) else []
 
 

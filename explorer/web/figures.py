@@ -19,7 +19,7 @@ from explorer.web.downloads import download_button
 if TYPE_CHECKING:
     from explorer.decoding.labelled_map import LabelledMap
 
-LESS = 130  # pixels by which a small figure is lower
+LESS = 60  # pixels by which a small figure is lower
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 

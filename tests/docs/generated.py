@@ -8,24 +8,28 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from explorer.lessons.checks import CHECKS
 from explorer.lessons.exercises import EXERCISES
 from explorer.lessons.library import lesson_files, read_library
+from explorer.lessons.translation import in_language
+from explorer.locale import language
 from model.experiments.catalogue import EXPERIMENTS
 from tests.benchmarks import performance
 from tests.docs import commands, formats
 from tests.paths import ROOT
 
 APP = "http://localhost:8501"
+_HEADINGS = {"en": "| lesson | minutes | about |", "de": "| Lektion | Minuten | worum es geht |"}
 _PART = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 
 
 def documents() -> list[Path]:
     """The README and all pages of docs/."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def renewed(text: str) -> str:
@@ -33,15 +37,17 @@ def renewed(text: str) -> str:
     return _PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]]()}\n\n{part[3]}", text)
 
 
-def lessons() -> str:
-    """The lessons in their order, with links that open them."""
+def lessons(code: str = language.ENGLISH) -> str:
+    """The lessons in their order, with links that open them, in a language."""
     library = read_library(lesson_files(ROOT / "explorer" / "lessons" / "content"))
-    rows = ["| lesson | minutes | about |", "| --- | --- | --- |"]
-    rows += [
-        f"| [{lesson.title}]({APP}/lessons?lesson={lesson.name}&at=1) | {lesson.minutes} | {lesson.about} |"
-        for lesson in library.lessons
-        if lesson.language == "en"
-    ]
+    end = "" if code == language.ENGLISH else f"&lang={code}"
+    with language.written_in(code):
+        rows = [_HEADINGS[code], "| --- | --- | --- |"]
+        rows += [
+            f"| [{lesson.title}]({APP}/lessons?lesson={lesson.name}&at=1{end}) | {lesson.minutes} | {lesson.about} |"
+            for lesson in map(in_language, library.lessons)
+            if lesson.language == language.ENGLISH
+        ]
     return "\n".join(rows)
 
 
@@ -82,6 +88,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "formats": formats.other_formats,
     "headlight": commands.overview,
     "lessons": lessons,
+    "lessons de": partial(lessons, "de"),
     "model folders": formats.model_folders,
     "performance": performance.table,
 }

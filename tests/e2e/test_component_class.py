@@ -33,12 +33,12 @@ def test_links_become_a_table_that_is_sorted_and_copied(shown: Page) -> None:
     expect(shown.locator("table")).to_be_hidden()
     shown.get_by_label("Progress links, one a line, each with a name before it").fill("\n".join(LINES))
     expect(shown.locator(".problems li")).to_have_text(
-        ["Line 3 has no progress link.", "Line 4: This lesson has steps 1 to 7, not “99”. It opens at step 1."]
+        ["Line 3 has no progress link.", "Line 4: This lesson has pages 1 to 7, not “99”. It opens at page 1."]
     )
     expect(shown.locator("caption")).to_have_text("3 people, 4 lessons begun")
     assert column(shown, 1) == ["=Bob", "=Bob", "Ada Lovelace", "Eve <b>"]
     assert column(shown, 4) == ["0 of 7", "5 of 8", "1 of 7", "0 of 7"]
-    head = shown.get_by_role("columnheader", name="Steps done")
+    head = shown.get_by_role("columnheader", name="Pages done")
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "ascending")
     assert column(shown, 4) == ["0 of 7", "0 of 7", "1 of 7", "5 of 8"]
@@ -62,7 +62,7 @@ def test_without_a_clipboard_the_table_can_be_copied_by_hand(shown: Page) -> Non
     shown.get_by_role("textbox").fill(LINES[0])
     shown.get_by_role("button", name="Copy as CSV").click()
     expect(shown.get_by_label("The table as CSV")).to_have_value(
-        "Name,Lesson,At step,Steps done,Right at first try,Right later,Shown,Not answered,Steps\n"
+        "Name,Lesson,At page,Pages done,Right at first try,Right later,Shown,Not answered,Pages\n"
         "Ada Lovelace,What is attention?,3,1,2,1,0,4,7\n"
     )
 

@@ -47,7 +47,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     page = opened()
     expect(page.locator(".lesson-list li")).to_have_count(5)
     elsewhere = page.locator(".lesson-list li", has_text="Train one yourself")
-    expect(elsewhere).to_contain_text("This lesson needs the app: 6 of its 8 steps use pages that only the app has.")
+    expect(elsewhere).to_contain_text("This lesson needs the app: 6 of its 8 pages use parts that only the app has.")
     expect(elsewhere.get_by_role("button")).to_have_count(0)
     expect(page.locator("#desk")).to_be_hidden()
     page.get_by_role("button", name="Start").first.click()
@@ -81,7 +81,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     check.click()
     expect(page.locator(".feedback")).to_have_text("Right: 6 steps: five letters and the end.")
     assert done(page) == "attention.6"
-    expect(page.get_by_role("button", name="Step 1, done: A model that writes backwards")).to_be_visible()
+    expect(page.get_by_role("button", name="Page 1, done: A model that writes backwards")).to_be_visible()
 
     # A figure that would give the answer away comes after it; choices.
     page.keyboard.press("PageDown")
@@ -107,7 +107,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     expect(page.locator(".feedback")).to_contain_text("Right: 6 steps")
 
     # The end: about a word of the reader's own.
-    page.get_by_role("button", name="Step 7: A word of your own").click()
+    page.get_by_role("button", name="Page 7: A word of your own").click()
     expect(page.locator(".ending")).to_contain_text("summed up here once you have answered the last question")
     move(page, text="abc")
     expect(page.locator(".away")).to_have_text("You are looking at a sentence or model of your own. Put it back")
@@ -129,7 +129,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     page.get_by_role("button", name="Next lesson: The whole machine").click()
     expect(heading(page)).to_have_text("Two rows of boxes")
     page.get_by_role("button", name="All lessons").click()
-    expect(page.locator(".lesson-list li").first).to_contain_text("2 of 7 steps done")
+    expect(page.locator(".lesson-list li").first).to_contain_text("2 of 7 pages done")
 
     # To hand in.
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -142,10 +142,10 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
 def test_progress_is_kept_in_the_browser_and_in_links_of_the_app(opened: Open) -> None:
     page = opened("lesson=translate&at=3&done=translate.512~masks.1")
     expect(heading(page)).to_have_text("Every token gets a probability")
-    expect(page.get_by_role("button", name="Step 1, done: It begins with nothing")).to_be_visible()
+    expect(page.get_by_role("button", name="Page 1, done: It begins with nothing")).to_be_visible()
     expect(page.locator(".feedback .neutral")).to_contain_text("You had it right: mangeons, with a probability")
     opened("")
-    expect(page.locator(".lesson-list li", has_text="word by word")).to_contain_text("2 of 8 steps done")
+    expect(page.locator(".lesson-list li", has_text="word by word")).to_contain_text("2 of 8 pages done")
     assert done(page) == "masks.1~translate.512"
     assert page.evaluate("() => localStorage.getItem('headlight.lessons')") == "masks.1~translate.512"
 
@@ -162,12 +162,12 @@ def test_progress_is_kept_in_the_browser_and_in_links_of_the_app(opened: Open) -
     other.get_by_role("textbox").fill("24")
     other.get_by_role("button", name="Check the answer").click()
     expect(other.locator(".feedback .right")).to_be_visible()
-    expect(page.locator(".lesson-list li", has_text="The whole machine")).to_contain_text("0 of 6 steps done")
+    expect(page.locator(".lesson-list li", has_text="The whole machine")).to_contain_text("0 of 6 pages done")
     page.get_by_text("Clear my progress").click()
     page.get_by_role("button", name="Clear it").click()
-    expect(page.locator(".lesson-list li", has_text="The whole machine")).to_contain_text("6 steps, about")
+    expect(page.locator(".lesson-list li", has_text="The whole machine")).to_contain_text("6 pages, about")
     assert done(page) is None
-    expect(other.get_by_role("button", name="Step 3: Three places of attention")).to_be_visible()
+    expect(other.get_by_role("button", name="Page 3: Three places of attention")).to_be_visible()
 
 
 def test_a_link_with_a_sentence_of_its_own_is_left_as_it_is(opened: Open) -> None:
@@ -198,7 +198,7 @@ def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
         "Part of the progress in the link is unreadable and was ignored."
     )
     page = opened("lesson=attention&at=99")
-    expect(page.locator(".lesson-words [role=alert]")).to_contain_text("This lesson has steps 1 to 7, not “99”.")
+    expect(page.locator(".lesson-words [role=alert]")).to_contain_text("This lesson has pages 1 to 7, not “99”.")
     page.evaluate("() => { desk.failure = 'The model could not be loaded: '.padEnd(900, 'x'); }")
     page.get_by_role("button", name="Next").click()
     failed = page.locator(".lesson-picture [role=alert]")
@@ -209,7 +209,7 @@ def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
     page.get_by_role("button", name="Check the answer").click()
     expect(page.locator(".feedback .right")).to_be_visible()
     page.evaluate("() => { desk.failure = ''; }")
-    page.get_by_role("button", name="Step 7").click()
+    page.get_by_role("button", name="Page 7").click()
     move(page, text="!")
     page.get_by_role("textbox").fill("x")
     page.get_by_role("button", name="Check the answer").click()

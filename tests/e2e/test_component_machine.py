@@ -90,8 +90,17 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     best = int(weights.argmax())
     expect(machine.locator(".matrix tr")).to_have_count(3)
     expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{weights[best]:.3f}")
-    expect(machine.locator(".origin h4")).to_contain_text(f"“{shown.trace.src_tokens[best]}”")
+    reads, looked_at = shown.trace.read_tokens[1], shown.trace.src_tokens[best]
+    is_weight = f"{weights[best]:.3f} is the weight that “{reads}” gives to “{looked_at}” in head 3. Where is it from?"
+    expect(machine.locator(".origin h4")).to_have_text(is_weight)
     expect(machine.locator(".terms tr")).to_have_count(1 + len(shown.trace.src_tokens))
+    # The words show the key that is looked at most, and call only what is drawn in orange and blue so.
+    machine.get_by_role("tab", name="Words").click()
+    expect(machine.locator(".projections .from").nth(3)).to_have_text(f"memory of {looked_at}")
+    weights_told = machine.locator("figure:not(.projections) figcaption")
+    expect(weights_told).to_contain_text("Attention weights of this head")
+    expect(weights_told).not_to_contain_text("orange")
+    machine.get_by_role("tab", name="Numbers").click()
     slider = machine.get_by_role("slider", name="Drag the weight")
     slider.evaluate(
         "input => { input.value = '0'; ['input', 'change'].map((on) => input.dispatchEvent(new Event(on))) }"
@@ -111,7 +120,12 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
         carry_numbers()
         expect(machine.locator(".origin h4")).to_contain_text(title)
     diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()
-    machine.locator(".diagram").get_by_role("button", name="Softmax of head 3").click()
+    diagram.get_by_role("button", name="Output matrix W_O, all heads").click()
+    machine.get_by_role("tab", name="Words").click()
+    expect(machine.locator(".told .text")).to_contain_text("W_O mixes what the heads have found")
+    expect(machine.locator(".told .text")).not_to_contain_text("looks at")
+    machine.get_by_role("tab", name="Numbers").click()
+    diagram.get_by_role("button", name="Softmax of head 3").click()
 
     machine.get_by_role("button", name="One step forward").click()
     if stepwise:  # each step has numbers of its own
@@ -140,12 +154,15 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
         expect(machine.locator(".origin .equation")).to_contain_text("=")
     token.select_option("source 1")
     expect(machine.locator(".controls output")).to_contain_text("stage 1 of")
+    expect(machine.locator(".says"), "what the decoder reads is another token").to_be_hidden()
     expect(diagram.locator(".source .tokens .current")).to_contain_text(shown.trace.src_tokens[1])
     # A link opens a followed token at its stage.
     linked = {"block": "encoder.0.feed_forward", "head": 0, "part": "", "step": 3, "follow": "source-2.activation"}
     page.evaluate(SOURCED, [shown.seq, linked, 2])
     expect(heading).to_have_text("Feed-forward, encoder layer 1 › Activation")
     token.select_option("")
+    expect(machine.locator(".says")).to_contain_text(f"reads {shown.trace.read_tokens[2]}")
+    expect(machine.locator(".says")).to_be_visible()
     expect(machine.get_by_role("slider", name="Step", exact=True)).to_be_visible()
     expect(machine.locator(".controls output")).to_contain_text("step 3 of")
     diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()

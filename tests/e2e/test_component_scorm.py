@@ -120,7 +120,7 @@ def test_a_lesson_over_two_visits_within_the_standard(page: Page, site: str) -> 
         inner.evaluate("changes => desk.move(changes)", changes)
         if changes:
             expect(frame.locator(".do .done")).to_have_text("✓ Done.")
-    frame.get_by_role("button", name="Step 7").click()
+    frame.get_by_role("button", name="Page 7").click()
     inner.wait_for_function("() => desk.query().step === undefined")
     inner.evaluate("() => desk.move({ text: 'abc' })")
     answer(frame, "c")

@@ -63,7 +63,7 @@ test("wrong lines are named with their number and stop nothing", () => {
   );
   assert.deepEqual(problems, [
     "Line 1 has no progress link.",
-    "Line 2: This lesson has steps 1 to 3, not “99”. It opens at step 1.",
+    "Line 2: This lesson has pages 1 to 3, not “99”. It opens at page 1.",
     "Line 3: Part of the progress in the link is unreadable and was ignored.",
     "Line 4: There is no lesson “nothing” here.",
     "Line 5 has a link without progress.",
@@ -76,6 +76,6 @@ test("wrong lines are named with their number and stop nothing", () => {
 test("the table as CSV: quoted, and no name is a formula", () => {
   const { rows } = readClass('=1+1, "x" ?done=attention.1', LESSONS);
   const [titles, line] = csvOf(rows).split("\r\n");
-  assert.equal(titles, "Name,Lesson,At step,Steps done,Right at first try,Right later,Shown,Not answered,Steps");
+  assert.equal(titles, "Name,Lesson,At page,Pages done,Right at first try,Right later,Shown,Not answered,Pages");
   assert.equal(line, `"'=1+1, ""x""",ATTENTION,,0,1,0,0,2,3`);
 });

@@ -71,7 +71,7 @@ test("a position comes back from its parameters, and what cannot be used is name
   assert.deepEqual(queryOf({ lesson: "", step: 1, progress: new Map() }), {});
   const problems = (/** @type {Record<string, string>} */ wrong) => positionOf(wrong, lessons).problems.join(" ");
   assert.match(problems({ lesson: "<b>" }), /^There is no lesson “<b>” here\./);
-  assert.match(problems({ lesson: "attention", at: "9" }), /^This lesson has steps 1 to 4, not “9”\. It opens at step 1\.$/); // prettier-ignore
+  assert.match(problems({ lesson: "attention", at: "9" }), /^This lesson has pages 1 to 4, not “9”\. It opens at page 1\.$/); // prettier-ignore
   assert.equal(problems({ lesson: "train" }), "It needs the app.");
   assert.equal(positionOf({ lesson: "train" }, lessons).lesson, "");
   assert.equal(problems({ done: "x" }), "Part of the progress in the link is unreadable and was ignored.");

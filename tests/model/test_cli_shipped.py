@@ -137,6 +137,15 @@ def test_reverse_shows_its_heads_forming() -> None:
     assert load_model(folder, snapshot=steps[-1]).model_config == load_model(folder).model_config
 
 
+def test_a_translator_shows_what_its_training_changed() -> None:
+    folder = CHECKPOINTS / "phrases-en-de"
+    shipped, last = (
+        load_model(folder, snapshot=step).model.state_dict() for step in (None, snapshot_steps(folder)[-1])
+    )
+    assert max(float((shipped[name] - last[name]).abs().max()) for name in shipped) < 0.0071, "as its card says"
+    assert sum(path.stat().st_size for path in (folder / "snapshots").iterdir()) <= 2.5e6
+
+
 def test_all_are_listed_and_none_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     listed = {summary["name"]: summary for summary in list_models(CHECKPOINTS)}
     assert set(SHIPPED) <= set(listed)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import arm_runs
-from explorer.runs.experiment_findings import differs
+from explorer.runs.experiment_relations import differs
 from explorer.web import runtime
 from model.data import get_task
 from model.experiments.catalogue import EXPERIMENTS
@@ -91,9 +91,9 @@ def test_a_run_of_ones_own_is_drawn_over_the_stored_ones(checkpoints: Path) -> N
     stored = arm.runs[0].valid
     points = zip(stored["step"], stored["exact_match"], strict=True)
     write_metrics(folder, [eval_line(int(step), 0.1, share) for step, share in points])
-    same = "mine (none, seed 1): 100 % after 200 updates, at every evaluation the same as the stored run"
+    same = "mine (no smoothing, seed 1): 100 % after 200 updates, at every evaluation the same as the stored run"
     assert same in words(opened("label-smoothing"))
-    assert "mine (none, seed 1)" not in words(opened("norm"))
+    assert "mine (no smoothing, seed 1)" not in words(opened("norm"))
 
 
 def test_both_models_can_be_seen_with_the_same_text(checkpoints: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_step_opens_its_block_of_the_machine_and_the_next_step_its_own() -> No
 
 def test_the_end_names_what_is_open_and_nothing_else() -> None:
     at = lesson("machine", 6, done="machine.515501")
-    parts = "the exercise of step 2, the question of step 5, the exercise of step 5 and the exercise of step 6"
+    parts = "the exercise of page 2, the question of page 5, the exercise of page 5 and the exercise of page 6"
     assert_says(at, f"Still open: {parts}.")
     whole = lesson("machine", 6, done="machine.555555")
     assert "Still open" not in words(whole)
@@ -83,7 +83,7 @@ def test_the_end_names_what_is_open_and_nothing_else() -> None:
 def test_progress_is_read_from_the_link() -> None:
     at = lesson(at=3, done="attention.105~masks.4")
     assert "Done." in words(at)
-    assert "1 of 7 steps done" in words(click(at, "lesson_leave"))
+    assert "1 of 7 pages done" in words(click(at, "lesson_leave"))
     assert address(at)["done"] == "attention.105~masks.4"
 
 
@@ -117,11 +117,11 @@ def test_presenting_is_in_the_link_and_ends() -> None:
 @pytest.mark.parametrize(
     ("name", "step", "why"),
     [
-        ("attention", 3, "This step shows cross-attention, which reverse-decoder does not have."),
-        ("order", 3, "This step shows the tab “Shuffle the words”, which does not apply to reverse-decoder."),
+        ("attention", 3, "This page shows cross-attention, which reverse-decoder does not have."),
+        ("order", 3, "This page shows the tab “Shuffle the words”, which does not apply to reverse-decoder."),
     ],
 )
 def test_a_step_of_a_lesson_says_if_it_does_not_apply_to_the_chosen_model(name: str, step: int, why: str) -> None:
     at = lesson(name, step)
-    assert "This step shows" not in words(at)
+    assert "This page shows" not in words(at)
     assert why in words(choose(at, model="reverse-decoder"))

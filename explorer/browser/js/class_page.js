@@ -15,8 +15,8 @@ export const MAX_LINES = 500;
 const columnsOf = () => [
   ["name", t("Name"), (row) => row.name],
   ["lesson", t("Lesson"), (row) => row.lesson],
-  ["step", t("At step"), (row) => `${row.step ?? ""}`],
-  ["done", t("Steps done"), (row) => t("{done} of {steps}", { done: row.done, steps: row.steps })],
+  ["step", t("At page"), (row) => `${row.step ?? ""}`],
+  ["done", t("Pages done"), (row) => t("{done} of {steps}", { done: row.done, steps: row.steps })],
   ["first", t("Right at first try"), (row) => `${row.first}`],
   ["later", t("Right later"), (row) => `${row.later}`],
   ["shown", t("Shown"), (row) => `${row.shown}`],
@@ -85,7 +85,7 @@ export function csvOf(rows) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const titles = [...columnsOf().map(([, title]) => title), t("Steps")];
+  const titles = [...columnsOf().map(([, title]) => title), t("Pages")];
   const lines = rows.map((row) => [...columnsOf().map(([key]) => `${row[key] ?? ""}`), `${row.steps}`]);
   return [titles, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }

@@ -190,7 +190,7 @@ function nameTile(button, m, { layer, head }, compact) {
   button.ariaLabel = button.title = !head
     ? which
     : mixed
-      ? t("{head}: {keys}, no clear habit, {role}", { head: which, keys, role })
+      ? t("{head}: {keys}, at most {role}", { head: which, keys, role })
       : t("{head}: {keys}, {role}", { head: which, keys, role });
 }
 

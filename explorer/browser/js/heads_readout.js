@@ -249,18 +249,24 @@ const placeInWords = (place) =>
     mirror: t("the mirrored diagonal (first word to last, … last to first)"),
   })[place] ?? place;
 
-/** "On average it looks at 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
+/**
+ * "In this sentence it looks at 1.8 keys (tokens) at a time, on average; 62 % of its weight is on the diagonal (…)." What
+ * a head does over many sentences, its role, is for the page Probe to say.
+ * @param {KindMap} m @param {number} layer @param {number} head */
 function favours(m, layer, head) {
   const { number, place, share, mixed } = describeHead(m, layer, head);
   if (!number) return t("It has no choice: only one key is visible.");
-  if (!place) return t("On average it looks at {number} keys (tokens) at a time.", { number });
+  if (!place) return t("In this sentence it looks at {number} keys (tokens) at a time, on average.", { number });
   const fields = { number, share, place: placeInWords(place) };
   return mixed
     ? t(
-        "On average it looks at {number} keys (tokens) at a time; {share} of its weight is on {place}, not enough for a clear habit.",
+        "In this sentence it looks at {number} keys (tokens) at a time, on average; at most {share} of its weight is on any one place, {place}.",
         fields,
       )
-    : t("On average it looks at {number} keys (tokens) at a time; {share} of its weight is on {place}.", fields);
+    : t(
+        "In this sentence it looks at {number} keys (tokens) at a time, on average; {share} of its weight is on {place}.",
+        fields,
+      );
 }
 
 /** The number of heads on screen, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
@@ -285,7 +291,7 @@ function describeGrids(S) {
     const fields = {
       head: sharp.name,
       keys: sharp.keys,
-      role: sharp.mixed ? t("no clear habit, {role}", { role: sharp.role }) : sharp.role,
+      role: sharp.mixed ? t("at most {role}", { role: sharp.role }) : sharp.role,
     };
     const second =
       heads.length > 1

@@ -97,8 +97,8 @@ function openHelp(box, help) {
     make("dd", "", meaning),
   ]);
   const close = makeButton("", t("Close"));
-  const dialog = make("dialog", "keyhelp", make("h3", "", t("Keys")), make("dl", "", ...entries), close);
-  dialog.setAttribute("aria-label", t("Keys"));
+  const dialog = make("dialog", "keyhelp", make("h3", "", t("List of keys")), make("dl", "", ...entries), close);
+  dialog.setAttribute("aria-label", t("List of keys"));
   close.onclick = () => dialog.close();
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // a click on the backdrop
   // The page handles Esc before the dialog does.

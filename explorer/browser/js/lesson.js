@@ -181,8 +181,8 @@ export function mountLessons(root, options) {
     const about = t("about {n} minute", "about {n} minutes", { n: lesson.minutes });
     const done =
       begun && !lesson.why
-        ? t("{complete} of {n} step done", "{complete} of {n} steps done", { complete, n: steps })
-        : t("{n} step", "{n} steps", { n: steps });
+        ? t("{complete} of {n} page done", "{complete} of {n} pages done", { complete, n: steps })
+        : t("{n} page", "{n} pages", { n: steps });
     const length = `${done}, ${about}`;
     const name = make("b", "", `${number}. ${lesson.title}`);
     name.id = `lesson-${lesson.name}`;

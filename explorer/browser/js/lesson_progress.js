@@ -138,7 +138,7 @@ export function positionOf(query, lessons) {
   else if (lesson?.why) problems.push(lesson.why);
   else if (lesson && !(step >= 1 && step <= lesson.steps.length)) {
     problems.push(
-      t("This lesson has steps 1 to {last}, not “{step}”. It opens at step 1.", {
+      t("This lesson has pages 1 to {last}, not “{step}”. It opens at page 1.", {
         last: lesson.steps.length,
         step: at.slice(0, 20),
       }),

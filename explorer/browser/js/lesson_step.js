@@ -66,7 +66,7 @@ export function createStep({
 
   // The bar: where the reader is, and where they can go.
   const numbers = make("ol", "lesson-steps");
-  numbers.setAttribute("aria-label", t("Steps"));
+  numbers.setAttribute("aria-label", t("Pages"));
   lesson.steps.forEach((each, i) => {
     const button = makeButton("", `${i + 1}`);
     button.title = each.title;
@@ -121,7 +121,7 @@ export function createStep({
     try {
       if (opens) await desk.open(step.query, step.page);
     } catch (error) {
-      if (!ended) say(failed, `${t("The figure of this step could not be opened.")} ${sentenceOf(error)}`);
+      if (!ended) say(failed, `${t("The figure of this page could not be opened.")} ${sentenceOf(error)}`);
     }
     if (ended) return;
     opens = true; // another time
@@ -152,7 +152,7 @@ export function createStep({
     putBack.onclick = openFigure;
     const sentences = [
       t("You are looking at a sentence or model of your own."),
-      ...(question && !question.here ? [t("The question is about the step's.")] : []),
+      ...(question && !question.here ? [t("The question is about the page's.")] : []),
     ];
     away.replaceChildren(`${sentences.join(" ")} `, putBack);
   };
@@ -192,7 +192,8 @@ export function createStep({
     if (right && outcome() === UNANSWERED) keep(withOutcome(progress(), lesson.name, at, tries === 1 ? FIRST_TRY : LATER)); // prettier-ignore
     if (ended) return;
     if (step.after && !shown) openFigure();
-    refresh();
+    await refresh();
+    feedback.scrollIntoView({ block: "nearest" });
   };
 
   /** The right answer to a question about the reader's own sentence, "" to another; null, and a sentence, if there is none. */
@@ -276,14 +277,14 @@ export function createStep({
       const complete = isComplete(progress(), lesson, i + 1);
       item.className = complete && summaryOf(progress(), lesson).begun ? "complete" : "";
       const named = { step: i + 1, title: lesson.steps[i].title };
-      const label = item.className ? t("Step {step}, done: {title}", named) : t("Step {step}: {title}", named);
+      const label = item.className ? t("Page {step}, done: {title}", named) : t("Page {step}: {title}", named);
       item.firstElementChild?.setAttribute("aria-label", label);
     });
     const settled = !question || outcome() !== UNANSWERED;
     next.classList.toggle("primary", settled && !last);
     check.classList.toggle("primary", !settled);
     if (last) drawEnding();
-    drawFeedback();
+    return drawFeedback();
   };
 
   foldTo(false);
@@ -313,11 +314,9 @@ export function createStep({
 function stillOpen(progress, lesson) {
   const parts = lesson.steps.flatMap(({ question, done }, i) => [
     ...(question && outcomeOf(progress, lesson.name, i + 1) === UNANSWERED
-      ? [t("the question of step {step}", { step: i + 1 })]
+      ? [t("the question of page {at}", { at: i + 1 })]
       : []),
-    ...(done && !isExerciseDone(progress, lesson.name, i + 1)
-      ? [t("the exercise of step {step}", { step: i + 1 })]
-      : []),
+    ...(done && !isExerciseDone(progress, lesson.name, i + 1) ? [t("the exercise of page {at}", { at: i + 1 })] : []),
   ]);
   if (parts.length) return t("Still open: {parts}.", { parts: listed(parts) });
   return t("Nothing is open: every question is answered, and every exercise that the page can check is done.");

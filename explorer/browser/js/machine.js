@@ -70,6 +70,7 @@ function create(root) {
       lit: null,
       unfolded: {},
       zoom: 1,
+      fit: 1,
       speed: 1,
       row: 0,
       step: 0,
@@ -161,6 +162,7 @@ function draw(S) {
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");
+  says.hidden = !!S.trail.data && S.trail.side === "source"; // the decoder reads another token than the followed one
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
@@ -170,7 +172,7 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
-  S.find(".diagram").style.zoom = `${S.zoom}`;
+  S.find(".diagram").style.zoom = `${S.zoom * S.fit}`;
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

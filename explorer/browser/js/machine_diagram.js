@@ -24,12 +24,15 @@ import {
   tokensOf,
   weightsRow,
 } from "./machine_state.js";
-import { wholePercent } from "./numbers.js";
+import { clamp, wholePercent } from "./numbers.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { TITLES, shortHead } from "./names.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
+
+const LARGEST = 1.6; // magnification of the diagram on a wide screen
+const HIGHEST = 0.55; // share of the window's height that it may then fill
 
 /** The sign before a part of a head, if it is not an arrow. @type {Record<string, string>} */
 const SIGNS = { query: "", key: "·", product: "=", value: "×", output: "=" };
@@ -93,9 +96,11 @@ function build(S) {
   const labels = plan.labels.map((label) => labelOf(label));
   stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
+  S.fit =
+    S.width < NARROW ? 1 : clamp(Math.min(S.width / plan.width, (HIGHEST * innerHeight) / plan.height), 1, LARGEST);
   const before = S.boxes;
   S.boxes = new Map(
-    plan.boxes.map((box, i) => [box.name, { ...box, offset: (S.width - plan.width) / 2, holder: held[i] }]),
+    plan.boxes.map((box, i) => [box.name, { ...box, offset: (S.width / S.fit - plan.width) / 2, holder: held[i] }]),
   );
   return () => {
     if (before) glide(before, S.boxes);
@@ -127,7 +132,8 @@ function reveal(S, box) {
   // On a phone, the panel or a lesson lies over the lower part of the picture.
   if (box && S.width <= NARROW) S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
-  const [left, right] = [box.x * S.zoom - 12, (box.x + box.width) * S.zoom + 12];
+  const zoom = S.zoom * S.fit;
+  const [left, right] = [box.x * zoom - 12, (box.x + box.width) * zoom + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)
     sheet.scrollLeft = Math.min(left, Math.max(right - sheet.clientWidth, 0));
 }
@@ -351,10 +357,14 @@ function partOf(S, block, part) {
     AFTER.includes(part) ? t("{part}, all heads", { part: title }) : t("{part} of head {head}", { part: title, head }),
   );
   button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
+  /** @type {unknown[]} */
+  let painted = [];
   S.pictures.push(() => {
     const array = arrayOf(S, part);
     canvas.style.visibility = array ? "" : "hidden";
-    if (array) say(shape, paintPart(S, block, part, canvas));
+    const wanted = [array, S.step, S.row, ...Object.values(litIn(S, part, -2))];
+    if (array && wanted.some((each, i) => each !== painted[i])) say(shape, paintPart(S, block, part, canvas));
+    painted = wanted;
   });
   return button;
 }

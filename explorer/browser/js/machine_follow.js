@@ -7,11 +7,11 @@ import { nameOf } from "./machine_diagram.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
 import { countOf, isHeaded, shortOf, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
-import { ask, blockOf } from "./machine_state.js";
+import { ask, blockOf, hasDetails } from "./machine_state.js";
 import { SIDES, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName, speedName } from "./player.js";
-import { goTo, listenToSteps, redraw } from "./view.js";
+import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
 import { nameInLayer } from "./names.js";
 
@@ -20,6 +20,7 @@ import { nameInLayer } from "./names.js";
 
 const TEMPO = 1600; // ms per stage
 const SPEEDS = [1, 2, 0.5];
+const AHEAD = 4; // stops whose numbers are requested together
 
 /** Gives the view its second track: the stages, which its buttons and its slider lead through while a token is followed. @param {MachineState} S @returns {(command: string) => boolean} carries out a command then */
 export function listenToTrail(S) {
@@ -33,8 +34,11 @@ export function listenToTrail(S) {
       side: "target",
       head: 1,
       data: null,
-      followed: true,
-      pause: () => 30,
+      /** While it plays, the page only follows where it has something to send. */
+      get followed() {
+        return !hasDetails(S);
+      },
+      pause: () => (hasDetails(S) ? PAUSE : 30), // with its numbers here, only the address waits for the report
       source: { report: () => ask(S) },
       reportOf: () => null,
       stepped: () => arrive(S),
@@ -242,14 +246,18 @@ function shownAt(S, stage) {
   return { matrix, spot: spotIn(S, stage, matrix, head) };
 }
 
-/** Requests what the next stop shows, so that it is there at once. @param {MachineState} S */
+/** Requests what the next stop shows, so that it is there at once; and with it, what the stops after it show. @param {MachineState} S */
 function prepare(S) {
-  const next = S.trail.stops[S.trail.step + 1]?.stage;
-  if (!next || S.missing.size) return;
+  if (S.missing.size) return;
   const { spot, point } = S;
-  Object.assign(S, { spot: null, point: next.point });
-  const { spot: chosen } = shownAt(S, next);
+  const { stops, step } = S.trail;
   const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };
-  if (chosen) originOf(S.data, chosen, sizes, (part) => slice(S, part));
+  for (const { stage } of stops.slice(step + 1, step + 1 + AHEAD)) {
+    if (!stage) continue;
+    Object.assign(S, { spot: null, point: stage.point });
+    const { spot: chosen } = shownAt(S, stage);
+    if (chosen) originOf(S.data, chosen, sizes, (part) => slice(S, part));
+    if (!S.missing.size) break; // the next one is there
+  }
   Object.assign(S, { spot, point });
 }

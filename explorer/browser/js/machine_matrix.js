@@ -69,8 +69,9 @@ export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, wid
   if (!numbers) return null;
   const row = clamp(rowFor(S, stage.side) - base, 0, rows.length - 1);
   const line = [...lineOf(numbers, row)].slice(0, columns.length);
+  const size = stage.columns ? Math.abs : (/** @type {number} */ score) => score; // the key that is looked at most
   const best = line.reduce(
-    (most, value, i) => (Math.abs(value) > Math.abs(line[most]) || Number.isNaN(line[most]) ? i : most),
+    (most, value, i) => (size(value) > size(line[most]) || Number.isNaN(line[most]) ? i : most),
     0,
   );
   return { point, head, row: base + row, column: ids ? ids[best] : first + best };
@@ -275,7 +276,7 @@ export function probabilityText(S) {
   if (!scores || chosen < 0) return "";
   const power = Math.exp(scores[chosen] - scores[0]);
   return t(
-    "Where is {value} from? e^({score} − {largest}) ÷ sum = {power} ÷ {sum}: the score of “{token}” less the largest score, as a power of e, divided by the sum of these powers of all {all} tokens.",
+    "{value} is the probability of “{token}”. Where is it from? e^({score} − {largest}) ÷ sum = {power} ÷ {sum}: the score of “{token}” less the largest score, as a power of e, divided by the sum of these powers of all {all} tokens.",
     {
       value: short(target.probabilities[S.step]),
       score: short(scores[chosen]),

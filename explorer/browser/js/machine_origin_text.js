@@ -42,6 +42,28 @@ function columnName(S, stage, column) {
   return `“${tokensOf(S, keys)[column] ?? column + 1}”`;
 }
 
+/** What a number is, as a sentence. @param {MachineStage} stage @param {MachineSpot} spot @param {{ value: string, row: string, column: string }} named */
+function placeText(stage, { head, point }, named) {
+  const inStage = { ...named, stage: stage.title };
+  if (stage.op === "ids") return t("{value} is the id of {row}.", named);
+  if (point === "logits") return t("{value} is the score of {column} as the word after {row}.", named);
+  if (stage.columns)
+    return head
+      ? t("{value} is {column} of {row} in {stage}, head {head}.", { ...inStage, head })
+      : t("{value} is {column} of {row} in {stage}.", inStage);
+  if (named.value === t("masked"))
+    return head
+      ? t("The score of {row} and {column} in head {head} is masked.", { ...named, head })
+      : t("The score of {row} and {column} is masked.", named);
+  if (shortOf(point) === "weights")
+    return head
+      ? t("{value} is the weight that {row} gives to {column} in head {head}.", { ...named, head })
+      : t("{value} is the weight that {row} gives to {column}.", named);
+  return head
+    ? t("{value} is the score of {row} and {column} in head {head}: {stage}.", { ...inStage, head })
+    : t("{value} is the score of {row} and {column}: {stage}.", inStage);
+}
+
 /**
  * @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot @param {MachineOrigin} origin
  * @returns {{ head: string, sums: string, words: string, names: Names | null }}
@@ -53,16 +75,7 @@ export function equationOf(S, stage, spot, origin) {
   const row = `“${tokensOf(S, stage.side)[spot.row] ?? spot.row + 1}”`;
   const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? t("masked") : short(recorded);
   const named = columnName(S, stage, spot.column);
-  const what =
-    stage.point === "logits"
-      ? t("the score of {token}", { token: named })
-      : stage.columns
-        ? t("{number} of {token}", { number: named, token: row })
-        : t("{token} looking at {key}", { token: row, key: named });
-  const asked = { value, stage: stage.title, what };
-  const head = spot.head
-    ? t("Where is {value} from? {stage}, head {head}: {what}", { ...asked, head: spot.head })
-    : t("Where is {value} from? {stage}: {what}", asked);
+  const head = `${placeText(stage, spot, { value, row, column: named })} ${t("Where is it from?")}`;
   const plus = stage.bias || bias ? ` + ${t("bias {value}", { value: short(bias) })}` : "";
   /** @type {(a: string, b: string, name?: Names["name"]) => Names} */
   const sum = (a, b, name = (_, i) => `${i + 1}`) => ({

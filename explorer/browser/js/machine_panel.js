@@ -5,6 +5,7 @@ import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { positionTool } from "./machine_change.js";
 import { looksAt, nameOf, paintPart, paintPicture } from "./machine_diagram.js";
+import { AFTER } from "./machine_link.js";
 import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
@@ -15,6 +16,7 @@ import {
   hasDetails,
   isTarget,
   leave,
+  MAPS,
   rowFor,
   shapeText,
   sidesOf,
@@ -123,7 +125,7 @@ function overview(S) {
     make(
       "p",
       "hint",
-      `${t("Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below.")} `,
+      `${t("Choose any block to open it. Thick frames are attention: in their pictures, the stronger the colour of a cell, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
       ...(alone
         ? pieces("The frame marks the token just read, {token}.", { token: sees })
         : pieces(
@@ -228,7 +230,7 @@ function words(S, block, content) {
   const facts = S.data.facts[block.name];
   const text = make("div", "text");
   text.append(
-    make("p", "", ...withTerms(head ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
+    make("p", "", ...withTerms(head || part ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
     ...currentNumbers(S, block),
   );
   const stop = stopShown(S);
@@ -237,15 +239,14 @@ function words(S, block, content) {
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
   if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
-  const projections =
-    block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
-  const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
+  const projections = block.attention && ["", "query", "key", "value"].includes(part) ? projectionsOf(S, block) : [];
+  const drawn = head || part ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
   content.replaceChildren(text, ...projections);
   if (drawn) {
     const figure = make("figure", "", canvas, make("figcaption", "", captionOf(S, block)));
     canvas.setAttribute("aria-label", captionOf(S, block));
     content.append(figure);
-    if (head) paintPart(S, block, part || "weights", canvas);
+    if (head || part) paintPart(S, block, part || "weights", canvas);
     else if (facts.picture) paintPicture(S, block, canvas, facts.picture, S.data.stepwise);
   }
 }
@@ -254,7 +255,7 @@ function words(S, block, content) {
 function currentNumbers(S, block) {
   const { data, step } = S;
   if (block.attention) {
-    if (S.opened.head && !arrayOf(S, "weights")) return [];
+    if (AFTER.includes(S.opened.part) || (S.opened.head && !arrayOf(S, "weights"))) return [];
     const [queries, keys] = sidesOf(block.attention);
     const looks = looksAt(S, block, 3).flatMap(({ weight, i }, n) => [
       n ? ", " : "",
@@ -292,6 +293,10 @@ function captionOf(S, block) {
   const facts = S.data.facts[block.name];
   const full = wholePercent(head ? (S.details?.full ?? 1) : (facts.picture?.scale ?? 1));
   const grey = block.attention === "decoder" && !S.data.stepwise;
+  if (part === "out_proj")
+    return t("Rows are tokens, columns are the numbers of the result; blue is below 0, orange above.");
+  if (AFTER.includes(part))
+    return t("Rows are tokens, columns are the numbers of all heads; blue is below 0, orange above.");
   if (!head && block.attention)
     return grey
       ? t(
@@ -332,7 +337,7 @@ function captionOf(S, block) {
         });
   if (name === "masked" && grey)
     return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.");
-  if (name === "scores" || name === "masked")
+  if (MAPS.includes(name))
     return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above.");
   return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
 }

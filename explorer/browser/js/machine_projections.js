@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { diverging, paint, scaleOf } from "./machine_pictures.js";
-import { arrayOf, lineOf, rowFor, sidesOf, tokensOf } from "./machine_state.js";
+import { arrayOf, lineOf, rowFor, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
 import { levelOf } from "./maps.js";
 import { pieces, t } from "./words.js";
 
@@ -24,12 +24,14 @@ export function projectionsOf(S, block) {
   const dark = S.box.dataset.theme === "dark";
   const d = S.data.numbers;
   const slice = d / heads;
+  const weights = weightsRow(S, block);
+  const best = weights.indexOf(Math.max(...weights)); // the key that the query meets best
   const figure = make("figure", "projections");
   /** @type {(() => void)[]} */
   const painters = [];
   for (const [name, symbol, title] of matricesOf()) {
     const side = name === "q_proj" ? queries : keys;
-    const row = rowFor(S, side);
+    const row = name === "q_proj" ? rowFor(S, side) : best;
     const ofCross = block.attention === "cross" && name !== "q_proj";
     const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
     const result = /** @type {Numbers} */ (arrayOf(S, name));
@@ -72,9 +74,10 @@ export function projectionsOf(S, block) {
     });
   }
   const sentences = [
+    t("The query is of the current token, key and value are of the token that it looks at most."),
     t(
-      "The whole vector of {size} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",
-      "The whole vector of {size} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",
+      "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slice of {slice} numbers, one for each head: every head has read the whole vector.",
+      "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",
       { size: d, n: heads, slice },
     ),
   ];
@@ -86,6 +89,7 @@ export function projectionsOf(S, block) {
         last: head * slice,
       }),
     );
+  sentences.push(t("In a matrix, a stronger colour is a larger weight; elsewhere, blue is below 0 and orange above."));
   const caption = sentences.join(" ");
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);

@@ -647,6 +647,8 @@ export interface MachineState extends ViewState {
   refocus: boolean;
   unfolded: Record<string, number[]>;
   zoom: number;
+  /** The magnification that fills a wide screen, at which `zoom` is 1. */
+  fit: number;
   built: string;
   plan: MachinePlan;
   /** The boxes of the diagram on screen. */

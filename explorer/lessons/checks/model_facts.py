@@ -9,7 +9,7 @@ from typing import Literal
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
 from explorer.runs.experiment_arms import arm_runs
-from explorer.runs.experiment_findings import differs
+from explorer.runs.experiment_relations import differs
 from explorer.runs.metrics import load_metrics
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.experiments.catalogue import get_experiment

@@ -12,6 +12,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, validation_curves
+from explorer.runs.experiment_relations import Outcome, measure_of, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -36,9 +37,15 @@ def draw_overview() -> None:
         except ResultError as damaged:
             st.error(plain(str(damaged)))
     run = {name: arms for name, arms in stored.items() if any(arm.runs for arm in arms)}
-    shows: dict[results.Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
+    shows: dict[Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
     for name, arms in run.items():
-        shows[results.overall(arms)][name] = arms
+        shows[overall(arms)][name] = arms
+    st.caption(
+        t(
+            "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A first variant "
+            "that several experiments share was run more often than those beside it."
+        )
+    )
     columns = st.columns(_ACROSS)
     for nth, (name, arms) in enumerate(shows["difference"].items()):
         with columns[nth % _ACROSS]:
@@ -50,11 +57,11 @@ def draw_overview() -> None:
 
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the title, which opens the experiment, the first sentence of its verdict, and its curves."""
+    """Draw the title, which opens the experiment, what differs in a sentence or two, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        st.markdown(plain(results.statements(arms)[0]))
-        measure = results.measure_of(arms)
+        st.markdown(unbroken(results.in_short(arms)))
+        measure = measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
         curves = validation_curves(arms, measure)
@@ -70,11 +77,13 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         with left:
             _draw_title(EXPERIMENTS[name])
         has_runs = any(arm.runs for arm in arms)
-        right.caption(
-            plain(
-                " ".join(results.statements(arms, brief=True)) if has_runs else translated(EXPERIMENTS[name].question)
-            )
-        )
+        said = " ".join(results.statements(arms, brief=True)) if has_runs else translated(EXPERIMENTS[name].question)
+        right.caption(unbroken(said))
+
+
+def unbroken(sentence: str) -> str:
+    """Escape a sentence, and keep each percent sign on the line of its number."""
+    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _draw_title(experiment: Experiment) -> None:

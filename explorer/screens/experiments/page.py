@@ -27,7 +27,7 @@ from explorer.runs.experiment_reruns import sentences as rerun_sentences
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
 from explorer.runs.experiment_rests import places
 from explorer.runs.lifecycle import Runs
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview, unbroken
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
@@ -44,7 +44,7 @@ TEXT = "headlight"  # for both models
 
 def draw() -> None:
     """Draw all experiments, or the chosen one: its question, its results, and how to repeat it."""
-    title, box = st.columns([2, 3], vertical_alignment="center")
+    title, box = st.columns([3, 2], vertical_alignment="center")
     with title:
         st.markdown(f"#### {t('Why is the model built and trained this way?')}")
     with box:
@@ -98,8 +98,10 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    first, *others = results.statements(arms)
-    st.markdown(f"**{plain(first)}** {plain(' '.join(others))}")
+    first, others = results.headline(arms)
+    st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join(others))}")
+    if note := results.shared_note(arms):
+        st.caption(plain(note))
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)

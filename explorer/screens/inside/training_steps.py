@@ -22,24 +22,25 @@ def after_training(translation: Translation) -> Translation:
     steps = runtime.snapshot_steps(name)
     if len(steps) < 2 or address.page() != "inside":
         return translation
-    left, right = st.columns([2, 3], gap="large", vertical_alignment="center")
-    chosen = left.select_slider(
+    line = st.container(horizontal=True, vertical_alignment="center")  # one line, so that the diagram stays in sight
+    chosen = line.select_slider(
         t("Steps of training"),
         steps,
         steps[-1],
         format_func=lambda n: f"{n:,}",
         key=f"trained_{steps[-1]}",
         bind=URL,
-        help=t("The same sentence, target and place, with the weights as they were then."),
+        label_visibility="collapsed",
+        width=300,
     )
     if chosen == steps[-1]:
-        with right:
-            draw_caption(t("The trained model. Move the slider to see the same place earlier in training."))
+        with line:
+            draw_caption(t("Trained for {n:,} steps. Move the slider to see this place earlier.", n=chosen))
         return translation
     if not session.selection().step:  # the place of the trained model, which an untrained one would not choose
         session.move(step=opening_step(runtime.summary(name), translation))
     then = runtime.translate(runtime.at_step(name, chosen), translation.source.text, DecodeConfig(), translation.path)
-    with right:
+    with line:
         draw_caption(changed(translation, then, chosen, min(session.selection().step, len(translation.path))))
     return then
 

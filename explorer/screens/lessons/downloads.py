@@ -65,7 +65,7 @@ def make_handout(lesson: Lesson, answers: bool) -> bytes:
 def _paper(step: Step, figures: dict[Selection, Figure]) -> Paper:
     start = start_of(step)
     if step.missing(runtime.models()):
-        needed = t("This step needs the model {names}, which was not available.", names=" or ".join(step.needs))
+        needed = t("This page needs the model {names}, which was not available.", names=" or ".join(step.needs))
         return Paper(step, needed)
     drawn = _drawn(step, start)
     if drawn is not None and drawn not in figures and (figure := _figure(drawn)) is not None:

@@ -128,7 +128,8 @@ def go(name: str, step: int = 1) -> None:
 
 def _open_start(lesson: Lesson, step: int) -> None:
     link = lesson.step(step).link
-    address.BLOCK.write({"block": dict(link.query).get("block", "") if link is not None else ""})
+    query = dict(link.query) if link is not None else {}
+    address.BLOCK.write({name: query.get(name, "") for name in address.BLOCK.names})
     if link is not None and link.models and not lesson.step(step).missing(runtime.models()):
         session.open_selection(start_of(lesson.step(step)))
         if "decode_method" in st.session_state:  # answers are those of greedy search

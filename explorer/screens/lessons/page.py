@@ -60,6 +60,9 @@ _BESIDE = """<style>
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
+/* The verdict on an answer is in sight however long the text above it is. */
+.st-key-lesson_sheet > :has(> .st-key-lesson_feedback) {
+  position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding-bottom: 46dvh; }
   [data-testid="stBidiComponentIsolated"] { --machine-panel: static; --machine-controls: static; }
@@ -150,14 +153,14 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
         n, minutes = len(lesson.steps), lesson.minutes
         if begun:
             length = t(
-                "{complete} of {n} step done, about {minutes} minutes",
-                "{complete} of {n} steps done, about {minutes} minutes",
+                "{complete} of {n} page done, about {minutes} minutes",
+                "{complete} of {n} pages done, about {minutes} minutes",
                 complete=complete,
                 n=n,
                 minutes=minutes,
             )
         else:
-            length = t("{n} step, about {minutes} minutes", "{n} steps, about {minutes} minutes", n=n, minutes=minutes)
+            length = t("{n} page, about {minutes} minutes", "{n} pages, about {minutes} minutes", n=n, minutes=minutes)
         st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
 
 
@@ -170,6 +173,9 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     says = "--reads: block; " if "views" in left_out else ""
     st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
+    # Text and picture need the width; the sentence field is in the sidebar, for the steps that ask for one.
+    own = step.done is not None and step.done.left.name == "own_sentence"
+    st.set_page_config(initial_sidebar_state="auto" if own else "collapsed")
     start = start_of(step)
     if step.link is not None and step.link.page:
         text, view = st.columns(_widths(step, presenting), gap="medium")
@@ -196,7 +202,7 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
 def _widths(step: Step, presenting: bool) -> list[int]:
     """The widths of text and view: the machine and the tabs of other pages need most of the page."""
     if step.link is not None and step.link.page not in OF_HEADS:
-        return [2, 5]
+        return [1, 3]
     return [1, 2] if presenting else [2, 3]
 
 
@@ -208,10 +214,13 @@ def _draw_fold() -> None:
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     st.html(
-        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }</style>"
-    )  # Streamlit's paler keys have too little contrast
+        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }"  # Streamlit's paler keys have too little contrast
+        # Beside the name of the app, which stands there while the sidebar is folded.
+        "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"
+        " { padding-left: 12rem; } }</style>"
+    )
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("**{lesson}** · step {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
+        st.markdown(t("**{lesson}** · page {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
         _draw_turn_button(t("Next"), "lesson_next", "PageDown", lesson, at + 1)
         st.button(
@@ -220,7 +229,7 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
             shortcut="p",
             on_click=lesson_session.present,
             args=(not presenting,),
-            help=t("Large type for the projector. Page Up and Page Down turn the steps."),
+            help=t("Large type for the projector. Page Up and Page Down turn the pages."),
         )
         if not presenting:
             st.button(t("All lessons"), key="lesson_leave", on_click=lesson_session.leave)
@@ -269,9 +278,9 @@ def _still_open(lesson: Lesson) -> str:
     parts = []
     for at, step in enumerate(lesson.steps, start=1):
         if step.question is not None and progress.outcome(lesson.name, at) == Outcome.UNANSWERED:
-            parts.append(t("the question of step {at}", at=at))
+            parts.append(t("the question of page {at}", at=at))
         if step.done is not None and not progress.is_done(lesson.name, at):
-            parts.append(t("the exercise of step {at}", at=at))
+            parts.append(t("the exercise of page {at}", at=at))
     if not parts:
         return t("Nothing is open: every question is answered, and every exercise that the app can check is done.")
     return t("Still open: {parts}.", parts=listed(parts))

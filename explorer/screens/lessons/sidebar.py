@@ -46,7 +46,7 @@ def _draw_step(lesson: Lesson) -> None:
     step, start = lesson.step(at), start_of(lesson.step(at))
     with st.sidebar, st.container(border=True):
         st.markdown(f"**{plain(step.title)}**")
-        st.caption(plain(t("{lesson}, step {at} of {n}", lesson=lesson.title, at=at, n=len(lesson.steps))))
+        st.caption(plain(t("{lesson}, page {at} of {n}", lesson=lesson.title, at=at, n=len(lesson.steps))))
         # The page's own fragments do not run the sidebar, so an open exercise looks for itself whether it is done.
         waiting = step.done is not None and not lesson_session.record(lesson.name, at).done
         st.fragment(draw_exercise, run_every=LOOK_SECONDS if waiting else None)(lesson, at, start)

@@ -30,14 +30,14 @@ from model.trace import kinds_of
 
 def _mismatch(problem: str) -> str:
     """A Markdown sentence that says why a step does not match the models."""
-    return plain(t("This step no longer matches the models that are here: {problem}", problem=problem))
+    return plain(t("This page no longer matches the models that are here: {problem}", problem=problem))
 
 
 def draw_text(step: Step, start: Selection) -> None:
     """Draw the text of the step; its numbers are computed now."""
     if step.missing(runtime.models()):
         needed = t(
-            "This step needs the model {names}, which is not here. Go on, and come back once you have it.",
+            "This page needs the model {names}, which is not here. Go on, and come back once you have it.",
             names=" or ".join(step.needs),
         )
         st.info(plain(needed))
@@ -85,7 +85,7 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
             st.caption(
                 t("You are looking at a sentence or model of your own.")
                 if own
-                else t("You are looking at a sentence or model of your own. The question is about the step's.")
+                else t("You are looking at a sentence or model of your own. The question is about the page's.")
             )
             st.button(t("Put it back"), key="lesson_back_to_start", on_click=lesson_session.go, args=(lesson.name, at))
 
@@ -109,7 +109,7 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
             draw()
         else:
             unfit = t(
-                "This step shows the tab {tab}, which does not apply to {model}.",
+                "This page shows the tab {tab}, which does not apply to {model}.",
                 tab=quoted(translated(tab)),
                 model=model,
             )
@@ -120,7 +120,7 @@ def _draw_in_place(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> No
     kind = start_of(step).kind
     if "kind" in dict(link.query) and kind not in kinds_of(opened.translation.trace):
         asked = t("decoder self-attention") if kind == "decoder" else translated(KIND_NAMES[kind])
-        st.info(plain(t("This step shows {kind}, which {model} does not have.", kind=asked, model=model)))
+        st.info(plain(t("This page shows {kind}, which {model} does not have.", kind=asked, model=model)))
         return
     changes_in_force.draw_edited(opened.translation)
     if link.page == "translate":
@@ -219,7 +219,8 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
         sent = st.form_submit_button(t("Check the answer"), type=kind, key=f"lesson_check_{lesson.name}_{at}")
     if sent:
         _take_answer(lesson.name, at, question, solution, reply)
-    _draw_feedback(lesson.name, at, question, solution, start)
+    with st.container(key="lesson_feedback"):
+        _draw_feedback(lesson.name, at, question, solution, start)
 
 
 def _draw_field(question: Question, key: str, start: Selection) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.charts.measured_heads import layer_head_map, mean_patch_plot, patch_plot
 from explorer.decoding.head_change import MOST_OTHER, WORDS, Change, Kind
 from explorer.decoding.translator import InputError, Translation
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import fixed, plain
 from explorer.probing.measured import Measured
 from explorer.probing.patching import (
@@ -153,7 +153,7 @@ def _draw_put_in(subject: Subject, other: str) -> None:
             t(
                 "The head will be {edited}, as the model reads that sentence unchanged. The part 'Surgery' opens "
                 "with the translation.",
-                edited=WORDS[op],
+                edited=translated(WORDS[op]),
             )
         )
     )

@@ -28,7 +28,7 @@ from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answers, metrics_of, run_box
 
-_MOST_ROWS = 8  # further rows are reached by scrolling, so that the view of one run stays on the first screen
+_MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # With the longest title of a built-in task, the table fits a laptop's screen from the name to the moment.
 _PIXELS = {message("name"): 218, message("verdict"): 130, message("data"): 312}

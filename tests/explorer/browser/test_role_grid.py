@@ -49,11 +49,10 @@ def test_a_role_has_one_colour_and_its_letters_are_explained() -> None:
     assert [colour_of(role) for role in ENCODER.roles.values()] == [-1] * 5 + [colour_of(SINK)]
     assert colour_of(SINK) == colour_of(Role("previous token", ("previous",), "")) >= 0
     assert {colour_of(Role(name, (name,), "")) for name in LETTERS} == set(range(8))
-    assert (
-        "1 of 6 encoder heads have a clear role (S1 = sink: first token and Pv = previous token)" in ENCODER.caption()
-    )
+    said = "1 of 6 encoder heads have a clear role. S1 = sink: first token, Pv = previous token. The strongest cell is "
+    assert ENCODER.caption().startswith(said)
     layer, head, *_ = np.unravel_index(MAPS.argmax(), MAPS.shape)
-    assert f"times, in L{layer + 1} H{head + 1}" in ENCODER.caption()
+    assert f"times uniform attention: in L{layer + 1} H{head + 1}," in ENCODER.caption()
 
 
 def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -> None:
@@ -67,7 +66,7 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert np.allclose(even[np.tril_indices(BINS)], 1)
     assert itself[0, 0] == pytest.approx(1)
     assert itself[-1, -1] == pytest.approx(12), "the last row could see twelve keys"
-    assert "Furthest above uniform attention: 12.0 times, in L1 H2" in grid.caption()
+    assert "The strongest cell is 12.0 times uniform attention: in L1 H2" in grid.caption()
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
 
 

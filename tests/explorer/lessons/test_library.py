@@ -107,8 +107,8 @@ def test_a_position_is_read_from_a_link_and_written_back() -> None:
     assert away.query(lessons_page=False) == {}
     for broken, said, where in (
         ({"lesson": "nothing"}, "There is no lesson 'nothing'", ("", 1)),
-        ({"lesson": "attention", "at": "4"}, "steps 1 to 3, not '4'", ("attention", 1)),
-        ({"lesson": "attention", "at": "²"}, "steps 1 to 3", ("attention", 1)),
+        ({"lesson": "attention", "at": "4"}, "pages 1 to 3, not '4'", ("attention", 1)),
+        ({"lesson": "attention", "at": "²"}, "pages 1 to 3", ("attention", 1)),
         ({"lesson": "attention", "done": "<b>"}, "unreadable", ("attention", 1)),
     ):
         found, (problem,) = read_position(broken, library, LessonPosition())

@@ -50,7 +50,7 @@ def test_lessons_about_pages_of_the_app_are_listed_with_the_reason(shipped: dict
         assert lesson.title == LESSONS[name].title
         assert len(lesson.parts) == len(LESSONS[name].steps)
         assert len(lesson.steps) == (0 if lesson.why else len(lesson.parts))
-    assert shipped["train"].why == "This lesson needs the app: 6 of its 8 steps use pages that only the app has."
+    assert shipped["train"].why == "This lesson needs the app: 6 of its 8 pages use parts that only the app has."
 
 
 def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, LessonOnSite]) -> None:
@@ -60,7 +60,7 @@ def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, Lesso
     assert step.question is not None
     assert "right there, in column 2" in step.text
     missing = shipped["heads"].steps[-1]
-    assert missing.needs == "This step needs the model opus-en-de or opus-mt-en-de, which is not on this site."
+    assert missing.needs == "This page needs the model opus-en-de or opus-mt-en-de, which is not on this site."
     assert missing.question is None
     assert shipped["heads"].parts[-1] == 0
 
@@ -140,7 +140,7 @@ def test_a_broken_claim_stops_the_build_with_a_sentence() -> None:
 
 def test_what_the_site_cannot_show_or_check_is_left_out() -> None:
     elsewhere = made("Open: inside?tab=Sizes\nDo: look", front='model = "reverse"')
-    assert elsewhere.why.startswith("This lesson needs the app: 1 of its 1 steps")
+    assert elsewhere.why.startswith("This lesson needs the app: 1 of its 1 pages")
     slow = made("Open: translate\nDo: look\nDone: at step=2", live=["dates"])
     assert "needs the app" in slow.why
     gone = made("Open: translate", front='model = "nobody"\ntext = "x"')

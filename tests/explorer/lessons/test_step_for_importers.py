@@ -41,7 +41,7 @@ def opened(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def test_with_a_translator_the_step_asks_and_knows_the_answer(
     with_translator: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "This step needs" not in words(opened(with_translator, monkeypatch))
+    assert "This page needs" not in words(opened(with_translator, monkeypatch))
     step = LESSON.step(AT)
     start = start_of(step)
     assert (start.model, start.kind, start.layer, start.head) == ("opus-en-de", "cross", 6, 1)
@@ -55,6 +55,6 @@ def test_with_a_translator_the_step_asks_and_knows_the_answer(
 def test_without_one_the_step_says_so_and_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_toy(tmp_path / "adjective-swap", "adjective-swap")
     at = opened(tmp_path, monkeypatch)
-    assert "This step needs the model opus-en-de or" in words(at)
+    assert "This page needs the model opus-en-de or" in words(at)
     assert not at.warning
     assert LESSON.step(AT).missing(runtime.models())

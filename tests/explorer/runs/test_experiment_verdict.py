@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from explorer.runs.experiment_arms import ArmRuns, arm_runs
-from explorer.runs.experiment_findings import LEVEL, differs, findings, measure_of, overall, statements, verdict
+from explorer.runs.experiment_findings import findings, headline, in_short, shared_note, statements, verdict
+from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm
 from model.experiments.stored import StoredRun
@@ -25,6 +26,9 @@ def ten(score: float = 0.9, *, loss: float = 0.3, late: int = 2, width: float = 
 
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
+FIRST_AFTER = (
+    "'two' reaches 99 % on validation for the first time after {} updates than 'one': {} updates, 10 runs each. "
+)
 NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %) right on test, 10 runs each"
 
 
@@ -45,13 +49,13 @@ NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %) right on test
         ),
         (ten(), ten(), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
         # Two evaluations (at every tenth update) make a run sooner; one does not.
-        (ten(late=5), ten(), "'two' needs fewer updates to 99 % than 'one': 20 against 50 updates, 10 runs each. "),
-        (ten(), ten(late=5), "'two' needs more updates to 99 % than 'one': 50 against 20 updates, 10 runs each. "),
+        (ten(late=5), ten(), FIRST_AFTER.format("fewer", "20 against 50")),
+        (ten(), ten(late=5), FIRST_AFTER.format("more", "50 against 20")),
         (ten(), ten(late=3), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
         (
             ten(),
             ten(loss=0.9),
-            "'two' has a higher loss than 'one': 0.98 (0.9 to 1.1) against 0.33 (0.3 to 0.35) nats per token on test",
+            "'two' has a higher loss than 'one': 0.98 (0.90 to 1.1) against 0.33 (0.30 to 0.35) nats per token on test",
         ),
         (ten(), ten(loss=0.5), f"'two' is as good as 'one', within 1 percentage point: {NUMBERS}."),
         # Less than a point is no difference, however sure; runs that overlap decide nothing.
@@ -70,7 +74,7 @@ NUMBERS = "90.2 % (90 % to 90.4 %) against 90.2 % (90 % to 90.4 %) right on test
             "right on test, 3 runs each; 5 runs of each variant could.",
         ),
         (ten()[:3], ten()[:3], "These runs are too few to tell 'two' from 'one'"),
-        (ten(), ten(0.6)[:2], "2 against 10 runs; 3 runs of each variant could."),
+        (ten(), ten(0.6)[:2], "2 runs against 10; 3 runs of each variant could."),
         (ten(), ten(0.6)[:3], "'two' is worse than 'one'"),
         (ten()[:5], ten(0.6)[:5], "'two' is worse than 'one'"),
         (GOOD, FAILED, "'two' failed in every run."),
@@ -89,9 +93,30 @@ def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
     brief = " ".join(statements(arms, brief=True))
     assert (brief == verdict(arms)) == ("too few" not in verdict(arms))
     assert ("too few" in verdict(arms)) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
-    claims = ("is better", "is worse", "needs fewer", "needs more", "has a higher")
+    claims = ("is better", "is worse", "after fewer", "after more", "has a higher")
     assert differs(arms) == any(claim in said for claim in claims)
     assert measure_of(arms) == ("loss" if "has a higher" in said else "exact_match")
+
+
+def test_the_headline_names_every_variant_that_differs_with_its_number_and_those_that_do_not() -> None:
+    arms = arms_of([ten(), ten(0.6), ten(0.7), ten()])
+    assert in_short(arms) == (
+        "'arm 1' with 60.2 % (60 % to 60.4 %) and 'arm 2' with 70.2 % (70 % to 70.4 %) are worse than 'arm 0' with "
+        "90.2 % (90 % to 90.4 %): right on test, 10 runs each. No such difference shows for 'arm 3'."
+    )
+    better = in_short(arms_of([ten(0.6), ten(), ten(0.5)]))
+    assert "'arm 1' is better than 'arm 0'" in better
+    assert "'arm 2' is worse than 'arm 0'" in better
+    assert "No such difference" not in better
+    first, rest = headline(arms)
+    assert (len(first), len(rest)) == (1, 1)
+    assert "No such" not in in_short(arms_of([ten(), ten()])), "nothing differs, so there is nothing to lack"
+
+
+def test_different_numbers_of_runs_are_explained_where_experiments_share_the_first_variant() -> None:
+    assert "experiments compare their variants with it" in shared_note(arm_runs(EXPERIMENTS["norm"]))
+    assert shared_note(arm_runs(EXPERIMENTS["residual"])) == "", "as many runs on both sides"
+    assert shared_note(planted(ten(), ten()[:3])) == "", "no other experiment has this first variant"
 
 
 def arms_of(groups: Sequence[Sequence[StoredRun]]) -> tuple[ArmRuns, ...]:

@@ -59,6 +59,11 @@ def test_the_largest_part_is_named_for_parameters_and_for_flops() -> None:
         "(100 %)."
     )
     assert plot.table["parameters (%)"] == [75.0, 25.0]
+    long = budget_plot([Part("decoder: scores and values", 6, 1), Part("rest", 2, 3)]).figure
+    parameters = long.data[0]
+    assert list(parameters.y) == ["decoder:<br>scores and values", "rest"]
+    assert (list(parameters.x), parameters.orientation) == ([75.0, 25.0], "h")
+    assert long.layout.margin.l > 17 * 6, "the longest line of a name has room"
 
 
 def test_companions_have_other_lengths_and_none_is_mostly_padding() -> None:

@@ -1,0 +1,184 @@
+"""Compare the arms of an experiment with its first one, from the numbers of their stored runs; pure functions.
+
+Each arm is compared with the first one in four ways: by score, by the updates to the target, by the loss, and whether
+the scores are equal within a margin. Each comparison has an exact rank-sum test (:mod:`model.analysis.rank_test`), and
+Holm's correction over all comparisons of the experiment keeps the chance that it claims any false difference below
+`LEVEL`. A difference must also be large enough to matter. Three runs of each of two arms can never claim one, since
+their smallest two-sided chance is 1 in 10: such runs cannot tell, which is not the same as no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, pairwise
+from math import inf
+from typing import Literal
+
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import message
+from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
+from model.analysis.rank_test import holm, rank_sum
+
+LEVEL = 0.05
+MARGIN = 1.0  # scores closer than this (percentage or BLEU points) are called as good as each other
+INTERVALS = 2  # evaluations are so far apart that a smaller difference in updates may be one of them
+LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
+COMPARISONS = 4  # of each arm with the first one
+
+Outcome = Literal["difference", "equal", "undecided", "too few"]
+Claim = Literal[
+    "failed",
+    "incomparable",
+    "better",
+    "worse",
+    "equal",
+    "fewer updates",
+    "more updates",
+    "lower loss",
+    "higher loss",
+    "?",
+]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One thing that may be said of an arm beside the first one.
+
+    `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
+    rests on, of this `measure`, None if there are none.
+    """
+
+    arm: ArmRuns
+    claim: Claim
+    outcome: Outcome
+    own: MeanAndRange | None
+    first: MeanAndRange | None
+    write: Callable[[float], str]
+    measure: str
+
+
+def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
+    """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
+    first, *others = [arm for arm in arms if arm.runs]
+    raw = [chance for arm in others for chance in _comparisons(first, arm)]
+    passed = [chance <= LEVEL for chance in holm(raw)]
+    stated = []
+    for nth, arm in enumerate(others):
+        at = COMPARISONS * nth
+        best = _smallest(len(first.runs), len(arm.runs))
+        could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
+        stated += _relations_of(first, arm, passed[at : at + COMPARISONS], could)
+    return stated
+
+
+def _smallest(first: int, other: int) -> float:
+    """The smallest chance that a comparison of so many runs can have: all of one arm lie above all of the other."""
+    return _two_sided([0.0] * first, [1.0] * other)
+
+
+def differs(arms: Sequence[ArmRuns]) -> bool:
+    """Whether any arm differs from the first one by more than chance explains."""
+    return any_runs(arms) and any(relation.outcome == "difference" for relation in relations(arms))
+
+
+def overall(arms: Sequence[ArmRuns]) -> Outcome:
+    """What an experiment with runs shows as a whole: a difference, else that runs are too few, else what is left."""
+    outcomes = [relation.outcome for relation in relations(arms)] if any_runs(arms) else []
+    order: tuple[Outcome, ...] = ("difference", "too few", "undecided", "equal")
+    return next((outcome for outcome in order if outcome in outcomes), "too few")
+
+
+def any_runs(arms: Sequence[ArmRuns]) -> bool:
+    """Whether any arm has been run."""
+    return any(arm.runs for arm in arms)
+
+
+def _comparisons(first: ArmRuns, arm: ArmRuns) -> tuple[float, float, float, float]:
+    """The chance of each comparison: score, updates, loss, and scores that differ by the margin or more.
+
+    A run that failed has the lowest score and the highest loss. Updates are compared if all runs reached the target.
+    """
+    scores, base_scores = (_or(each.scores(), -inf) for each in (arm, first))
+    updates, base_updates = (_or(each.updates(), inf) for each in (arm, first))
+    losses, base_losses = (_or(each.losses(), inf) for each in (arm, first))
+    reached = inf not in (*updates, *base_updates)
+    lower, _ = rank_sum([score + MARGIN for score in base_scores], scores)
+    _, higher = rank_sum([score - MARGIN for score in base_scores], scores)
+    return (
+        _two_sided(base_scores, scores),
+        _two_sided(base_updates, updates) if reached else 1.0,
+        _two_sided(base_losses, losses),
+        max(lower, higher),  # two one-sided tests (Schuirmann 1987)
+    )
+
+
+def _or(values: Sequence[float | None], missing: float) -> list[float]:
+    return [missing if value is None else value for value in values]
+
+
+def _two_sided(first: Sequence[float], other: Sequence[float]) -> float:
+    return min(1.0, 2 * min(rank_sum(first, other)))
+
+
+def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool) -> list[Relation]:
+    """The relations of one arm: `passed`: which comparisons are significant, `could`: whether one could have been."""
+    score, updates, loss, equal = passed
+    own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
+    scored = partial(
+        Relation,
+        arm,
+        own=own,
+        first=base,
+        write=lambda value: arm.metric.text(round(value, 1)),
+        measure=arm.metric.name,
+    )
+    if base is None or own is None:
+        return [scored("failed" if own is None else "incomparable", "undecided")]
+    found = []
+    if score and abs(own.mean - base.mean) >= MARGIN:
+        found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
+    elif equal:
+        found.append(scored("equal", "equal"))
+    steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
+    if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
+        claim: Claim = "fewer updates" if steps.mean < base_steps.mean else "more updates"
+        found.append(Relation(arm, claim, "difference", steps, base_steps, whole, message("updates")))
+    nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
+    large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
+    if loss and nats and base_nats and large and not score:
+        claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
+        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
+    if found:
+        return found
+    undecided: Outcome = "undecided" if could else "too few"
+    return [scored("?", undecided)]
+
+
+def _interval(*arms: ArmRuns) -> float:
+    """The largest number of updates between two evaluations."""
+    steps = [run.valid["step"] for arm in arms for run in arm.runs]
+    return max((later - sooner for each in steps for sooner, later in pairwise(each)), default=0.0)
+
+
+def measure_of(arms: Sequence[ArmRuns]) -> str:
+    """The measure on validation that shows the first difference: "loss", or the one that judges the runs."""
+    first = next((each for each in relations(arms) if each.outcome == "difference"), None)
+    return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
+
+
+def enough(first: int, n_others: int) -> int:
+    """The smallest number of runs of each arm, if the first has at least `first`, with which a difference can show."""
+    tried = (n for n in count(1) if COMPARISONS * n_others * _smallest(max(n, first), n) <= LEVEL)
+    return next(tried)
+
+
+def whole(value: float) -> str:
+    """Write a number without decimals, as the language does."""
+    return in_digits_of(current(), f"{value:,.0f}")
+
+
+def _nats(value: float) -> str:
+    return in_digits_of(current(), f"{value:#.2g}")
