@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "packs"
 TEMPLATE = FOLDER / "messages.pot"
 MAX_BYTES = 8_000_000
-MACHINE = "X-Machine-Translated"
-"""The header of a pack that says `yes` if nobody has read over what a machine translated."""
+MACHINE = "machine translation"
+"""What stands for the last translator of a pack that nobody has read over, in its header `Last-Translator`."""
 
 Forms = str | tuple[str, ...]
 """A translation; for a message that counts, its form for each kind of number."""
@@ -147,7 +147,7 @@ def _read(path: Path, changed: int, size: int) -> Pack:
         messages=messages,
         form=form,
         share=len(messages.keys() & template) / max(1, len(template)),
-        by_machine=dict(catalog.mime_headers).get(MACHINE) == "yes",
+        by_machine=MACHINE in (catalog.last_translator or "").casefold(),
         faults=tuple(faults),
     )
 
