@@ -96,6 +96,7 @@ else:  # at start-up, the server looks up `app`
 
     from explorer.browser import assets
     from explorer.web.security import FramesError, Hosts, SecurityHeaders, frame_sites
+    from explorer.web.streamlit_private import RootAddress
     from explorer.web.warm_up import WarmUp
 
     if os.environ.get("HEADLIGHT_STARTER"):
@@ -133,5 +134,5 @@ else:  # at start-up, the server looks up `app`
 
     warm_up = Middleware(WarmUp, frame=shared, later=(libraries, attention, probe))
     security = Middleware(SecurityHeaders, frames=sites)
-    middleware = [Middleware(Hosts), security, warm_up]
+    middleware = [Middleware(Hosts), security, warm_up, Middleware(RootAddress)]
     app = st.App(__file__, routes=assets.routes(), middleware=middleware)

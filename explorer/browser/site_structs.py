@@ -36,15 +36,20 @@ class SiteExample:
 class SiteDoubt:
     """What is known about a model's data: whence it stems, the longest source, and how sure the model usually is.
 
+    `most_pieces` is what no word of it exceeds, and `sources` are all its sentences, normalised; 0 and none if unknown.
+
     Below `low`, the geometric mean of the likeliest tokens' probabilities is called unusual; `usual` is 0 where no
     threshold was measured.
     """
 
     data: str
     longest: int
+    longest_words: int
     low: float
     usual: float
     letters: bool
+    most_pieces: int
+    sources: list[str]
 
 
 @dataclass(frozen=True)

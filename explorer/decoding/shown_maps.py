@@ -20,12 +20,10 @@ from explorer.decoding.labelled_map import (
 from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, short_head
 from explorer.decoding.view_options import ViewOptions, parse_view
 from explorer.locale.messages import t, translated
-from explorer.locale.text import fixed, printable, quoted
+from explorer.locale.text import printable, quoted
 from model.config import AttentionKind
-from model.trace import VISIBLE, AttentionTrace, kinds_of
+from model.trace import AttentionTrace, kinds_of
 from model.user_error import UserError
-
-NUMBERS_UP_TO = 225  # cells; a larger map is exported without numbers in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +169,6 @@ def _title_and_caption(
         each = [f"{short_head(at.head)}: {row_caption(map_, row)}" for map_, at in zip(maps, places, strict=True)]
         return title, " ".join([t("Shaded by the mean of the heads shown."), *each])
     caption = head_caption(first_map.values, first_map.rows, first_map.columns, causal=place.kind == "decoder")
-    if options.view == "head" and first_map.values.size <= NUMBERS_UP_TO and _has_unwritten(first_map):
-        caption += " " + t("Cells without a number are below {least}.", least=fixed(0.005, 3))
     if options.view == "lines":
         lines = t("For each row, the heaviest lines that hold {mass} % of its weight.", mass=options.mass)
         caption = f"{lines} {caption}"
@@ -189,9 +185,3 @@ def _title_and_caption(
     else:
         title = t("{layer}, {n} head", "{layer}, {n:,} heads", layer=layer, n=n_heads)
     return title, caption
-
-
-def _has_unwritten(map_: LabelledMap) -> bool:
-    """Whether a weight is too small for two decimals, so that its cell is left without a number."""
-    visible = map_.values[map_.mask == VISIBLE]
-    return bool(((visible > 0) & (visible < 0.005)).any())

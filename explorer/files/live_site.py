@@ -28,7 +28,7 @@ from explorer.browser.machine_model import exported
 from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
 from explorer.browser.word_rules import word_rules
 from explorer.browser.words import catalogue
-from explorer.decoding.domain import LOW
+from explorer.decoding.domain import LOW, sources
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.translator import Translator
@@ -244,9 +244,18 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     data = t("Far from its data")
     if known and known.trained_on:
         data = t("Trained on {data}: this is far from them", data=translated(known.trained_on))
-    usual = known.confidence if known and summary["name"] in SHIPPED else 0.0
+    measured = known if summary["name"] in SHIPPED else None
     letters = json.loads(tokenizer)["source"]["kind"] == "characters"
-    return SiteDoubt(data, (known.longest or 0) if known else 0, LOW if ours else 0.0, usual, letters)
+    return SiteDoubt(
+        data=data,
+        longest=known.longest if known else 0,
+        longest_words=known.longest_words if known else 0,
+        low=LOW if ours else 0.0,
+        usual=measured.confidence if measured else 0.0,
+        letters=letters,
+        most_pieces=measured.most_pieces if measured else 0,
+        sources=sorted(sources(known.name)) if known and known.complete else [],
+    )
 
 
 def header(

@@ -15,7 +15,7 @@ from explorer.charts import palette
 from explorer.charts.palette import FRAME, LIGHT
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import KIND_TITLES, name_in_layer, row_label
-from explorer.decoding.shown_maps import NUMBERS_UP_TO, ShownMaps
+from explorer.decoding.shown_maps import ShownMaps
 from explorer.files.picture import (
     INK,
     Across,
@@ -30,10 +30,11 @@ from explorer.files.picture import (
     shades,
     width_of,
 )
-from explorer.locale.messages import translated
-from explorer.locale.text import cell_number, shortened, weight_percent
+from explorer.locale.messages import t, translated
+from explorer.locale.text import cell_number, fixed, shortened, weight_percent
 from model.trace import VISIBLE
 
+NUMBERS_UP_TO = 225  # cells; a larger map has no numbers in them
 FAINTEST = 1e-4  # lower end of the logarithmic scale, as on screen
 DASHES: tuple[Dashes, ...] = ((), (5, 2), (1.5, 2), (7, 2, 2, 2), (9, 3), (3, 3), (1, 3), (6, 1, 1, 1))
 LONGEST = 32  # characters of a label
@@ -51,10 +52,19 @@ def _sheet(
 ) -> Picture:
     """Add the title `above` inches over the marks, and caption and facts `below` inches under them."""
     n_characters = max(64, int(width * 18))
-    foot = (ordered(line) for text in (view.caption, *view.facts) for line in wrap(text, n_characters) or [""])
+    below_map = view.caption
+    if _has_unwritten(view):
+        below_map += " " + t("Cells without a number are below {least}.", least=fixed(0.005, 3))
+    foot = (ordered(line) for text in (below_map, *view.facts) for line in wrap(text, n_characters) or [""])
     title = Text(0, -above, ordered(view.title), 10, bold=True, down="bottom")
     caption = Text(0, height + below, "\n".join(foot), colour=_FOOT, down="top")
     return Picture(width, height, (title, *marks, caption))
+
+
+def _has_unwritten(view: ShownMaps) -> bool:
+    """Whether some cell of a map with numbers has none because its weight is too small for two decimals."""
+    numbered = (map_.seen() for map_ in view.maps if map_.values.size <= NUMBERS_UP_TO and not map_.signed)
+    return view.options.view == "head" and any(((seen > 0) & (seen < 0.005)).any() for seen in numbered)
 
 
 def scale_of(view: ShownMaps) -> tuple[str, ...]:

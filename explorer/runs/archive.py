@@ -226,11 +226,12 @@ def _model_members(members: Members) -> Members:
         if Path(name).suffix.lower() in PICKLE_SUFFIXES:
             raise ArchiveError(
                 "The zip file contains {filename}, a pickle, which could run code; only .safetensors is allowed.",
-                filename=entry.filename,
+                filename=ascii(entry.filename),
             )
         if not _is_known(name):
             raise ArchiveError(
-                "The zip file contains {filename}, which does not belong to a model folder.", filename=entry.filename
+                "The zip file contains {filename}, which does not belong to a model folder.",
+                filename=ascii(entry.filename),
             )
     for needed in _REQUIRED:
         if needed not in members:
@@ -305,10 +306,13 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
     for entry in entries:  # checked first, since a path outside the folder would make all others look misplaced
         name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
         if {"", ".."} & set(name.split("/")) or ":" in name or "\\" in name:
-            raise ArchiveError("The zip file contains {name}, a path that leads out of the model's folder.", name=name)
+            raise ArchiveError(
+                "The zip file contains {name}, a path that leads out of the model's folder.", name=ascii(name)
+            )
         if kind not in (0, stat.S_IFREG):
             raise ArchiveError(
-                "The zip file contains {name}, which is a link or a device; only plain files are allowed.", name=name
+                "The zip file contains {name}, which is a link or a device; only plain files are allowed.",
+                name=ascii(name),
             )
     entries = [entry for entry in entries if not _JUNK.fullmatch(entry.filename)]
     folder = _folder([entry.filename for entry in entries])
@@ -317,8 +321,8 @@ def _members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
         if folder and not entry.filename.startswith(f"{folder}/"):
             raise ArchiveError(
                 "The zip file contains {filename} beside the folder {folder}; pack the folder alone.",
-                filename=entry.filename,
-                folder=folder,
+                filename=ascii(entry.filename),
+                folder=ascii(folder),
             )
         name = entry.filename.removeprefix(f"{folder}/") if folder else entry.filename
         if name in members:
@@ -347,13 +351,13 @@ def _check_sizes(members: Members) -> None:
         if entry.file_size > MAX_RATIO * max(entry.compress_size, 1024):
             raise ArchiveError(
                 "The zip file's {filename} becomes more than {max_ratio} times as large when unpacked; it is refused.",
-                filename=entry.filename,
+                filename=ascii(entry.filename),
                 max_ratio=MAX_RATIO,
             )
         if not name.endswith(".safetensors") and entry.file_size > MAX_TEXT_BYTES:
             raise ArchiveError(
                 "The zip file's {filename} is larger than {max_text_bytes} MB.",
-                filename=entry.filename,
+                filename=ascii(entry.filename),
                 max_text_bytes=MAX_TEXT_BYTES >> 20,
             )
     if sum(entry.file_size for entry in members.values()) > MAX_BYTES:

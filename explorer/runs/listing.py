@@ -10,9 +10,9 @@ from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
+from explorer.runs.progress import range_text
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
-from model.analysis.run_curves import margin
 from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
 from model.headline import headline_name, number
@@ -37,7 +37,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"))
+    texts = (t("data"), t("verdict"), t("note"), t("95 %"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -49,13 +49,13 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     score, seconds = number(scores, leading), number(results, "seconds")
     apart = None
     if score is not None and isinstance(sentences, int) and sentences > 0:
-        apart = margin(leading, score, sentences) * (1 if leading == "bleu" else 100)
+        apart = range_text(leading, score, sentences)
     return {
         t("name"): entry.name,
         t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else 100 * exact,
         "BLEU": score if leading == "bleu" else None,
-        "±": apart,
+        t("95 %"): apart,
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),

@@ -12,7 +12,7 @@ from pathlib import Path
 from explorer.decoding.cache import cached
 from explorer.locale.messages import t
 from model.config import DataConfig, PairFault
-from model.data.checks import Finding, check
+from model.data.checks import LITTLE_SHOWN, Finding, check
 from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
@@ -88,24 +88,31 @@ class Division:
 
     def sentence(self, source: Source, pairs: Overview) -> str:
         """Describe what is used: number of pairs, headings, and split."""
+        if self.n_valid < LITTLE_SHOWN:
+            parts = t(
+                "{train:,} to learn from, {held_out:,} held out to check what was learned (the score of fewer than "
+                "{least} shows little)",
+                train=self.n_train,
+                held_out=self.n_valid,
+                least=LITTLE_SHOWN,
+            )
+        else:
+            parts = t(
+                "{train:,} to learn from, {held_out:,} held out to check what was learned",
+                train=self.n_train,
+                held_out=self.n_valid,
+            )
         n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
         if source.header:
             said = t(
-                "{pairs}, with the headings “{source}” and “{target}”: {train:,} to learn from, {held_out:,} held out "
-                "to check what was learned.",
+                "{pairs}, with the headings “{source}” and “{target}”: {parts}.",
                 pairs=n,
                 source=pairs.source_name,
                 target=pairs.target_name,
-                train=self.n_train,
-                held_out=self.n_valid,
+                parts=parts,
             )
         else:
-            said = t(
-                "{pairs}: {train:,} to learn from, {held_out:,} held out to check what was learned.",
-                pairs=n,
-                train=self.n_train,
-                held_out=self.n_valid,
-            )
+            said = t("{pairs}: {parts}.", pairs=n, parts=parts)
         return f"{said} {pairs.notes}".strip()
 
 

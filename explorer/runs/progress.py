@@ -13,7 +13,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_curves import Curves, margin
+from model.analysis.run_curves import Curves, bounds
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
@@ -74,11 +74,16 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
 
 
 def score_text(score: str, value: float, sentences: int) -> str:
-    """A score with the distance to the farther end of its 95 % interval, if it is known of how many sentences it is."""
+    """A score with its 95 % interval, if it is known of how many sentences it is: "98.0 % (89–100)"."""
     name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
     scale, unit = (1, "") if name == "bleu" else (100, " %")
-    apart = f" ± {fixed(scale * margin(name, value, sentences), 1)}" if sentences else ""
-    return f"{fixed(scale * value, 1)}{apart}{unit}"
+    within = f" ({range_text(name, value, sentences)})" if sentences else ""
+    return f"{fixed(scale * value, 1)}{unit}{within}"
+
+
+def range_text(name: HeadlineName, value: float, sentences: int) -> str:
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100"."""
+    return "–".join(map(str, bounds(name, value, sentences)))
 
 
 def _loss(value: float | None) -> str:

@@ -34,8 +34,7 @@ def obstacle(site: str, own: str, sites: Sequence[str]) -> str:
     """Why pages of a course at `site` cannot show the server at `own` in a frame; "" if they can."""
     if not security.lets_in(site, sites) and site != security.site_of(own):
         return t("This server does not let pages of {site} show it in a frame.", site=site)
-    is_local = urlsplit(own).hostname in ("localhost", "127.0.0.1", "::1")
-    if is_local:
+    if _is_local(own) and not _is_local(site):
         return t("Only this computer can show the frame: here, the server's address is {own}.", own=own)
     if site.startswith("https:") and own.startswith("http:"):
         return t(
@@ -45,9 +44,13 @@ def obstacle(site: str, own: str, sites: Sequence[str]) -> str:
     return ""
 
 
+def _is_local(address: str) -> bool:
+    return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
+
+
 @st.dialog(t("In a page of your course"), width="medium")
 def draw(opened: OpenTranslation, at: Place, *, view: StandaloneView) -> None:
-    """Draw the dialog: the file first, then the frame's code, and whether the course's site may show it."""
+    """Draw the dialog: the file, which works anywhere, and the frame's code once it is known to work in the course."""
     st.markdown(f"##### {t('As a file: works anywhere')}")
     st.caption(
         t(
@@ -58,31 +61,30 @@ def draw(opened: OpenTranslation, at: Place, *, view: StandaloneView) -> None:
     stepping_page.draw(opened.selection, opened.translation, at, view=view, key="embed_steps")
     st.markdown(f"##### {t('As a frame: the live view')}")
     course = st.text_input(t("Address of your course"), key="embed_course", placeholder="https://courses.example.org")
-    _answer(course)
+    if not _answer(course):
+        return
     field = st.toggle(t("With a field for a sentence"), key="embed_field")
     code = frame_code(st.context.url or "", address.SELECTION.written(), field=field)
     st.code(code, language=None, wrap_lines=True)
 
 
-def _answer(course: str) -> None:
-    """Say whether a course's site may show the frame, and if not, what to do about it."""
+def _answer(course: str) -> bool:
+    """Whether a course's site can show the frame. Draws the answer, and if it cannot, what to do about it."""
     own, sites = st.context.url or "", security.frame_sites()
     if not course:
-        if sites:
-            message = t("Enter the address of your course to see whether this server lets it show the frame.")
-        else:
-            message = t(
-                "As it is set up, this server lets no other site show it in a frame. The file needs no permission."
-            )
-        st.caption(message)
-        return
+        st.caption(
+            t("Enter it to see whether this server lets your course show the frame. If so, its code appears here.")
+        )
+        return False
     site = security.site_of(course)
     if not site:
         st.warning(t("This is no web address. Copy it from the address bar while your course is open."))
     elif why := obstacle(site, own, sites):
         st.warning(plain(f"{why} {t('The file above works without permission.')}"))
-        if not security.lets_in(site, sites):
+        if not security.lets_in(site, sites) and site != security.site_of(own):
             st.caption(t("Whoever runs this server can allow it with this setting:"))
             st.code(f'{security.FRAMES}="{" ".join([*sites, site])}"', language=None)
     else:
         st.success(plain(t("This server lets pages of {site} show the frame. Paste this into your page:", site=site)))
+        return True
+    return False

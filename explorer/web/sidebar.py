@@ -178,7 +178,7 @@ def _field(*, labelled: bool) -> str:
     page = address.page()
     if st.session_state.get(_FIELD_OF) != page:
         st.session_state[_FIELD_OF], st.session_state[session.TEXT] = page, st.session_state[session.TEXT]
-    label = t("Type a sentence and press Enter: what does the model look at while it translates?")
+    label = t("Type a sentence and press Enter: what does the model look at while it writes?")
     if continues():
         label = t("Type a beginning and press Enter: what does the model look at while it continues it?")
     text = st.text_input(

@@ -12,6 +12,7 @@ import gc
 import sys
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime import RuntimeState, exists, get_instance
@@ -66,6 +67,50 @@ def drop_unreferenced_files() -> None:
     if exists():
         for _ in ("marks them", "drops them"):
             get_instance().media_file_mgr.remove_orphaned_files()
+
+
+_ROOT = b"<head><script>window.__streamlit={BACKEND_BASE_URL:new URL('.',location.href).href}</script>"
+
+
+class RootAddress:
+    """ASGI middleware: tell a page that the app's root is the folder of its own address, under any base path.
+
+    Without `window.__streamlit`, a page at /translate first asks for Streamlit's health and configuration below
+    /translate: two answers of 404 in the browser's console, and a round trip before the page connects.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Pass a request on, and add the script to the response if it is a page."""
+        if scope["type"] != "http" or b"text/html" not in dict(scope["headers"]).get(b"accept", b""):
+            await self._app(scope, receive, send)
+            return
+        start: dict[str, Any] = {}
+        body = b""
+
+        async def answer(message: dict[str, Any]) -> None:
+            nonlocal body
+            if message["type"] == "http.response.start":
+                headers = dict(message["headers"])
+                if message["status"] == 200 and headers.get(b"content-type", b"").startswith(b"text/html"):
+                    start.update(message)
+                    return
+            elif start:
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                body = body.replace(b"<head>", _ROOT, 1)
+                length = (b"content-length", str(len(body)).encode())
+                others = [pair for pair in start["headers"] if pair[0] != b"content-length"]
+                await send(start | {"headers": [*others, length]})
+                message = message | {"body": body}
+            await send(message)
+
+        # A compressed page could not be changed.
+        headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+        await self._app(scope | {"headers": headers}, receive, answer)
 
 
 def end_after_leaving() -> None:

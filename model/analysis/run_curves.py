@@ -58,9 +58,8 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
-def margin(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> float:
-    """The distance from a score to the farther end of its 95 % interval, on the score's own scale."""
-    if name == "bleu":
-        return BLEU_WIDTH / math.sqrt(sentences)
-    low, high = interval(score, sentences)
-    return max(score - low, high - score)
+def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[int, int]:
+    """The 95 % interval of a score in whole percent or points of BLEU, rounded outwards within 0 to 100."""
+    apart = BLEU_WIDTH / math.sqrt(sentences)
+    low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
+    return max(math.floor(low), 0), min(math.ceil(high), 100)

@@ -8,15 +8,14 @@ from itertools import takewhile
 from statistics import median
 from typing import Literal
 
-from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, interval, margin
-from model.data.checks import FEWEST_HELD_OUT
+from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interval
+from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.wording import t
 
 Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
 NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
-LITTLE_SHOWN = 100  # held-out sentences: below this a score shows little, and below FEWEST_HELD_OUT nothing
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
 EXPLODED = 0.5  # nats above the lowest training loss, and share of the previous gain
 MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of the lowest
@@ -266,8 +265,8 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             _with_score(
                 curves,
                 t(
-                    "Stuck: the validation loss has hardly fallen for a third of the updates ({lowest}, at first "
-                    "{first})",
+                    "Stuck: the validation loss has hardly fallen for a third of the updates ({lowest} at its lowest, "
+                    "{first} at first)",
                     lowest=_nats(lowest),
                     first=_nats(first),
                 ),
@@ -283,7 +282,8 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             _with_score(
                 curves,
                 t(
-                    "Levelled off: for a third of its updates the validation loss has hardly fallen (to {lowest})",
+                    "Levelled off: for a third of its updates the validation loss has hardly fallen ({lowest} at its "
+                    "lowest)",
                     lowest=_nats(lowest),
                 ),
             )
@@ -303,7 +303,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     lowest = min(value for _, value in points)
     if lowest < min(before):
         before_, now = _nats(min(before)), _nats(lowest)
-        change = t("the validation loss fell from {before} to {now}", before=before_, now=now)
+        change = t("the lowest validation loss fell from {before} to {now}", before=before_, now=now)
     elif _score_rose_after(curves, from_step):
         change = t("the score on validation rose")
     elif curves.score:
@@ -385,9 +385,10 @@ def _shows_little(curves: Curves) -> str:
     if not 0 < curves.sentences < LITTLE_SHOWN:
         return ""
     return t(
-        "{n} held-out pair shows little: hold out more.",
-        "{n} held-out pairs show little: hold out more.",
+        "{n} held-out pair shows little: hold out {least} or more.",
+        "{n} held-out pairs show little: hold out {least} or more.",
         n=curves.sentences,
+        least=LITTLE_SHOWN,
     )
 
 
@@ -395,21 +396,21 @@ def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
         if not curves.sentences:
             return t("BLEU {score:.1f}", score=value)
-        return t("BLEU {score:.1f} ± {apart:.1f}", score=value, apart=margin("bleu", value, curves.sentences))
+        low, high = bounds("bleu", value, curves.sentences)
+        return t("BLEU {score:.1f} (95 % interval {low} to {high})", score=value, low=low, high=high)
     if not curves.sentences:
         return t("{percent:.1f} % exactly right", percent=100 * value)
-    low, high = interval(value, curves.sentences)
+    low, high = bounds("exact_match", value, curves.sentences)
     right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
     if curves.reachable < 1:
         return t(
             "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low} to {high} %; at "
-            "most "
-            "{most:,} can be, since some sources have several answers)",
+            "most {most:,} can be, since some sources have several answers)",
             right=right,
             n=curves.sentences,
             percent=100 * value,
-            low=math.floor(100 * low),
-            high=math.ceil(100 * high),
+            low=low,
+            high=high,
             most=most,
         )
     return t(
@@ -417,6 +418,6 @@ def _score_text(curves: Curves, value: float) -> str:
         right=right,
         n=curves.sentences,
         percent=100 * value,
-        low=math.floor(100 * low),
-        high=math.ceil(100 * high),
+        low=low,
+        high=high,
     )

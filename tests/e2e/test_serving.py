@@ -180,6 +180,10 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     address.fill("https://elsewhere.example/course")
     address.press("Enter")
     expect(dialog.get_by_text("This server does not let pages of")).to_contain_text("elsewhere.example")
+    expect(dialog.get_by_text("iframe")).to_have_count(0)
+    address.fill(course.site)
+    address.press("Enter")
+    expect(dialog.get_by_text("This server lets pages of")).to_be_visible()
     code = dialog.get_by_test_id("stCode").last.inner_text()
     course.body = f"<!doctype html><title>Week 3</title>{code}"
 
@@ -211,6 +215,15 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
         page.goto(course.site.replace("127.0.0.1", "localhost"))
     assert page.frame_locator("iframe").get_by_test_id("stApp").count() == 0
     assert len(watch.taken()) == 1
+
+
+@pytest.mark.parametrize("address", ["/", "/attention?model=reverse&text=abc"])
+def test_a_page_asks_for_nothing_that_does_not_exist(new_page: Page, server: Server, address: str) -> None:
+    refused: list[str] = []
+    new_page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
+    new_page.goto(server.url + address)
+    settle(new_page)
+    assert refused == []
 
 
 def test_the_server_listens_on_this_machine_only(server: Server) -> None:

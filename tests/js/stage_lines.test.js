@@ -87,3 +87,11 @@ test("a word of the first line of the source is reached between the words below 
   const scrolled = all.map((each) => ({ ...each, hidden: each.top > 80 }));
   assert.equal(passed(scrolled, first[2]).length, 1);
 });
+
+test("no curve passes between the pieces of a word", () => {
+  const [one, two, three] = first;
+  const joined = [one, { ...two, right: three.left + 1 }, three];
+  const x = (boxes) => gapsFrom([...boxes, second[0]], { ...second[0], left: 140, right: 160 }, "target")[0].x;
+  assert.ok(x(first) > two.right && x(first) < three.left, "between two words");
+  assert.ok(x(joined) < two.left || x(joined) > three.right);
+});

@@ -15,7 +15,7 @@ const JOBS = {
     const { changes, problems } = readChanges(text, shapes);
     return [writeChanges(changes), problems.length, editsOf(changes)];
   },
-  doubt: ({ card, decoding, source }) => doubtOf(card, decoding, source),
+  doubt: ({ card, decoding, source, text }) => doubtOf(card, decoding, source, text),
   hash: ({ length }) => sha256(Uint8Array.from({ length }, (_, i) => i % 251)),
 };
 

@@ -148,7 +148,7 @@ export function drawControls(D) {
   say(choose, t("Choose “{word}”", { word: example?.offer ?? "" }));
   choose.onclick = () => example && actionsOf(D).fork(example.step, example.token);
   const decoding = decodingOf(own.seq);
-  const doubt = decoding && !D.changes.length ? doubtOf(card, decoding, own.source) : "";
+  const doubt = decoding && !D.changes.length ? doubtOf(card, decoding, own.source, D.text) : "";
   say(find(".doubt"), doubt);
   find(".doubt").hidden = !doubt;
   drawChanges(D);

@@ -1,5 +1,5 @@
-// Says why a translation should not be trusted: unseen tokens, an unusual length, little confidence. As
-// explorer/decoding/domain.py, which knows the data as well; a test compares both.
+// Says why a translation should not be trusted: unseen tokens, an unusual length, little confidence, rare words, a
+// sentence that is not in the data. As explorer/decoding/domain.py; a test compares both.
 
 import { wholePercent, listed } from "./numbers.js";
 import { t } from "./words.js";
@@ -10,68 +10,158 @@ import { t } from "./words.js";
 const MOST_NAMED = 4;
 const LONGEST_NAMED = 24; // characters
 const TINY = 2 ** -1022;
+const MANY_PIECES = 3;
+// Share of words in pieces, the confidence that it needs, and the number of tokens of a sentence that needs it, too.
+const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.6, 10];
 
 /**
- * A sentence, or "". @param {SiteModel} card @param {Decoding} decoding the model's own, without edits
- * @param {import("./live/engine.js").Answer["source"]} source @returns {string}
+ * A sentence, or "".
+ * @param {SiteModel} card
+ * @param {Decoding} decoding the model's own, without edits
+ * @param {import("./live/engine.js").Answer["source"]} source
+ * @param {string} text
+ * @returns {string}
  */
-export function doubtOf({ doubt }, { alternatives }, source) {
-  const reasons = [
-    ...unseen(source.unknown),
-    ...tooLong(doubt.longest, source.length),
-    ...unsure(doubt, alternatives.probabilities),
+export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, source, text) {
+  const cut = doubt.letters ? [] : wordsOf(tokens, words);
+  const first = [
+    ...unseen(source.unknown, tokens),
+    ...tooLong(doubt, source.length, text),
+    ...unsure(doubt, cut, source.length, alternatives.probabilities),
   ];
+  const second = first.length ? first : shredded(doubt.most_pieces, cut);
+  const reasons = second.length ? second : notListed(doubt.sources, text);
   if (!reasons.length) return "";
   return `${t("{data}, so do not trust the answer.", { data: doubt.data })} ${reasons.join(" ")}`;
 }
 
-/** @param {string[]} tokens */
-function unseen(tokens) {
-  const names = [...new Set(tokens)].map((token) => `“${[...token].slice(0, LONGEST_NAMED).join("")}”`);
+const BYTES = /(?:<0x[0-9A-F]{2}>)+/g; // how tokenizers write the bytes of characters that are not in their alphabet
+
+/** Reads tokens that are bytes of UTF-8. @param {string} bytes */
+const characters = (bytes) =>
+  new TextDecoder().decode(Uint8Array.from(bytes.match(/(?<=x)../g) ?? [], (byte) => parseInt(byte, 16)));
+
+/** Tokens that are not in the vocabulary, and characters spelt in bytes. @param {string[]} unknown @param {string[]} tokens */
+function unseen(unknown, tokens) {
+  const spelt = (tokens.join("").match(BYTES) ?? []).map(characters).join("").replace(/\s/g, "");
+  const names = [...new Set([...unknown, ...spelt])].map((token) => `“${[...token].slice(0, LONGEST_NAMED).join("")}”`);
   if (!names.length) return [];
   const more = names.length - MOST_NAMED;
   const tokens_ = listed(names.slice(0, MOST_NAMED));
   return [
     more > 0
-      ? t("{tokens} and {more} more never occurred in training.", { tokens: tokens_, more })
+      ? t("{tokens} and {n} more never occurred in training.", { tokens: tokens_, n: more })
       : t("{tokens} never occurred in training.", { tokens: tokens_ }),
   ];
 }
 
-/** @param {number} longest @param {number} length */
-const tooLong = (longest, length) =>
-  longest && length > longest
-    ? [
-        t(
-          "It has {n} token; the longest in training had {longest}.",
-          "It has {n} tokens; the longest in training had {longest}.",
-          { n: length, longest },
-        ),
-      ]
-    : [];
+/** @param {SiteModel["doubt"]} doubt @param {number} tokens @param {string} text */
+function tooLong({ longest, longest_words }, tokens, text) {
+  const words = text.trim().split(/\s+/).length;
+  const sentences = [];
+  if (longest && tokens > longest)
+    sentences.push(
+      t(
+        "It has {n} token; the longest in training had {longest}.",
+        "It has {n} tokens; the longest in training had {longest}.",
+        { n: tokens, longest },
+      ),
+    );
+  if (longest_words && words > longest_words)
+    sentences.push(
+      t(
+        "It has {n} word; the longest in training had {longest}.",
+        "It has {n} words; the longest in training had {longest}.",
+        { n: words, longest: longest_words },
+      ),
+    );
+  return sentences;
+}
 
-/** @param {SiteModel["doubt"]} doubt @param {number[][]} probabilities */
-function unsure({ low, usual, letters }, probabilities) {
+/** The words of the source in quotation marks, with the number of their pieces. @typedef {{ name: string, pieces: number }[]} Words */
+
+/** @param {string[]} tokens @param {number[]} words @returns {Words} */
+function wordsOf(tokens, words) {
+  return [...new Set(words)]
+    .filter((word) => word >= 0)
+    .map((word) => {
+      const pieces = tokens.filter((_, i) => words[i] === word);
+      return { name: `“${pieces.join("").replace(BYTES, characters)}”`, pieces: pieces.length };
+    });
+}
+
+/** @param {Words} words @param {number} least */
+const inPieces = (words, least) => [...new Set(words.filter(({ pieces }) => pieces >= least).map(({ name }) => name))];
+
+/** @param {SiteModel["doubt"]} doubt @param {Words} words @param {number} length in tokens @param {number[][]} probabilities */
+function unsure({ low, usual, letters, most_pieces }, words, length, probabilities) {
   // Rows of a prompt that the model was never trained to predict have none.
   const logs = probabilities.filter((row) => row.length).map((row) => Math.log(Math.max(TINY, ...row)));
   const mean = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
-  if (mean >= (usual || low)) return [];
-  const fields = { mean: wholePercent(mean), usual: wholePercent(usual) };
-  if (letters)
+  const share = wholePercent(mean);
+  if (mean >= (usual || low)) {
+    const cut = inPieces(words, 2);
+    if (!most_pieces || mean >= RATHER_LOW) return [];
+    if (cut.length < IN_PIECES * words.length) {
+      if (length > SHORT) return [];
+      return [
+        t("Although the sentence is short, the model gave only {share} to its likeliest word (geometric mean).", {
+          share,
+        }),
+      ];
+    }
     return [
-      usual
-        ? t(
-            "On average, the model gave only {mean} to its likeliest letter (geometric mean); on its own data, it nearly always gives more than {usual}.",
-            fields,
-          )
-        : t("On average, the model gave only {mean} to its likeliest letter (geometric mean).", fields),
+      t("It had to spell {words} in pieces, and gave only {share} to its likeliest word (geometric mean).", {
+        words: listed(cut.slice(0, MOST_NAMED)),
+        share,
+      }),
     ];
+  }
+  const cut = inPieces(words, MANY_PIECES);
   return [
-    usual
-      ? t(
-          "On average, the model gave only {mean} to its likeliest word (geometric mean); on its own data, it nearly always gives more than {usual}.",
-          fields,
-        )
-      : t("On average, the model gave only {mean} to its likeliest word (geometric mean).", fields),
+    average(share, usual, letters),
+    ...(cut.length ? [t("It had to spell {words} in small pieces.", { words: listed(cut.slice(0, MOST_NAMED)) })] : []),
   ];
+}
+
+/** @param {string} share @param {number} usual @param {boolean} letters */
+function average(share, usual, letters) {
+  const more = wholePercent(usual);
+  if (usual && letters)
+    return t(
+      "On average, the model gave only {share} to its likeliest letter (geometric mean); on its own data, it nearly always gives more than {more}.",
+      { share, more },
+    );
+  if (usual)
+    return t(
+      "On average, the model gave only {share} to its likeliest word (geometric mean); on its own data, it nearly always gives more than {more}.",
+      { share, more },
+    );
+  return letters
+    ? t("On average, the model gave only {share} to its likeliest letter (geometric mean).", { share })
+    : t("On average, the model gave only {share} to its likeliest word (geometric mean).", { share });
+}
+
+/** @param {number} most @param {Words} words */
+function shredded(most, words) {
+  const cut = most ? inPieces(words, most + 1) : [];
+  if (!cut.length) return [];
+  return [
+    t("It had to spell {words} in more than {n} piece.", "It had to spell {words} in more than {n} pieces.", {
+      words: listed(cut.slice(0, MOST_NAMED)),
+      n: most,
+    }),
+  ];
+}
+
+/** @param {string[]} sources every source of the task, or none @param {string} text */
+function notListed(sources, text) {
+  const normal = text
+    .toLowerCase()
+    .replace(/[ .!?]+$/, "")
+    .trim()
+    .split(/\s+/)
+    .join(" ");
+  if (!sources.length || sources.includes(normal)) return [];
+  return [t("It is none of the {n} sentences of its task.", { n: sources.length })];
 }

@@ -82,7 +82,9 @@ export function pictureOf(S, m, heads, scale) {
 
 /** Writes the numbers at the ends of the colour scale. @param {HeadsState} S */
 export function drawLegend(S) {
-  say(S.find(".swatch span"), mapsShown(S).some((m) => m.left) ? t("masked or left out") : t("masked"));
+  const maps = mapsShown(S);
+  S.find(".swatch").hidden = !maps.some((m) => m.mask.some(Boolean));
+  say(S.find(".swatch span"), maps.some((m) => m.left) ? t("masked or left out") : t("masked"));
   const single = S.view !== "heads";
   const { top } = scaleOf(S, single);
   const ends = S.find(".ramp");

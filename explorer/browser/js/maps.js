@@ -7,6 +7,7 @@ import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
+import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
 
@@ -29,6 +30,8 @@ const STEEP = 18; // size of cells below which key labels stand upright, since t
 const MANY = 12; // keys from which the room for upright labels is computed
 const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
 const FRAMED = 7; // size above which cells can have a frame around them, in pixels
+const LEADING = 1.2; // distance between labels, as a factor of their type
+const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
@@ -195,7 +198,7 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, co
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
 /** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
-export const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -249,7 +252,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
   const { left, top, cell } = plot;
   const {
-    cells: { keys, mask },
+    cells: { keys, queries, mask },
     rows,
   } = picture;
   const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
@@ -263,6 +266,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
   for (const mark of picture.marks ?? []) drawMark(pen, mark);
+  if (rows < queries) frameRest(pen, queries);
   writeLabels(pen, picture);
   return small;
 }
@@ -293,8 +297,8 @@ function writeLabels(
   }
   Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
   const least = leastType(canvas);
-  const every = Math.ceil(least / cell);
-  const size = clamp(cell, least, 12);
+  const every = Math.ceil((least * LEADING) / cell);
+  const size = clamp(Math.floor((every * cell) / LEADING), least, 12);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -361,6 +365,21 @@ function writeNumbers(
     ctx.fillText(text, left + ((i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
   }
   return small;
+}
+
+/** Frames the place of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries */
+function frameRest({ ctx, theme, left, top, cell, rows, wide, high }, queries) {
+  const rest = (queries - rows) * cell;
+  ctx.save();
+  Object.assign(ctx, { globalAlpha: 0.35, textAlign: "center", font: `${REST}px ${theme.font}`, fillStyle: theme.ink });
+  ctx.strokeStyle = theme.ink;
+  ctx.setLineDash([2, 4]);
+  ctx.strokeRect(left - 0.5, top + high + 0.5, wide + 1, rest);
+  ctx.globalAlpha = 0.75;
+  const text = t("not yet written");
+  if (rest > 2 * REST && wide > ctx.measureText(text).width + 8)
+    ctx.fillText(text, left + wide / 2, top + high + rest / 2);
+  ctx.restore();
 }
 
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */

@@ -9,7 +9,7 @@ import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { SPECIALS, choiceName } from "./wording.js";
-import { gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
+import { between, differ, gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
 import { covers, currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { joins, weightsOf } from "./weights.js";
@@ -20,6 +20,7 @@ import { t } from "./words.js";
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
 const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
+const RIM = 1.5; // of a curve between words, in pixels
 const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still shows the weight
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
@@ -32,8 +33,11 @@ export function measureStage(S) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
     const [first, last] = /** @type {(HTMLElement | null)[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const { scrollTop } = list;
+    list.classList.remove("broken"); // its wider gaps would break words that fit on one line
     const broken = !!first && !!last && last.offsetTop > first.offsetTop + SAME;
     list.classList.toggle("broken", broken);
+    list.scrollTop = scrollTop;
     over ||= broken;
     const seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
@@ -57,6 +61,7 @@ export function measureStage(S) {
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
 // The width of a word beside its text, without its number and with each digit of that, and of "seen as <unk>", in pixels.
 const [AROUND, DIGIT, NOTE] = [21, 7.5, 80];
+const GAP = 9; // by which the gaps of several lines are wider, so that curves pass through them, in pixels; stepper.css has the same
 const TWO_LINES = 1.75; // the width of two lines that words fill, without the gap at the end of the first
 
 /**
@@ -73,13 +78,16 @@ export function fitWords(S) {
   const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => ({
     letters: tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0),
     around: tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0),
+    count: tokens.length,
   }));
   sentences[0].around += NOTE * source.unknown.length;
-  const fitting = (/** @type {number} */ lines) =>
-    Math.floor(2 * Math.min(...sentences.map(({ letters, around }) => (room * lines - around) / letters))) / 2;
+  const fitting = (/** @type {number} */ lines, /** @type {number} */ gap) =>
+    Math.floor(
+      2 * Math.min(...sentences.map((each) => (room * lines - each.around - gap * each.count) / each.letters)),
+    ) / 2;
   const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
   // A presentation has the room for a second line, if the words are then larger.
-  const size = Math.max(fitting(1), most > MOST ? Math.min(fitting(TWO_LINES), MOST) : 0);
+  const size = Math.max(fitting(1, 0), most > MOST ? Math.min(fitting(TWO_LINES, GAP), MOST) : 0);
   stage.style.setProperty("--type", `${size < least ? LEAST : Math.min(size, most)}px`);
 }
 
@@ -211,24 +219,11 @@ function moveTo(S, curves) {
   tick(start);
 }
 
-/** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
-const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
-
-/** @param {Curve} a @param {Curve} b */
-const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
-
-/** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
-const between = (a, b, part) => ({
-  ...b,
-  ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
-});
-
 /** @param {StepperState} S */
 function paint(S) {
   const { width, height } = S.stageSize;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
-  ctx.lineCap = "round";
   // Heavy curves last, so that thin ones do not cross them out.
   for (const { x0, y0, x1, y1, bend, weight, from, to, out, home } of [...S.curves].sort(
     (a, b) => a.weight - b.weight,
@@ -258,7 +253,12 @@ function paint(S) {
     const alpha = 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
     ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
-    Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight });
+    // A rim sets a curve that passes other words off from them.
+    if (out.length || home.length) {
+      Object.assign(ctx, { strokeStyle: S.theme.ground, lineWidth: 1 + 9 * weight + 2 * RIM, lineCap: "butt" });
+      ctx.stroke();
+    }
+    Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight, lineCap: "round" });
     ctx.stroke();
   }
 }

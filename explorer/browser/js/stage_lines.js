@@ -8,7 +8,7 @@ import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
-/** @import { Box, Content, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
+/** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
 /** @import { StepperState } from "./types" */
 
 /**
@@ -156,9 +156,11 @@ export function gapsFrom(boxes, from, side) {
   return lines.map((line) => {
     const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
     const wanted = at; // beyond the last word of a line, a curve may pass anywhere
-    const gaps = line.map((box, i) =>
-      i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted),
-    );
+    const gaps = line.flatMap((box, i) => {
+      const next = line[i + 1];
+      if (!next) return Math.max(box.right + PAST, wanted);
+      return next.left > box.right ? (box.right + next.left) / 2 : []; // pieces of a word have none between them
+    });
     at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
     return { x: at, near: up ? bottom : top, far: up ? top : bottom };
   });
@@ -178,3 +180,15 @@ export function meeting(box, side, [gap], last) {
   if (last && gap.x > box.right + PAST) return { x: box.right, y: (box.top + box.bottom) / 2 };
   return { x: Math.min(Math.max(gap.x, box.left + 6), box.right - 6), y };
 }
+
+/** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
+const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
+
+/** @param {Curve} a @param {Curve} b */
+export const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
+
+/** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
+export const between = (a, b, part) => ({
+  ...b,
+  ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
+});

@@ -187,6 +187,9 @@ function create(root) {
     escape,
   });
   listenToWidth(S, () => fit(S));
+  // The room for the curves depends on the height of the window.
+  const stage = find(".stage");
+  new ResizeObserver(() => S.data && stage.clientHeight !== S.stageSize.height && fit(S)).observe(stage);
   S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }

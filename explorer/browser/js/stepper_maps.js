@@ -4,7 +4,7 @@
 import { cellUnder, paper, windowHeight } from "./canvas.js";
 import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
@@ -19,6 +19,7 @@ import { pieces, t } from "./words.js";
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
 const WIDEST = 80; // maximum size of a cell, in pixels
+const MAP = 300; // height up to which a small map shows all its rows, in pixels
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -56,7 +57,7 @@ export function layOut(S) {
     f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST)));
     f.labels = labels;
     const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-    box.style.maxHeight = `${Math.max(tall + f.plot.top + 20, 280)}px`;
+    box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * m.queries, MAP)) + f.plot.top + 20}px`;
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
   // On a phone, the layout of the translation depends on the kind.
@@ -131,7 +132,7 @@ export function drawMap(S, kind) {
   const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
   if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
   if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });
-  paintMap(
+  f.small = paintMap(
     f.canvas,
     S.theme,
     f.plot,
@@ -255,10 +256,7 @@ export function drawCaption(S, kind) {
     ? t("head {head} (of {heads})", { head, heads: m.heads })
     : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
-  say(
-    f.about,
-    `${layerName(layer)} · ${which}${holdsNumbers(f.canvas, f.plot.cell) ? ` · ${t("no number: below 0.005")}` : ""}`,
-  );
+  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}`);
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
@@ -352,6 +350,7 @@ export function drawChecks(S) {
   const { error, leaks, heads } = S.data.checks;
   const good = error < 1e-4 && !leaks;
   const sums = error < 1e-4 ? t("rows sum to 1") : t("rows do not sum to 1 (off by {error})", { error });
+  S.find(".swatch").hidden = !S.data.order.some((kind) => S.maps[kind].mask.some(Boolean));
   const zeros = leaks
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");

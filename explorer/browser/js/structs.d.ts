@@ -413,9 +413,12 @@ export interface SiteExample {
 export interface SiteDoubt {
   data: string;
   longest: number;
+  longest_words: number;
   low: number;
   usual: number;
   letters: boolean;
+  most_pieces: number;
+  sources: string[];
 }
 
 export interface GridShape {

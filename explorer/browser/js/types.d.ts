@@ -290,6 +290,8 @@ export interface StepperFigure extends HeadsFigure {
   readout: HTMLElement;
   /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
   drawn?: string;
+  /** Whether some weight is too small for the number in its cell. */
+  small?: boolean;
 }
 
 export interface StepperState extends ViewState {

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.locale.glossary import explain
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
@@ -99,12 +100,10 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         column_config={
             **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
             t("right (%)"): number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
-            "BLEU": number(format="%.1f", help=t("Where answers are sentences.")),
-            "±": number(
-                format="%.1f",
+            "BLEU": number(format="%.1f", help=translated(explain("BLEU").explanation)),
+            t("95 %"): text(
                 help=t(
-                    "From the score (BLEU where there is one) to the farther end of its 95 % interval, which follows "
-                    "from the number of sentences held out."
+                    "The 95 % interval of the score (BLEU where there is one), from the number of sentences held out."
                 ),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),

@@ -56,6 +56,8 @@ def draw_findings(findings: Sequence[Finding]) -> None:
                         label_visibility="collapsed",
                         width="content",
                     )
+            if finding.kind == "few held out":
+                st.caption(t("The share that is held out can be chosen under *How it is read*."))
         if any(finding.lines for finding in findings):
             with st.expander(t("Lines to look at")):
                 for finding in findings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
@@ -14,6 +16,7 @@ from explorer.charts.training_curves import (
 )
 from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
+from explorer.locale.glossary import explain, explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
@@ -49,6 +52,7 @@ from explorer.web.runs import (
     metrics_of,
 )
 from explorer.web.security import closed
+from model.analysis.run_diagnosis import Diagnosis
 
 # Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
@@ -106,9 +110,10 @@ def _answers(runs: Runs, name: str) -> None:
 
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
+    course = diagnosis(metrics, not status.busy)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
-        _buttons(runs, status)
+        _buttons(runs, status, course)
     st.progress(status.share, text=plain(progress(status)))
     draw_refused(_RUN)
     if status.error:
@@ -117,11 +122,10 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
-    course = diagnosis(metrics, not status.busy)
     if course.verdict in ALARMING:
-        st.warning(plain(course.sentence), icon=":material/monitoring:")
+        st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
-        st.markdown(plain(course.sentence))
+        st.markdown(explained(course.sentence))
     entry = None if status.busy else runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry, course)
@@ -129,7 +133,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     _numbers(metrics, status)
 
 
-def _buttons(runs: Runs, status: RunStatus) -> None:
+def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
     if status.busy:
         if not viewing():
             st.button(
@@ -145,7 +149,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
         st.rerun()  # the whole page, not only this fragment
     if status.resumable and not viewing():
         resume = (_RUN, runs.resume, status.name)
-        st.button(t("Resume"), key="run_resume", type="primary", on_click=attempt, args=resume)
+        wanted: Literal["primary", "secondary"] = "primary" if "longer" in course.next else "secondary"
+        st.button(t("Resume"), key="run_resume", type=wanted, on_click=attempt, args=resume)
     draw_again(runs, status.name, "watch")
     entry = runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
@@ -159,7 +164,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
 def _numbers(metrics: Metrics, status: RunStatus) -> None:
     with st.container(horizontal=True):  # side by side if there is room, in rows on a phone
         for label, value in headline_numbers(metrics, status, score_name(metrics)):
-            st.metric(label, value, width=_METRIC_PIXELS)
+            help = translated(explain("BLEU").explanation) if "BLEU" in label else None
+            st.metric(label, value, width=_METRIC_PIXELS, help=help)
 
 
 def _curves(metrics: Metrics, max_steps: int) -> None:

@@ -63,6 +63,16 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ("multi30k-en-de", PARLIAMENT, "“parliament”"),
         ("multi30k-en-de", "The stock market fell today.", "only {confidence:.0f}"),
         ("multi30k-en-de", "The quantum computer solved the equation.", "“quantum”, “solved” and “equation” in pieces"),
+        (
+            "multi30k-en-de",
+            "I missed the train.",
+            "Although the sentence is short, the model gave only {confidence:.0f}",
+        ),
+        (
+            "multi30k-de-en",
+            "Das Wasser ist kalt.",
+            "Although the sentence is short, the model gave only {confidence:.0f}",
+        ),
         ("multi30k-en-de", "A dog runs and " * 10, "It has 40 words; the longest in training had 37."),
         ("multi30k-de-en", "Two young children are playing football in the park.", "only {confidence:.0f}"),
         ("adjective-swap", "I read red cats", "“cats” never occurred in training"),

@@ -32,19 +32,19 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "exact", "bleu", "apart"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, 28.5),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, 11.4),
-        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, 1.4),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, "21–79"),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, "88–100"),
+        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, "38–41"),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, 97.0, None, None),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, None, None, None),
     ],
 )
-def test_a_score_has_its_margin(results: object, exact: float | None, bleu: float | None, apart: float | None) -> None:
+def test_a_score_has_its_interval(results: object, exact: float | None, bleu: float | None, apart: str | None) -> None:
     full = entry("b", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "bleu": 60.0}})
     row, _ = rows([entry("a", task="dates", results={**results, "seconds": 90}), full])  # type: ignore[dict-item]
     assert row["data"].startswith("Dates")
     assert (row["right (%)"], row["BLEU"], row["took (min)"]) == (pytest.approx(exact), bleu, 1.5)
-    assert row.get("±") == (apart if apart is None else pytest.approx(apart, abs=0.05))
+    assert row.get("95 %") == apart
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_the_first_page_has_a_path() -> None:
         ("http://courses.example.org", "http://10.0.0.5:8501/", ["http://courses.example.org"], ""),
         (COURSE, "http://localhost:8501/", [COURSE], "Only this computer"),
         (COURSE, "http://[::1]:8501/", [COURSE], "Only this computer"),
+        ("http://127.0.0.1:9000", "http://localhost:8501/", ["http://127.0.0.1:9000"], ""),  # a page on this computer
     ],
 )
 def test_what_stands_in_the_way_is_said(site: str, own: str, sites: list[str], why: str) -> None:

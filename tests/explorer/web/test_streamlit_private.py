@@ -9,6 +9,7 @@ import platform
 import urllib.request
 import uuid
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -81,6 +82,28 @@ def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.
     assert closed == ([] if came_back else ["gone"])
     assert callable(Runtime.is_active_session)
     assert callable(Runtime.close_session)
+
+
+@pytest.mark.parametrize("wanted", [b"text/html,*/*", b"*/*"])
+@pytest.mark.parametrize("mime", [b"text/html; charset=utf-8", b"text/css"])
+def test_a_page_is_told_where_the_root_is(wanted: bytes, mime: bytes) -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: dict[str, Any], receive: object, send: Any) -> None:
+        packed = b"accept-encoding" in dict(scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", mime)]})
+        await send({"type": "http.response.body", "body": b"<html><he", "more_body": True})
+        await send({"type": "http.response.body", "body": b"packed" if packed else b"ad></head>"})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"accept", wanted), (b"accept-encoding", b"gzip")]}
+    loop.run(streamlit_private.RootAddress(app)(scope, None, send))
+    body, told = b"".join(message.get("body", b"") for message in sent), wanted != b"*/*" and b"html" in mime
+    assert (b"BACKEND_BASE_URL" in body) == told
+    assert dict(sent[0]["headers"]).get(b"content-length") == (str(len(body)).encode() if told else None)
+    assert body.endswith(b"ad></head>" if wanted != b"*/*" and not told else b"</head>" if told else b"packed")
 
 
 class Uploader(Visitor):

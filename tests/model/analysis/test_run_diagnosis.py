@@ -152,18 +152,18 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     "stuck": (
         curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
         "stuck",
-        "Stuck: the validation loss has hardly fallen for a third of the updates (3.30",
+        "Stuck: the validation loss has hardly fallen for a third of the updates (3.30 at its lowest",
     ),
     "stuck, of 300": (curves(FLAT, FLAT, [0.0] * 20, 300), "stuck", "0 of 300 held-out pairs"),
     "levelled": (
         curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
         "levelled",
-        "has hardly fallen (to 1.20), with 40.0 % exactly right at best",
+        "has hardly fallen (1.20 at its lowest), with 40.0 % exactly right at best",
     ),
     "levelled at BLEU 40": (
         curves(then(FALL[:10], 1.1), then(FALL[:10], 1.5), then(UP[:10], 40.0), 300, bleu=True),
         "levelled",
-        "BLEU 40.0 ± 2.6 at best",
+        "BLEU 40.0 (95 % interval 37 to 43) at best",
     ),
     "one more of 30 right": (
         curves(then(FALL[:10], 1.1), then(FALL[:10], 1.2), then([0.5] * 15, 0.533), 30),
