@@ -72,12 +72,8 @@ def frame() -> None:
                 lesson_sidebar.draw(page.url_path)
             opening = page.url_path in ("", "translate")
             with contained("sidebar"):
-                if page.url_path in (
-                    "train",
-                    "runs",
-                    "experiments",
-                    "own",
-                ):  # they have no use for the model and the sentence
+                # These pages have no use for the model and the sentence.
+                if page.url_path in ("train", "runs", "experiments", "own"):
                     sidebar.draw_link()
                 else:
                     sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)
