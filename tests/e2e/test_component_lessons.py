@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
     page.get_by_role("button", name="Next").click()
     failed = page.locator(".lesson-picture [role=alert]")
     page.get_by_role("button", name="Next").click()
-    expect(failed).to_contain_text("The figure of this step could not be opened. The model could not be loaded")
+    expect(failed).to_contain_text("The figure of this page could not be opened. The model could not be loaded")
     assert len(failed.inner_text()) < 280
     page.get_by_role("textbox").fill("99")
     page.get_by_role("button", name="Check the answer").click()
