@@ -174,7 +174,7 @@ def test_a_link_with_a_sentence_of_its_own_is_left_as_it_is(opened: Open) -> Non
     page = opened("lesson=attention&at=5&text=world&model=reverse")
     expect(heading(page)).to_have_text("From the end to the beginning")
     assert page.evaluate("() => asked") == []
-    expect(page.locator(".away")).to_contain_text("The question is about the step's.")
+    expect(page.locator(".away")).to_contain_text("The question is about the page's.")
     page.get_by_role("button", name="Put it back").click()
     expect(page.locator(".away")).to_be_hidden()
     assert page.evaluate("() => desk.query().text") == "hello"
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
     page.get_by_role("button", name="Next").click()
     failed = page.locator(".lesson-picture [role=alert]")
     page.get_by_role("button", name="Next").click()
-    expect(failed).to_contain_text("The figure of this step could not be opened. The model could not be loaded")
+    expect(failed).to_contain_text("The figure of this page could not be opened. The model could not be loaded")
     assert len(failed.inner_text()) < 280
     page.get_by_role("textbox").fill("99")
     page.get_by_role("button", name="Check the answer").click()

@@ -113,7 +113,7 @@ def test_a_lesson_over_two_visits_within_the_standard(page: Page, site: str) -> 
         ],
         start=1,
     ):
-        frame.get_by_role("button", name=f"Step {at}").click()
+        frame.get_by_role("button", name=f"Page {at}").click()
         inner.evaluate("() => new Promise((done) => setTimeout(done, 50))")
         if given:
             answer(frame, given)

@@ -51,7 +51,7 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("masks", {"masks_tab": "Trained without it"}, "adjective-swap-unmasked is not here"),
     ("probe", {"model": "lstm"}, "This page needs a Transformer; lstm is an LSTM. Choose another model."),
     ("lessons", {"lesson": "nothing"}, "There is no lesson 'nothing'"),
-    ("lessons", {"lesson": "attention", "at": "99"}, "steps 1 to"),
+    ("lessons", {"lesson": "attention", "at": "99"}, "pages 1 to"),
     ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
 MODELS = ("adjective-swap", "bare", "learned", "lstm", "odd", "open", "unplaced")
