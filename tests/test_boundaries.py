@@ -40,7 +40,7 @@ SCRIPTS = sorted(
 # The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     *("locale", "decoding", "probing", "runs", "launch", "__main__", "charts"),
-    *("browser", "files", "notebook", "lessons", "site", "web", "screens"),
+    *("browser", "files", "notebook", "lessons", "site", "collecting", "web", "screens"),
 )
 STREAMLIT_ROOMS = {"browser", "web", "screens"}
 

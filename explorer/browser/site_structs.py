@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.browser.structs import Words
+from explorer.browser.structs import Position, StandaloneView, Words
 from model.config import AttentionKind
 
 
@@ -102,3 +102,30 @@ class SiteHeader:
     more: str
     lessons: str
     words: Words | None
+
+
+@dataclass(frozen=True)
+class RecordingHeader:
+    """A recording of a page that stands alone; for each row, `forks` maps tokens to the recordings they lead to."""
+
+    seq: str
+    text: str
+    detail: str
+    step: int
+    forks: list[dict[int, int]]
+
+
+@dataclass(frozen=True)
+class StandaloneHeader:
+    """A page that stands alone: its views, its recordings, and the place where it opens.
+
+    `terms` has the glossary by address: the term, the plain word, and the explanation.
+    """
+
+    views: list[StandaloneView]
+    view: StandaloneView
+    at: int
+    place: Position
+    terms: dict[str, tuple[str, str, str]]
+    words: Words | None
+    recordings: list[RecordingHeader]

@@ -423,36 +423,9 @@ class GridHead:
 
 
 @dataclass(frozen=True)
-class RecordingHeader:
-    """A recording of a page that stands alone; for each row, `forks` maps tokens to the recordings they lead to."""
-
-    seq: str
-    text: str
-    detail: str
-    step: int
-    forks: list[dict[int, int]]
-
-
-@dataclass(frozen=True)
 class Words:
     """The catalogue of a page: its language, its decimal mark, and the translation or forms of each English message."""
 
     language: str
     decimal: str
     messages: dict[str, str | list[str]]
-
-
-@dataclass(frozen=True)
-class StandaloneHeader:
-    """A page that stands alone: its views, its recordings, and the place where it opens.
-
-    `terms` has the glossary by address: the term, the plain word, and the explanation.
-    """
-
-    views: list[StandaloneView]
-    view: StandaloneView
-    at: int
-    place: Position
-    terms: dict[str, tuple[str, str, str]]
-    words: Words | None
-    recordings: list[RecordingHeader]

@@ -21,7 +21,8 @@ import numpy as np
 
 from explorer.browser import assets, wire
 from explorer.browser.payload import encode
-from explorer.browser.structs import Position, RecordingHeader, StandaloneHeader, StandaloneView
+from explorer.browser.site_structs import RecordingHeader, StandaloneHeader
+from explorer.browser.structs import Position, StandaloneView
 from explorer.browser.words import catalogue
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place

@@ -22,7 +22,6 @@ import {
   shapeText,
   sidesOf,
   tokensOf,
-  weightsRow,
 } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { redraw } from "./view.js";
@@ -439,15 +438,4 @@ function listenToArrows(S, stage, focused) {
     event.stopPropagation();
     next.focus();
   };
-}
-
-/** The keys that the current row of an attention block looks at most. @param {MachineState} S @param {MachineBlock} block @param {number} most */
-export function looksAt(S, block, most) {
-  const weights = weightsRow(S, block);
-  const tokens = tokensOf(S, sidesOf(block.attention)[1]);
-  return weights
-    .map((weight, i) => ({ weight, token: tokens[i], i }))
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, most)
-    .filter(({ weight }) => weight >= 0.005);
 }

@@ -133,3 +133,14 @@ export function weightsRow(S, block) {
 /** The row of a picture that is framed: that of the current token. @param {MachineState} S @param {MachineBlock} block */
 export const markedRow = (S, block) =>
   isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1;
+
+/** The keys that the current row of an attention block looks at most. @param {MachineState} S @param {MachineBlock} block @param {number} most */
+export function looksAt(S, block, most) {
+  const weights = weightsRow(S, block);
+  const tokens = tokensOf(S, sidesOf(block.attention)[1]);
+  return weights
+    .map((weight, i) => ({ weight, token: tokens[i], i }))
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, most)
+    .filter(({ weight }) => weight >= 0.005);
+}

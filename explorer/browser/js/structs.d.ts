@@ -342,28 +342,10 @@ export interface GridHead {
   head: number;
 }
 
-export interface RecordingHeader {
-  seq: string;
-  text: string;
-  detail: string;
-  step: number;
-  forks: Record<number, number>[];
-}
-
 export interface Words {
   language: string;
   decimal: string;
   messages: Record<string, string | string[]>;
-}
-
-export interface StandaloneHeader {
-  views: ("steps" | "heads")[];
-  view: "steps" | "heads";
-  at: number;
-  place: Position;
-  terms: Record<string, [string, string, string]>;
-  words: Words | null;
-  recordings: RecordingHeader[];
 }
 
 export interface TensorSlice {
@@ -453,6 +435,24 @@ export interface SiteHeader {
   more: string;
   lessons: string;
   words: Words | null;
+}
+
+export interface RecordingHeader {
+  seq: string;
+  text: string;
+  detail: string;
+  step: number;
+  forks: Record<number, number>[];
+}
+
+export interface StandaloneHeader {
+  views: ("steps" | "heads")[];
+  view: "steps" | "heads";
+  at: number;
+  place: Position;
+  terms: Record<string, [string, string, string]>;
+  words: Words | null;
+  recordings: RecordingHeader[];
 }
 
 export interface LessonTerm {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.collecting.__main__ import main
 from explorer.locale import catalogue, language
-from explorer.locale.__main__ import main
 from explorer.locale.catalogue import PackError, fault_of, pack, packs, problems, read_po
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, fixed, percent, quoted

@@ -1,4 +1,4 @@
-"""Collect the messages of the interface for translators, and check language packs: `python -m explorer.locale`."""
+"""Collect the messages of the interface for translators, and check language packs: `python -m explorer.collecting`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
 
+from explorer.collecting.sources import all_messages
 from explorer.locale.catalogue import FOLDER, TEMPLATE, PackError, messages_of, pack, problems, read_po
-from explorer.locale.sources import all_messages
 
 HEADER = """\
-# The messages of Headlight, written by `python -m explorer.locale`. Fields in {braces} and markup stay as they are.
+# The messages of Headlight, written by `python -m explorer.collecting`. Fields in {braces} and markup stay as they are.
 #"""
 
 
@@ -34,14 +34,16 @@ def write(catalog: Catalog, path: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Renew the template and the packs, or check them."""
-    parser = argparse.ArgumentParser(prog="python -m explorer.locale", description=(__doc__ or "").partition(":")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m explorer.collecting", description=(__doc__ or "").partition(":")[0]
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is not up to date")
     options = parser.parse_args(arguments)
     messages = template()
     if options.check:
         stale = set(messages_of(messages)) ^ set(messages_of(read_po(TEMPLATE)))
         if stale:
-            print(f"{TEMPLATE.name} is not up to date: run python -m explorer.locale.", file=sys.stderr)
+            print(f"{TEMPLATE.name} is not up to date: run python -m explorer.collecting.", file=sys.stderr)
             return 1
     else:
         write(messages, TEMPLATE)

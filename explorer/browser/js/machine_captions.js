@@ -1,0 +1,63 @@
+// The captions of the machine's pictures: what rows, columns and colours are.
+
+import { AFTER } from "./machine_link.js";
+import { MAPS } from "./machine_state.js";
+import { wholePercent } from "./numbers.js";
+import { t } from "./words.js";
+
+/** @import { MachineBlock, MachineState } from "./types" */
+
+/** The caption of a picture. @param {MachineState} S @param {MachineBlock} block */
+export function captionOf(S, block) {
+  const { head, part } = S.opened;
+  const facts = S.data.facts[block.name];
+  const full = wholePercent(head ? (S.details?.full ?? 1) : (facts.picture?.scale ?? 1));
+  const grey = block.attention === "decoder" && !S.data.stepwise;
+  if (part === "out_proj")
+    return t("Rows are tokens, columns are the numbers of the result; blue is below 0, orange above.");
+  if (AFTER.includes(part))
+    return t("Rows are tokens, columns are the numbers of all heads; blue is below 0, orange above.");
+  if (!head && block.attention)
+    return grey
+      ? t(
+          "Attention weights, mean over the heads: rows are queries, columns are keys; full colour is {full} or more, grey is masked.",
+          { full },
+        )
+      : t(
+          "Attention weights, mean over the heads: rows are queries, columns are keys; full colour is {full} or more.",
+          { full },
+        );
+  if (!head) {
+    const width = facts.picture?.width ?? 0;
+    if (block.kind === "linear")
+      return t("The scores of the {count} likeliest tokens, the largest first; blue is below 0, orange above.", {
+        count: width,
+      });
+    const whole = facts.shape[facts.shape.length - 1];
+    const columns = { count: Math.min(width, whole), whole };
+    return block.kind === "positions"
+      ? t(
+          "Rows are tokens, columns are the first {count} of {whole} numbers of the vectors that are added; blue is below 0, orange above.",
+          columns,
+        )
+      : t(
+          "Rows are tokens, columns are the first {count} of {whole} numbers of the results; blue is below 0, orange above.",
+          columns,
+        );
+  }
+  const name = part || "weights";
+  if (name === "weights")
+    return grey
+      ? t(
+          "Attention weights of this head: rows are queries, columns are keys; full colour is {full} or more, grey is masked.",
+          { full },
+        )
+      : t("Attention weights of this head: rows are queries, columns are keys; full colour is {full} or more.", {
+          full,
+        });
+  if (name === "masked" && grey)
+    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.");
+  if (MAPS.includes(name))
+    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above.");
+  return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
+}
