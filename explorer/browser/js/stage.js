@@ -7,12 +7,12 @@ import { rgb } from "./colours.js";
 import { buttonsOf, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
-import { between, differ, gapsFrom, meeting, sentenceOf, stageView } from "./stage_lines.js";
+import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
 
-/** @import { Curve, Gap, Side, Span, StageView, StepperState } from "./types" */
+/** @import { Curve, Side, Span, StageView, StepperState } from "./types" */
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
@@ -222,30 +222,9 @@ function paint(S) {
   const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
   // Heavy curves last, so that thin ones do not cross them out.
-  for (const { x0, y0, x1, y1, bend, weight, from, to, out, home } of [...S.curves].sort(
-    (a, b) => a.weight - b.weight,
-  )) {
-    ctx.beginPath();
-    ctx.moveTo(x0, y0);
-    if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
-    else {
-      // Through the gaps of its own sentence, across to the other, and through that one's gaps, from outside to inside.
-      let x = x0;
-      let y = y0;
-      const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
-        const middle = (y + toY) / 2;
-        ctx.bezierCurveTo(x, middle, toX, middle, toX, toY);
-        [x, y] = [toX, toY];
-      };
-      const pass = (/** @type {Gap} */ gap, /** @type {number} */ enter, /** @type {number} */ leave) => {
-        curveTo(gap.x, enter);
-        ctx.lineTo(gap.x, leave);
-        y = leave;
-      };
-      for (const gap of out) pass(gap, gap.near, gap.far);
-      for (const gap of [...home].reverse()) pass(gap, gap.far, gap.near);
-      curveTo(x1, y1);
-    }
+  for (const curve of [...S.curves].sort((a, b) => a.weight - b.weight)) {
+    const { x0, y0, x1, y1, weight, from, to, out, home } = curve;
+    trace(ctx, curve);
     const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
     const alpha = 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));

@@ -192,3 +192,26 @@ export const between = (a, b, part) => ({
   ...b,
   ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
 });
+
+/** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Curve} curve */
+export function trace(ctx, { x0, y0, x1, y1, bend, out, home }) {
+  ctx.beginPath();
+  ctx.moveTo(x0, y0);
+  if (bend) return ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
+  // Through the gaps of its own sentence, across to the other, and through that one's gaps, from outside to inside.
+  let x = x0;
+  let y = y0;
+  const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
+    const middle = (y + toY) / 2;
+    ctx.bezierCurveTo(x, middle, toX, middle, toX, toY);
+    [x, y] = [toX, toY];
+  };
+  const pass = (/** @type {Gap} */ gap, /** @type {number} */ enter, /** @type {number} */ leave) => {
+    curveTo(gap.x, enter);
+    ctx.lineTo(gap.x, leave);
+    y = leave;
+  };
+  for (const gap of out) pass(gap, gap.near, gap.far);
+  for (const gap of [...home].reverse()) pass(gap, gap.far, gap.near);
+  curveTo(x1, y1);
+}
