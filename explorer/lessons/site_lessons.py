@@ -106,8 +106,8 @@ def _needs(step: Step, models: Models, live: Collection[str]) -> str:
         page = translated(link.page.capitalize())
         if link.tab:
             tab = quoted(translated(link.tab))
-            return t("The figure of this step is in the app only: page {page}, tab {tab}.", page=page, tab=tab)
-        return t("The figure of this step is in the app only: page {page}.", page=page)
+            return t("The figure of this page is in the app only: page {page}, tab {tab}.", page=page, tab=tab)
+        return t("The figure of this page is in the app only: page {page}.", page=page)
     model = link.model(here)
     if model in live:
         return ""

@@ -17,7 +17,7 @@ from tests.docs.pictures import MOVING
 from tests.paths import ROOT
 
 DOCUMENTS = documents()
-PAGES = [path for path in DOCUMENTS if path.parent == ROOT / "docs"]
+PAGES = [path for path in DOCUMENTS if path.is_relative_to(ROOT / "docs")]
 MAX_README = 150
 MAX_MOVING = 1_000_000
 
@@ -78,8 +78,8 @@ def test_the_readme_is_short() -> None:
 
 def test_every_page_is_in_the_menu_of_the_site() -> None:
     settings = yaml.safe_load(text_of(ROOT / "mkdocs.yml"))
-    pages = re.findall(r"[\w-]+\.md", str(settings["nav"]))
-    assert sorted(pages) == sorted(path.name for path in PAGES)
+    pages = re.findall(r"[\w/-]+\.md", str(settings["nav"]))
+    assert sorted(pages) == sorted(path.relative_to(ROOT / "docs").as_posix() for path in PAGES)
     assert settings["theme"]["font"] is False, "no fonts from another host"
 
 

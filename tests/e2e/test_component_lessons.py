@@ -219,7 +219,7 @@ def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
 def test_a_step_of_the_apps_pages_says_so_and_asks_its_question(opened: Open) -> None:
     page = opened("lesson=masks&at=4")
     expect(page.locator(".lesson-text .note")).to_have_text(
-        "The figure of this step is in the app only: page Masks, tab “Given target”."
+        "The figure of this page is in the app only: page Masks, tab “Given target”."
     )
     expect(page.locator(".lesson-picture")).to_be_hidden()
     assert page.evaluate("() => asked") == []

@@ -55,7 +55,7 @@ def test_lessons_about_pages_of_the_app_are_listed_with_the_reason(shipped: dict
 
 def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, LessonOnSite]) -> None:
     step = shipped["masks"].steps[3]
-    assert step.needs == "The figure of this step is in the app only: page Masks, tab “Given target”."
+    assert step.needs == "The figure of this page is in the app only: page Masks, tab “Given target”."
     assert (step.page, step.query, step.do, step.done) == ("", {}, "", None)
     assert step.question is not None
     assert "right there, in column 2" in step.text
