@@ -1,0 +1,115 @@
+"""Every page in another language: no English is left that is not a token, a name or code; links cross languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.locale import language
+from explorer.locale.catalogue import pack
+from explorer.web import runtime
+from explorer.web.language import of_browser
+from tests import pseudo
+from tests.explorer.toy_models import save_toy
+from tests.pages.page import PAGES, address, as_read, visit, words
+from tests.test_model_gateway import VISITS
+
+SENTENCE = "I read red books"
+# Words that English sentences can hardly do without, and that the pack of the tests writes with accents.
+ENGLISH = re.compile(r"(?<![\w-])(?:the|of|and|is|are|to|with|for|from|that|this|by|as|in|not|or)(?![\w-])")
+# What stays English: code, addresses, the sentence, names of models and of files in quotation marks.
+NAMES = re.compile(r"`[^`]*`|\]\([^)]*\)|'[^']*'|“[^”]*”|" + SENTENCE)
+CASES = [pytest.param(page, query, id=f"{page} {' '.join(query.values())}") for page in PAGES for query in VISITS[page]]
+
+
+@pytest.fixture(scope="module")
+def lone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lone")
+    save_toy(folder / "toy", "adjective-swap")
+    return folder
+
+
+@pytest.fixture
+def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lone: Path) -> None:
+    """A pack in no language, and one model."""
+    pseudo.write_pack(tmp_path)
+    monkeypatch.setenv("HEADLIGHT_LOCALES", str(tmp_path))
+    monkeypatch.setattr(runtime, "CHECKPOINTS", lone)
+
+
+def texts(at: Any) -> Iterator[str]:
+    """Everything that the page writes: text, labels, help, placeholders, options, headings of tables."""
+    for block in (at.sidebar, at.main):
+        for element in block:
+            for name in ("label", "help", "placeholder", "value"):
+                text = getattr(element, name, None)
+                own = name == "value" and element.type in ("text_input", "text_area", "code")
+                if isinstance(text, str) and not own:
+                    yield text
+            yield from (str(option) for option in getattr(element, "options", ()))
+            if element.type == "dataframe":
+                yield from map(str, element.value.columns)
+
+
+def english(text: str) -> str:
+    """The English that is left of a text; "" if there is none."""
+    bare = NAMES.sub("", as_read(text))
+    return text if ENGLISH.search(bare) else ""
+
+
+def test_english_is_found_and_names_are_not() -> None:
+    assert english("the model reads this")
+    assert english("**Kind** of head")
+    assert not english("thé mödél “of this” `is` 'that' I read red books")
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.parametrize(("page", "query"), CASES)
+def test_no_english_is_left_on_any_tab(page: str, query: dict[str, str]) -> None:
+    at = visit(page, lang=pseudo.CODE, model="toy", text=SENTENCE, sample="task.10", **query)
+    assert not [found for text in texts(at) if (found := english(text))]
+
+
+@pytest.mark.usefixtures("packs")
+def test_a_link_crosses_languages_and_only_a_choice_is_kept_in_it() -> None:
+    at = visit("attention", model="toy", text=SENTENCE, kind="cross", layer="2", head="1", view="head")
+    assert "lang" not in address(at)
+    here = address(at)
+    there = visit("attention", lang=pseudo.CODE, **here)
+    assert address(there) == {**here, "lang": pseudo.CODE}
+    assert words(there) != words(at)
+    back = visit("attention", **{**address(there), "lang": language.ENGLISH})
+    assert words(back) == words(at)
+
+
+@pytest.mark.usefixtures("packs")
+def test_the_menu_chooses_and_what_is_on_screen_stays() -> None:
+    at = visit("attention", model="toy", text=SENTENCE, kind="cross", layer="2", head="1", view="head")
+    before = address(at)
+    at.selectbox(key="language").set_value(pseudo.CODE).run()
+    assert not at.exception
+    assert address(at) == {**before, "lang": pseudo.CODE}
+    assert at.selectbox(key="language").label == pseudo.pseudo("Language")
+
+
+def test_an_unknown_language_is_named_and_english_shown() -> None:
+    at = visit("masks", lang="tlh")
+    assert "There is no language “tlh” here." in words(at)
+
+
+@pytest.mark.parametrize(
+    ("locale", "code"), [("de-AT", "de"), ("de", "de"), ("fr-FR", "en"), ("en-GB", "en"), ("xx", "en"), ("", "en")]
+)
+def test_the_browsers_language_counts_if_its_pack_is_complete_and_read_over(locale: str, code: str) -> None:
+    assert of_browser(locale, {name: pack(name) for name in ("de", "fr")}) == code
+
+
+def test_german_is_complete_and_french_says_that_a_machine_made_it() -> None:
+    assert pack("de").share == 1
+    assert not pack("de").faults
+    assert pack("fr").by_machine
+    assert not pack("de").by_machine
