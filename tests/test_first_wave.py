@@ -125,10 +125,12 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # A link without a step, which no page ever offered, opens where there is most to see; it was the last step.
     same = dict if link["query"].get("step", "").isdigit() else without_step
     before = link["address"] | ({"panel": "compare.way-heads"} if panel_of(link) == "aggregates" else {})
-    gone = {"model", "text"} if link["page"] in ("train", "runs") else set()  # they read no sentence, and list models
+    # These pages read no sentence, and list models themselves.
+    gone = {"model", "text"} if link["page"] in ("train", "runs", "experiments") else set()
     if link["page"] == "experiments" and not link["query"]:
         before["experiment"] = "all"  # the first view is of all of them
-        gone = {"experiment"}
+        gone |= {"experiment"}
+    before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     # Masks opens on the page's own sentence, so that an address names another one; that one was where it opened.
     before |= {key: value for key, value in link["query"].items() if key == "masks_row_2"}
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})

@@ -48,9 +48,12 @@ def _is_local(address: str) -> bool:
     return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
 
 
-@st.dialog(t("In a page of your course"), width="medium")
 def draw(opened: OpenTranslation, at: Place, *, view: StandaloneView) -> None:
     """Draw the dialog: the file, which works anywhere, and the frame's code once it is known to work in the course."""
+    st.dialog(t("In a page of your course"), width="medium")(_draw)(opened, at, view=view)
+
+
+def _draw(opened: OpenTranslation, at: Place, *, view: StandaloneView) -> None:
     st.markdown(f"##### {t('As a file: works anywhere')}")
     st.caption(
         t(

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.selection import LinkParameters
 from explorer.lessons.lesson_file import read_lesson
+from explorer.lessons.translation import in_language
+from explorer.locale import language
 from tests.docs.generated import APP, documents
 from tests.docs.markdown import links
 from tests.pages.page import kinds, visit, words
@@ -43,7 +45,8 @@ def test_an_address_opens_what_it_names(address: str) -> None:
     if "text" in query:
         assert query["text"] in values(at, "text_input", "text_area")
     if "lesson" in query:
-        assert read_lesson(_lesson_file(query["lesson"])).title in words(at)
+        with language.written_in(query.get("lang", language.ENGLISH)):
+            assert in_language(read_lesson(_lesson_file(query["lesson"]))).title in words(at)
 
 
 def _lesson_file(name: str) -> Path:

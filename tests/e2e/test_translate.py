@@ -229,6 +229,8 @@ def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends
     expect(dialog).to_be_hidden()
     page.get_by_role("button", name="To the first step").click()
     embed.click()  # at once, before the page knows of the step
+    page.get_by_role("textbox", name="Address of your course").fill(page.url)
+    page.keyboard.press("Enter")
     expect(page.get_by_role("dialog").locator("code")).to_contain_text("step=1")
 
 

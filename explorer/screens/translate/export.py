@@ -13,9 +13,12 @@ from explorer.web.open_translation import OpenTranslation
 _VIEW = "head.steps"  # the map of the head in view, up to the step in view
 
 
-@st.dialog(t("Export"), width="medium")
 def draw(opened: OpenTranslation, at: Place) -> None:
     """Draw the downloads of what the stepper shows at a place."""
+    st.dialog(t("Export"), width="medium")(_draw)(opened, at)
+
+
+def _draw(opened: OpenTranslation, at: Place) -> None:
     st.markdown(f"##### {t('The map on screen')}")
     draw_translation_downloads(opened.translation, at, _VIEW, key="export")
     st.markdown(f"##### {t('All steps, to step through elsewhere')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from string import Formatter
 
 import pytest
@@ -23,10 +24,26 @@ def test_a_number_chooses_the_form(n, text):
     assert t("{n} word", "{n:,} words", n=n) == text
 
 
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What Python runs when it imports a module: everything but the bodies of functions."""
+    for field, value in ast.iter_fields(node):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and field == "body":
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield child
+                yield from at_import(child)
+
+
 def faults_of(source: str) -> list[str]:
-    """What is wrong with the calls of `t` in a source text: a message that is no literal, fields that do not match."""
-    faults = []
-    for call in ast.walk(ast.parse(source)):
+    """What is wrong with the calls of `t` in a source: no literal, fields that do not match, a language fixed early."""
+    tree = ast.parse(source)
+    faults = [
+        f"line {call.lineno}: written at import, before there is a language"
+        for call in at_import(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("t", "translated")
+    ]
+    for call in ast.walk(tree):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "t"):
             continue
         messages = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
@@ -53,8 +70,15 @@ def faults_of(source: str) -> list[str]:
     ],
 )
 def test_a_wrong_call_is_found(source):
-    assert faults_of(source)
-    assert not faults_of('t("{n} head", "{n} heads", n=1)')
+    assert faults_of(f"lambda: {source}")
+    assert not faults_of('lambda: t("{n} head", "{n} heads", n=1)')
+
+
+@pytest.mark.parametrize(
+    "source", ['NAME = t("Layer")', '@dialog(t("Layer"))\ndef draw(): pass', 'def of(name=t("a")): pass']
+)
+def test_a_text_that_is_written_at_import_is_found(source):
+    assert "at import" in faults_of(source)[0]
 
 
 def test_every_call_has_whole_messages_and_the_fields_that_they_name():
