@@ -59,5 +59,5 @@ def check_keys(config: Mapping[str, Any], known: Iterable[str], switches: Mappin
             raise ImportFailed(
                 "{config} has {key:.60}, which this program does not know; it may change what the model computes.",
                 config=CONFIG,
-                key=key,
+                key=ascii(key),
             )

@@ -56,10 +56,7 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
     assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
-    assert (
-        "20 pairs: 18 to learn from, 2 held out to check what was learned (the score of fewer than 100 shows little)."
-        in words(at)
-    )
+    assert "20 pairs: 18 to learn from, 2 held out to check what was learned (the score of fewer" in words(at)
     assert "1 row cannot be used: an empty side." in words(at)
     assert "20 pairs are far too few to learn a rule from" in words(at)
     assert at.text_input(key="train_name").value == "my-pairs", "named after the file"
@@ -87,10 +84,7 @@ def test_data_that_cannot_be_learned_from_get_a_message(content: bytes, sentence
 @pytest.mark.usefixtures("training")
 def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     at = own_data("".join(f"{number} -> {digits}\n" for number, digits in number_words()))
-    assert (
-        "300 pairs: 270 to learn from, 30 held out to check what was learned (the score of fewer than 100 shows little)."
-        in words(at)
-    )
+    assert "300 pairs: 270 to learn from, 30 held out to check what was learned (the score of fewer" in words(at)
     tokens = at.segmented_control(key="train_files_tokenizer")
     assert tokens.value == "characters"
     source, target = tables(at)[1].iloc[0]
