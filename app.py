@@ -68,6 +68,8 @@ def frame() -> None:
         if in_frame:
             sidebar.select()
         else:
+            if page.url_path != "lessons":  # which folds it; an open lesson then stands in it
+                st.set_page_config(initial_sidebar_state="auto")
             with contained("lesson_sidebar"):
                 lesson_sidebar.draw(page.url_path)
             opening = page.url_path in ("", "translate")

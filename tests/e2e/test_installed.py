@@ -198,7 +198,7 @@ def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_p
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 20, "it does not wait for the run"
         assert f"Headlight has ended. Training goes on without it: {run.name} (step" in output
         status = runs.status(run.name)
         assert status is not None

@@ -101,7 +101,7 @@ def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
     page.keyboard.press("PageUp")
     on_step(page, lesson, len(lesson.steps) - 1)
     page.keyboard.press("p")
-    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
 
 
 def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
