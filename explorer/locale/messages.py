@@ -58,7 +58,10 @@ class Later:
 
 
 def _form(forms: Forms, code: str, fields: dict[str, Any]) -> str:
-    return forms if isinstance(forms, str) else forms[pack(code).form(fields["n"])]
+    if isinstance(forms, str):
+        return forms
+    n = fields["n"]
+    return forms[pack(code).form(int(n) if n == int(n) else 2)]  # rules know whole numbers only; 0.5 counts as several
 
 
 class _Fields(Formatter):

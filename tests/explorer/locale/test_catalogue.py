@@ -47,6 +47,7 @@ def test_a_file_in_the_folder_is_a_language_with_its_own_plural_forms_and_the_re
             "21 слово",
         ]
         assert t("Layer {layer}", layer=2) == "Layer 2"
+        assert t("{n} word", "{n:,} words", n=0.5) == "0.5 слова"
     assert t("{n} word", "{n:,} words", n=3) == "3 words"
 
 
