@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from explorer.locale.catalogue import pack
 from explorer.web import runtime
 from explorer.web.language import of_browser
 from tests import pseudo
+from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import PAGES, address, as_read, visit, words
 from tests.test_model_gateway import VISITS
@@ -53,6 +55,21 @@ def texts(at: Any) -> Iterator[str]:
             yield from map(str, getattr(element, "options", ()))
             if element.type == "dataframe":
                 yield from map(str, element.value.columns)
+    for header, _ in messages(at):
+        yield from strings(header)
+    for plot in at.get("plotly_chart"):
+        yield from strings(json.loads(plot.proto.figure.spec))
+
+
+def strings(value: Any) -> Iterator[str]:
+    """The strings of a message to a view; code of the model stays as it is written."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+    elif isinstance(value, dict):
+        yield from (text for name, each in value.items() if name not in ("code", "lines") for text in strings(each))
 
 
 def english(text: str) -> str:
