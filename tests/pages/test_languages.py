@@ -58,7 +58,7 @@ def texts(at: Any) -> Iterator[str]:
     for header, _ in messages(at):
         yield from strings(header)
     for plot in at.get("plotly_chart"):
-        yield from strings(json.loads(plot.proto.figure.spec))
+        yield from strings(json.loads(plot.proto.spec))
 
 
 def strings(value: Any) -> Iterator[str]:
