@@ -76,12 +76,12 @@ def short_name(layer: int, head: int) -> str:
 
 def short_layer(layer: int) -> str:
     """A layer where room is short: "L1"."""
-    return f"L{layer}"
+    return t("L{layer}", layer=layer)
 
 
 def short_head(head: int) -> str:
     """A head where room is short and the layer is known: "H2", or "mean"."""
-    return f"H{head}" if head else t("mean")
+    return t("H{head}", head=head) if head else t("mean")
 
 
 def index_name(layer: int, head: int) -> str:

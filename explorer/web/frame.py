@@ -6,6 +6,7 @@ of `st.navigation` only once app.py has run in the process. Each page therefore 
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -13,6 +14,7 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.locale import language
 from explorer.locale.messages import t
 from explorer.web import address
 
@@ -25,8 +27,18 @@ FIELD = "field"  # the address parameter with which an embedded view has a field
 def style() -> None:
     """Add the style sheets for what Streamlit has no option for: wide figures, and the answer on the first screen."""
     st.html(_HERE / "frame.css")
+    if language.current() != language.ENGLISH:
+        answer, more = _in_style(t("Translation")), _in_style(t("Continuation"))
+        label = ".st-key-answer {} h4::before {{ content: {} }}"  # as in frame.css
+        st.html(f"<style>{label.format('', answer)} {label.format('.st-key-continuation', more)}</style>")
     if is_embedded():
         st.html(_HERE / "embedded.css")
+
+
+def _in_style(word: str) -> str:
+    """A word as a string in a style sheet: without what could end the string or the sheet."""
+    kept = re.sub(r"[^\w ]", "", word)
+    return f'"{kept}"'
 
 
 def is_embedded() -> bool:

@@ -55,7 +55,7 @@ def started(training: Path, name: str) -> list[str]:
 @pytest.mark.usefixtures("training")
 def test_the_form_says_what_the_run_would_take() -> None:
     at = planned(visit("train"))
-    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes")) == ("1 k", "1 MB", "about 10 s")
+    assert (metric(at, "Parameters"), metric(at, "Memory needed"), metric(at, "Takes")) == ("1 k", "1 MB", "about 10 s")
     assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled

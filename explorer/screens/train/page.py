@@ -205,7 +205,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
     parameters.metric(t("Parameters"), count(plan.parameters) if plan else "…")
-    memory.metric(t("Memory"), plan.memory_text if plan else "…")
+    memory.metric(t("Memory needed"), plan.memory_text if plan else "…")
     duration.metric(t("Takes"), plan.duration_text if plan else "…")
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
