@@ -34,7 +34,7 @@ from tests.benchmarks.results import number
 from tests.benchmarks.timing import median
 from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 
-MODEL = "multi30k-en-de"
+MODEL, OTHER = "multi30k-en-de", "dates"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
 QUARTER, PERIOD = 0.25, 0.1  # seconds
 REST_MS = 1000  # in which memory is given back
@@ -46,8 +46,23 @@ WITH = ("a ball", "a stick", "a friend", "a flag")
 DONE = "document.querySelector('.desk:not(.busy) .opened:not([hidden])')"
 CHIPS = "(line => [...document.querySelectorAll('.desk .view > div')].map(({ shadowRoot }) => shadowRoot"
 CHIPS += ".querySelector('.line.' + line + ' .chips')?.textContent).join())"
-# Notes when the first answer is painted.
+# Notes when the first answer is painted, and how long the worker takes to answer.
 WATCH = """
+window.answers = [];
+window.Worker = class extends Worker {
+  begun = new Map();
+  constructor(...all) {
+    super(...all);
+    this.addEventListener("message", ({ data: { id, answer } }) => {
+      const { what, at } = this.begun.get(id);
+      window.answers.push({ what, ms: performance.now() - at, tokens: answer?.path?.length });
+    });
+  }
+  postMessage(message, ...more) {
+    this.begun.set(message.id, { what: message.what, at: performance.now() });
+    super.postMessage(message, ...more);
+  }
+};
 const look = () => requestAnimationFrame(() => {
   if (!DONE) return look();
   const channel = new MessageChannel();
@@ -69,7 +84,13 @@ class Core:
 
     browser: Browser
     url: str
+    site: Path  # the folder that the server has
+    log: Path  # of the web server
     first: Path  # has the id of the browser's first process
+
+    def asked(self) -> list[str]:
+        """The addresses of the files that the server was asked for, in order."""
+        return re.findall(r'"GET /(\S*?)(?:\?\S*)? HTTP', self.log.read_text(encoding="utf-8"))
 
     def processes(self) -> list[psutil.Process]:
         """The browser's."""
@@ -109,7 +130,7 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
     program = find_chromium()
     if program is None:
         raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
-    first, starter = folder / "first", folder / "browser"
+    first, starter, log = folder / "first", folder / "browser", folder / "server.log"
     with ExitStack() as stack:
         lines = ["#!/bin/sh", f"echo $$ > {shlex.quote(str(first))}", f'exec {shlex.join([*pinned, program])} "$@"\n']
         starter.write_text("\n".join(lines))
@@ -119,13 +140,14 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
         stack.callback(browser.close)
         port = free_port()
         command = [*pinned, sys.executable, "-m", "http.server", f"{port}", "--directory", str(site)]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with log.open("wb") as file:
+            server = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "PYTHONUNBUFFERED": "1"})
         stack.callback(server.wait)
         stack.callback(server.terminate)
         url = f"http://localhost:{port}/"
         while not _answers(url):
             time.sleep(0.05)
-        yield Core(browser, url, first)
+        yield Core(browser, url, site, log, first)
 
 
 def _answers(url: str) -> bool:
@@ -201,6 +223,7 @@ class Times:
     visits: list[float]
     site: list[float]
     app: list[float]
+    tokens: list[float]  # the worker's
     forks: list[float]
 
 
@@ -213,10 +236,12 @@ def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences:
     other.wait_for_selector("figure.cross canvas")
     settle(other, PATIENCE_MS)
     other.evaluate(STOPWATCH.read_text(encoding="utf-8"))
-    found = Times(visits, [], [], [])
+    found = Times(visits, [], [], [], [])
     for text in itertools.islice(supply, WARM_UP + n_sentences):
         found.site.append(on_site(page, text))
         found.app.append(in_app(other, text))
+    answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
+    found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
     found.forks = [fork(page, 1 + step) for step in range(n_forks)]
     found.site, found.app = found.site[WARM_UP:], found.app[WARM_UP:]
     page.context.close()
@@ -243,12 +268,35 @@ def memory(on: Core, supply: Iterator[str]) -> tuple[float, float]:
     return at_once, in_use
 
 
-def first_screen(site: Path) -> float:
-    """Compressed kilobytes of what the first screen runs: scripts, looks and templates."""
+def sizes(site: Path) -> tuple[float, float]:
+    """Megabytes of all files, and compressed kilobytes of what the first screen runs: scripts, looks and templates."""
+    everything = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
     (program,) = (site / "code").glob("site-*")
     page = (site / "index.html").read_text(encoding="utf-8")
     own = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)  # data: models and glossary
-    return sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode())) / 1e3
+    code = sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode()))
+    return everything / 1e6, code / 1e3
+
+
+def check_requests(on: Core, text: str) -> tuple[int, float]:
+    """The number of files and the megabytes of a first visit; a model's files come when it is chosen, not before.
+
+    Raises:
+        RuntimeError: the files of another model were asked for.
+    """
+    before = len(on.asked())
+    page = visit(on, text)
+    first = on.asked()[before:]
+    page.locator("[name=model]").select_option(OTHER)
+    expect(page.locator(".desk:not(.busy) .ask [name=model]")).to_have_value(OTHER)
+    page.wait_for_function(f"() => {DONE} && new URLSearchParams(location.search).get('model') === '{OTHER}'")
+    then = on.asked()[before + len(first) :]
+    page.context.close()
+    models = [{path.split("/")[1] for path in paths if path.count("/") == 2} for paths in (first, then)]
+    if models != [{MODEL}, {OTHER}]:
+        raise RuntimeError(f"the page asked for {sorted(first)} and then for {sorted(then)}")
+    files = [file for path in first if (file := on.site / (path or "index.html")).is_file()]
+    return len(files), sum(file.stat().st_size for file in files) / 1e6
 
 
 def spread(values: Sequence[float]) -> str:
@@ -268,11 +316,12 @@ def measure(lab: Lab) -> list[Row]:
         on, app = stack.enter_context(core(folder, site)), stack.enter_context(serve())
         supply = iter(sentences())
         visit(on, next(supply)).context.close()  # not measured: the browser's first page
+        n_files, loaded = check_requests(on, next(supply))
         whole = times(on, app.url, supply, *counts)
         with on.held(QUARTER):
             quarter = times(on, app.url, supply, *counts)
         at_once, in_use = memory(on, supply)
-        code = first_screen(site)
+        everything, code = sizes(site)
     held = "the browser's processes stopped three quarters of the time"
 
     def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
@@ -289,6 +338,7 @@ def measure(lab: Lab) -> list[Row]:
 
     return [
         row("a first visit, to a computed translation painted, one core", whole.visits, 1500, quarter.visits),
+        Row(f"{MODEL}: a first visit, transferred, not compressed", loaded, "MB", detail=f"{n_files} files"),
         row("twelve words, Enter to painted, one core", whole.site, 120, quarter.site, whole.app),
         Row(
             measure=f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
@@ -300,6 +350,7 @@ def measure(lab: Lab) -> list[Row]:
             met=median(quarter.site) <= 500,
             detail=f"{spread(quarter.site)}; {held}",
         ),
+        row("one step: the worker's time a token, one core", whole.tokens, 8, quarter.tokens),
         row("a fork, click to painted, one core", whole.forks, 60, quarter.forks),
         Row(
             measure=f"{MODEL}: memory of the page and its worker",
@@ -309,6 +360,9 @@ def measure(lab: Lab) -> list[Row]:
             met=in_use <= 150,
             detail=f"of their process, without the program's own file, after {N_SENTENCES} sentences and a fork; "
             f"{at_once:.0f} MB before the page collects what it no longer uses",
+        ),
+        Row(
+            "all models: the folder without recorded examples", everything, "MB", target="≤ 30 MB", met=everything <= 30
         ),
         Row(
             measure="code of the first screen, compressed",
