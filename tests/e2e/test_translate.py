@@ -86,6 +86,7 @@ def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     page = visit("/?model=adjective-swap")
     type_sentence(page, "They buy blue cars")
     translated(page, "ils achetent voitures bleu")
+    settle(page)
     _, last = steps(page)
     for key, step in (("Home", 1), ("ArrowRight", 2)):  # after typing, the keys step
         page.keyboard.press(key)
