@@ -26,12 +26,11 @@ MARKS = ("t", "message")
 
 @dataclass(frozen=True)
 class Found:
-    """A message, its English plural, the file that it stands in, and whether anything fills in its fields."""
+    """A message, its English plural, and the file that it stands in."""
 
     message: str
     several: str | None
     file: str
-    filled: bool = True
 
 
 def all_messages() -> Iterator[Found]:
@@ -41,18 +40,18 @@ def all_messages() -> Iterator[Found]:
         for source in [path] if path.is_file() else sorted(path.rglob("*.py")):
             name = source.relative_to(ROOT).as_posix()
             tree = ast.parse(source.read_text(encoding="utf-8"))
-            yield from (Found(*texts, name, filled) for texts, filled in in_python(tree))
+            yield from (Found(*texts, name) for texts in in_python(tree))
     yield from _in_data()
     for file, found in browser_messages().items():
         yield from (Found(*texts, f"explorer/browser/{file}") for texts in found)
     for entry in GLOSSARY:
         yield from (
-            Found(text, None, "explorer/locale/glossary.py", False)
+            Found(text, None, "explorer/locale/glossary.py")
             for text in (NAMED.format(entry.term), entry.plain, entry.explanation)
         )
     for lesson in read_library(lesson_files(LESSONS)).lessons:
         file = f"explorer/lessons/content/{lesson.name}.md"
-        yield from (Found(text, None, file, False) for text in texts_of(lesson))
+        yield from (Found(text, None, file) for text in texts_of(lesson))
 
 
 def _in_data() -> Iterator[Found]:
@@ -74,11 +73,11 @@ def _in_data() -> Iterator[Found]:
         for text in (experiment.title, experiment.question, *(arm.label for arm in experiment.arms))
     )
     for file, texts in by_file.items():
-        yield from (Found(text, None, file, False) for text in dict.fromkeys(texts) if text)
+        yield from (Found(text, None, file) for text in dict.fromkeys(texts) if text)
 
 
-def in_python(tree: ast.Module) -> Iterator[tuple[tuple[str, str | None], bool]]:
-    """The messages in the calls of a module, and those of its errors; with whether their fields are filled in."""
+def in_python(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
+    """The messages in the calls of a module, and those of its errors, each with its English plural."""
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
@@ -87,9 +86,9 @@ def in_python(tree: ast.Module) -> Iterator[tuple[tuple[str, str | None], bool]]
         if not literals or len(literals) < len(call.args):
             continue
         if name in MARKS:
-            yield (literals[0], literals[1] if len(literals) > 1 else None), name == "t"
+            yield literals[0], literals[1] if len(literals) > 1 else None
         elif len(literals) == 1 and name in _errors() and " " in literals[0]:
-            yield (literals[0], None), bool(call.keywords)
+            yield literals[0], None
 
 
 @lru_cache(maxsize=1)

@@ -195,10 +195,8 @@ def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_p
         page.get_by_role("button", name="Start training").click()
         expect(page.get_by_text("running", exact=True)).to_be_visible()
         (run,) = [status for status in runs.statuses() if status.busy]
-        begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
-        assert time.monotonic() - begun < 20, "it does not wait for the run"
         assert f"Headlight has ended. Training goes on without it: {run.name} (step" in output
         status = runs.status(run.name)
         assert status is not None
