@@ -13,6 +13,7 @@ from streamlit.testing.v1.element_tree import Widget
 
 from explorer.locale import language
 from explorer.locale.catalogue import pack
+from explorer.screens.masks.mask_maps import ALONE
 from explorer.web import runtime
 from explorer.web.language import of_browser
 from tests import pseudo
@@ -111,6 +112,16 @@ def test_the_menu_chooses_and_what_is_on_screen_stays() -> None:
     assert not at.exception
     assert address(at) == {**before, "lang": pseudo.CODE}
     assert at.selectbox(key="language").label == pseudo.pseudo("Language")
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.parametrize("code", [language.ENGLISH, pseudo.CODE])
+def test_tabs_and_choices_of_a_link_open_in_each_language_and_keep_their_english_names(code: str) -> None:
+    at = visit("masks", lang=code, model="toy", text=SENTENCE, masks_batch=ALONE)
+    assert at.button_group(key="masks_batch").value == ALONE
+    assert address(at)["masks_batch"] == ALONE
+    tab = visit("inside", lang=code, model="toy", text=SENTENCE, inside_tab="Sizes")
+    assert address(tab)["inside_tab"] == "Sizes"
 
 
 def test_an_unknown_language_is_named_and_english_shown() -> None:
