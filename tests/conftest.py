@@ -156,6 +156,7 @@ def few_sentences() -> Iterator[None]:
     After a few updates, a model decodes every test sentence to the length limit. Scoring dominates a short run, and
     encoding the training sentences comes next.
     """
+    from explorer.decoding import domain
     from model import data
 
     def shorter(make: Callable[[int], Task]) -> Callable[[int], Task]:
@@ -171,4 +172,6 @@ def few_sentences() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data, "_GENERATED", {name: shorter(make) for name, make in data._GENERATED.items()})
+        domain.sources.cache_clear()
         yield
+    domain.sources.cache_clear()  # otherwise the tests that follow in this process are told of the short task
