@@ -235,14 +235,6 @@ def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int
     assert cell("img, script").count() == 0
 
 
-def test_on_a_phone_the_query_is_named_in_full(cell: Bench) -> None:
-    cell.prepare(width=358)
-    cell.show(planted(query="beautiful"))
-    name, strip_box = box(cell, ".asks bdi"), box(cell, ".asks canvas")
-    assert name["x"] + name["width"] <= strip_box["x"]
-    assert cell(".asks > :first-child").evaluate("(e) => e.scrollWidth <= e.clientWidth")
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_is_legible_and_named_for_a_screen_reader(cell: Bench, dark: bool) -> None:
     cell.prepare(dark=dark)

@@ -225,23 +225,6 @@ def test_lines_of_several_heads_and_the_share_that_they_hold(heads: Bench) -> No
     assert f"{trace.cross[1, 1, 2, 3]:.4f}" in heads.text("tbody")
 
 
-def test_long_columns_scroll_to_what_is_looked_at(heads: Bench) -> None:
-    trace = random_trace([*(f"w{i}" for i in range(79)), "<eos>"], ["<sos>", *("v" for _ in range(59))])
-    trace.cross[:] = 0.0
-    for query in range(60):
-        trace.cross[:, :, query, 79 - query] = 1.0
-    heads.mount(trace, kind="cross", layer=1, head=1, view="lines", step=60)
-
-    def in_view(tokens: str, at: int) -> bool:
-        room, own = box_of(heads(tokens.split()[0])), box_of(heads(tokens).nth(at))
-        return bool(room["y"] <= own["y"] and own["y"] + own["height"] <= room["y"] + room["height"] + 1)
-
-    assert [in_view(".left .end", 59), in_view(".right .end", 20), in_view(".right .end", 79)] == [True, True, False]
-    heads.press("Home")
-    assert in_view(".left .end", 0)
-    assert in_view(".right .end", 79)
-
-
 # The sentence
 
 
@@ -274,20 +257,3 @@ def test_pointing_at_a_key_shades_the_tokens_that_look_at_it(heads: Bench) -> No
     assert f"2 b is looked at by {best + 1} {trace.read_tokens[best]} {shares[best]} %" in heads.text(".caption")
     heads.away()
     assert heads(LEFT).nth(2).get_attribute("aria-pressed") == "true", "the row in view is back"
-
-
-@pytest.mark.parametrize(("view", "token"), [("lines", ".right .end"), ("text", RIGHT)])
-def test_several_heads_are_shown_at_once_in_their_colours(heads: Bench, view: str, token: str) -> None:
-    trace = random_trace(["a", "b", "<eos>"], ["<sos>", "x"], heads=(2, 3))
-    heads.mount(trace, kind="cross", layer=1, head=1, view=view, step=2)
-    heads.click(".headpick:has-text('all')")
-    pressed = heads(".headpick").evaluate_all("all => all.map((b) => b.ariaPressed === 'true')")
-    assert pressed[:4] == [True, True, True, False]
-    assert all(f"L1 H{head}:" in heads.text(".caption") for head in (1, 2, 3))
-    assert heads.reported_view() == f"{view}.h-1-2-3"
-    if view == "text":
-        bars = heads(f"{token}:first-child .shares i")
-        heights = bars.evaluate_all("all => all.map((bar) => parseInt(bar.style.height))")
-        assert heights == [int(20 * weight + 0.5) for weight in trace.cross[0, :, 1, 0]]
-    else:
-        assert heads(token).first.evaluate("b => b.style.background").count("color-mix") >= 3

@@ -5,26 +5,15 @@ from __future__ import annotations
 import dataclasses
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from explorer.decoding.names import KIND_TITLES
 from tests.browser import box_of
 from tests.e2e.bench import Bench
-from tests.e2e.heads import LEFT, long_trace, small_trace
+from tests.e2e.heads import long_trace, small_trace
 from tests.explorer.planted_heads import CROSS, ENCODER, heads_trace, random_trace
 
 # Sizes
-
-
-def test_a_head_is_equally_large_however_one_gets_there(heads: Bench) -> None:
-    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head")
-    size = heads.plot("cross")
-    for view in ("lines", "text", "heads"):
-        heads.mount(long_trace(), kind="cross", layer=1, head=1, view=view)
-        for other in ("head", view, "head"):
-            heads.click(f".views button[value={other}]")
-        assert heads.plot("cross") == size, view
 
 
 def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
@@ -36,15 +25,6 @@ def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
     for kind in ("encoder", "decoder", "cross"):
         room, canvas = (box_of(heads(f"figure.{kind}{part}")) for part in ("", " canvas"))
         assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
-
-
-def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(heads: Bench) -> None:
-    heads.mount(long_trace(layers=(4, 4), heads=(4, 4)), kind="cross", layer=1, head=1)
-    rights = heads(".tile").evaluate_all("all => all.map((tile) => tile.getBoundingClientRect().right)")
-    grid, tile, caption = (box_of(heads(part).first) for part in (".tiles", ".tile i", ".caption"))
-    assert max(rights) - grid["x"] > 0.9 * grid["width"]
-    assert tile["height"] > 75
-    assert caption["y"] + caption["height"] < 768
 
 
 def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(heads: Bench) -> None:
@@ -63,34 +43,7 @@ def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_bu
         assert heads(".walk").is_visible() or "▸ above" not in heads.text(".under-views")
 
 
-@pytest.mark.slow
-def test_twelve_layers_of_twelve_heads_and_128_tokens_are_drawn(heads: Bench) -> None:
-    trace = random_trace([*(f"w{i}" for i in range(127)), "<eos>"], ["<sos>"], layers=(12, 1), heads=(12, 1))
-    trace.encoder[11, 4] = np.eye(128)
-    heads.mount(trace, kind="encoder", kinds=("encoder",))
-    assert heads(".tile").count() == 12 * 13, "the heads, and the mean of each layer"
-    head = '.tile[value="encoder 12 5"]'
-    assert "1.0 keys, itself 100" in (heads(head).get_attribute("aria-label") or "")
-    for x in (0.15, 0.4, 0.6, 0.85):
-        on, off = heads.in_thumbnail(head, (x, x), (x, 1.1 - x))
-        assert sum(on[:3]) < sum(off[:3]) - 60
-
-
 # What all views share
-
-
-def test_a_choice_in_one_view_is_the_choice_of_all(heads: Bench) -> None:
-    heads.mount(heads_trace(), kind="cross", layer=1, head=1)
-    heads.click('.tile[value="cross 1 2"]')
-    heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
-    for view in ("lines", "text"):
-        heads.click(f".views button[value={view}]")
-        assert heads.text(".caption").startswith("L1 H2: reads 2 der → predicts hund looks at 4 the 100 %.")
-        assert "key 4 the weight 1.0000" in heads.text(".cell")
-    heads.click(f"{LEFT}:nth-child(5)")
-    heads.click(".views button[value=heads]")
-    assert heads('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
-    assert heads.text(".walk output") == "step 5 of 6"
 
 
 def test_what_is_reported_reopens_the_same_view(heads: Bench) -> None:
@@ -158,12 +111,3 @@ def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:
     heads.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
     heads.carry("encoder")
     assert heads(".tile").count() == len(ENCODER) + 2
-
-
-def test_an_encoder_alone_has_no_steps_and_no_other_kind(heads: Bench) -> None:
-    trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
-    empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
-    heads.mount(dataclasses.replace(trace, **empty), view="head")
-    assert heads(".kinds button:visible").all_inner_texts() == ["Encoder"]
-    assert not heads(".walk").is_visible()
-    assert heads.plot("encoder")[3:] == (3, 3)

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import long_trace
 
 BOX = "root.querySelector('figure.cross canvas').parentNode"
-
-
-@pytest.mark.parametrize("size", [(1920, 1080), (1366, 768)])
-def test_the_map_of_one_head_and_the_thumbnails_fill_the_width(heads: Bench, size: tuple[int, int]) -> None:
-    heads.page.set_viewport_size({"width": size[0], "height": size[1]})
-    heads.mount(long_trace(8), width=size[0] - 340, kind="cross", layer=1, head=1, view="head")
-    for presenting in (False, True):
-        if presenting:
-            heads.press("f")
-            heads.page.wait_for_function("() => root.fullscreenElement")
-            heads.frame()
-        room, thumbnails, canvas = (box_of(heads(part)) for part in (".explorer", ".grids", "figure.cross canvas"))
-        assert thumbnails["x"] < room["x"] + 0.05 * room["width"]
-        assert canvas["x"] - (thumbnails["x"] + thumbnails["width"]) < 0.05 * room["width"]
-        assert canvas["x"] + canvas["width"] > room["x"] + 0.95 * room["width"]
-        assert canvas["x"] + canvas["width"] <= room["x"] + room["width"]
 
 
 def test_cells_of_a_long_sentence_are_readable_unless_somebody_zooms_out(either: Bench) -> None:

@@ -77,18 +77,6 @@ def readable(page: Page) -> bool:
     return found
 
 
-def test_the_search_finds_what_a_probe_would_make(tour: Tour) -> None:
-    page = tour.page
-    page.goto("about:blank")
-    page.set_content(f"<main></main><b class={MARK}>x</b><a href='javascript:alert(1)'>y</a><img src='data:,{HOST}'>")
-    shadow = f"""document.querySelector("main").attachShadow({{mode: "open"}})
-      const i = document.createElement("i"); i.className = "{MARK}"
-      document.querySelector("main").shadowRoot.append(i)"""
-    page.evaluate(shadow)
-    assert sorted(name.split()[0] for name in made_by_probes(page)) == ["A", "B", "I", "IMG"]
-    assert not readable(page)
-
-
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
     """The tour reports what each probe would do on a page without escaping."""
     with touring(browser, server, made_by_probes) as tour:
@@ -123,20 +111,6 @@ def test_panels_of_attention(tour: Tour) -> None:
     for name in PANELS:
         query = HOSTILE | {"view": "lines", "cell": "2-3", "other": sentence(2), "panel": name}
         tour.go(f"/attention?{urlencode(query)}", f"/attention, {name}")
-    assert tour.problems() == []
-
-
-def test_lessons(tour: Tour) -> None:
-    page = tour.go("/lessons")
-    expect(page.get_by_test_id("stAlert").filter(has_text="refused.md, line")).to_be_visible()
-    expect(page.get_by_test_id("stAlert").filter(has_text=FILE_NAME)).to_be_visible()
-    page.locator(".st-key-lesson_start_hostile button").click()
-    expect(page.get_by_role("heading", name=PROBES[0])).to_be_visible()
-    tour.look("/lessons, a step")
-    page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").first.click()
-    page.get_by_role("button", name="Check the answer").click()
-    tour.look("/lessons, answered")
-    tour.go(f"/positions?{urlencode({'lesson': 'hostile', 'at': '1'})}", "/positions with a lesson")
     assert tour.problems() == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import model.folder
-from explorer.decoding.model_summary import facts
 from explorer.locale.text import plain
 from explorer.screens.attention import compare
 from explorer.screens.masks import page as masks
-from explorer.web import model_list, runtime, session
+from explorer.web import runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
 from model import faults
 from model.folder import UNFORESEEN, CheckpointError
 from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import save_run, write_status
+from tests.explorer.toy_runs import save_run
 from tests.fuzz.inputs import _TIMES, replaced
 from tests.fuzz.strange_folders import Strange, strange_files
 from tests.fuzz.test_strange_folders import changed
@@ -128,19 +126,6 @@ def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
     assert set(runtime.models()) == {"mine"}
 
 
-@pytest.mark.usefixtures("logged", "mine")
-def test_lines_about_a_model_that_cannot_be_written_concern_only_that_model(
-    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_run(checkpoints / "strange")
-    model_list._read.cache_clear()
-    monkeypatch.setattr(model_list, "facts", lambda summary: fail() if summary["name"] == "strange" else facts(summary))
-    runtime.models_changed()
-    assert set(runtime.models()) == {"mine"}
-    assert runtime.broken_models() == {"strange": UNFORESEEN}
-    runtime.models_changed()
-
-
 # Folders that are damaged, deleted or odd
 
 
@@ -180,15 +165,6 @@ def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: 
     else:
         assert_shows_something(at)
     assert {path.name for path in mine.parent.iterdir()} == ({"other"} if others else set())
-
-
-@pytest.mark.parametrize("page", ["train", "runs"])
-@pytest.mark.parametrize("state", ["running", "finished"])
-def test_times_of_the_future(mine: Path, page: str, state: str) -> None:
-    write_status(mine, state, updated=time.time() + 1e6, eta_s=-60.0)
-    said = words(opened(page))
-    assert "-1" not in said
-    assert " ago" not in said or "just now" in said
 
 
 ODD_PAGES = ("translate", "runs", "train", "inside")
