@@ -11,7 +11,7 @@ import pytest
 from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, pair_in_words, single_row
+from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
     LabelledMap,
@@ -20,7 +20,6 @@ from explorer.decoding.labelled_map import (
     labelled,
     map_caption,
     map_table,
-    row_caption,
 )
 from model.config import AttentionKind
 from tests.explorer.planted import planted_trace
@@ -106,22 +105,6 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
     assert few.difference is None
     assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
-
-
-def test_a_pair_of_sentences_is_described_by_its_words_and_by_a_row_that_both_have() -> None:
-    pair = compare(planted(head=2), planted(head=2, tokens=("i", "read", "blue", "books", "<eos>")))
-    texts = ("I read red books", "I read blue books"), ("je lis", "je lis")
-    said = pair_in_words(pair, 2, *texts)
-    words = "Sentence: “red” became “blue”. Translation: No word changes."
-    assert said.startswith(f"{words} In A, “2 je” looks at “3 red” (")
-    assert "In B, “2 je” looks at “3 blue” (" in said
-    assert pair_in_words(pair, 6, *texts) == words
-    weights = np.array([[0.9, 0.06, 0.04, 0, 0]], np.float32)
-    row = dataclasses.replace(single_row(pair.first, 2), values=weights)
-    assert row_caption(row, 0, least=0.05) == "“2 je” looks at “1 i” (90 %), “2 read” (6 %)."
-    assert row_caption(dataclasses.replace(row, values=weights / 100), 0, least=0.05).startswith(
-        "“2 je” looks at “1 i”"
-    )
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:

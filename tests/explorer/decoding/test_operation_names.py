@@ -8,7 +8,7 @@ import pytest
 
 from explorer.browser.machine_words import formula_of, parts_of, words_of
 from explorer.decoding.model_diagram import blocks_of
-from explorer.decoding.operation_names import meaning_of, part_words, parts, title_of
+from explorer.decoding.operation_names import meaning_of, title_of
 from model.dry_run import points
 from tests.tiny import T5, tiny_config
 
@@ -37,12 +37,3 @@ def test_words_and_formulas_say_what_this_model_computes(changes: dict[str, Any]
         if block.attention:
             has_bias = other and block.attention != "cross"
             assert ("learned number for the distance" in parts_of(block, config)["scores"].words) is has_bias
-
-
-@pytest.mark.parametrize(("causal", "residual"), [(True, True), (False, True), (True, False)])
-def test_a_part_is_explained_as_this_model_computes_it(causal: bool, residual: bool) -> None:
-    config = tiny_config(causal=causal, residual=residual)
-    words = {part: part_words(part, config) for part in parts(config)}
-    assert all(words.values())
-    assert ("masked self-attention" in words["Decoder 1"]) is causal
-    assert ("added to its input" in words["Encoder 1"]) is residual

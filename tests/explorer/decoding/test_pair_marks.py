@@ -8,7 +8,7 @@ import pytest
 from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.labelled_map import LabelledMap, token_map
-from explorer.decoding.pair_marks import MOST_FRAMED, marked
+from explorer.decoding.pair_marks import marked
 from explorer.decoding.shown_maps import ShownMaps
 from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_picture import picture_of
@@ -46,16 +46,6 @@ def test_equal_sentences_have_no_signs_and_small_differences_no_frames(least: fl
     assert first.marked_labels == (first.row_labels, first.column_labels)
     assert bool(first.marks.cells) == bool(second.marks.cells) == (least > 0.2)
     assert ("Of 4 weights with a counterpart, none differs" in words) == (least < 0.2)
-
-
-def test_of_many_differences_the_largest_are_framed() -> None:
-    names = " ".join(f"w{i}" for i in range(8))
-    a, b = cross(names, names), cross(names, names)
-    b.values[:] = np.linspace(0.3, 0.9, 64).reshape(8, 8)
-    first, _, words = marked(a, b)
-    assert len(first.marks.cells) == MOST_FRAMED
-    assert first.marks.cells[0] == (7, 7)
-    assert f"the {MOST_FRAMED} largest of 64 weights" in words
 
 
 def test_figure_and_picture_have_the_marks() -> None:

@@ -92,10 +92,6 @@ def test_the_score_to_pass_is_the_platforms() -> None:
             package(name, "A", b"", mastery=mastery)
 
 
-def test_the_same_lesson_gives_the_same_package() -> None:
-    assert package("a", "A", b"page") == package("a", "A", b"page")
-
-
 def lesson(name: str, *, here: bool = True) -> LessonOnSite:
     step = LessonStep("One", "<p>text</p>", "", "", {}, False, [], "", None, None)
     return LessonOnSite(name, name.title(), "", 5, "en", [0], "" if here else "no", [], [step] if here else [])

@@ -126,17 +126,6 @@ def test_viewers_upload_nothing(monkeypatch: pytest.MonkeyPatch, method: str) ->
     assert answered("/_stcore/health", method=method)[0] == 200
 
 
-def test_websockets_pass_untouched() -> None:
-    seen: list[object] = []
-
-    async def app(scope: dict[str, Any], receive: object, send: object) -> None:
-        seen.extend((scope, receive, send))
-
-    scope = {"type": "websocket", "path": "/_stcore/stream"}
-    loop.run(SecurityHeaders(app)(scope, "receive", "send"))
-    assert seen == [scope, "receive", "send"]
-
-
 @pytest.mark.parametrize("auth", [True, False])
 def test_with_auth_configured_nobody_sees_anything_before_the_login(auth: bool) -> None:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
