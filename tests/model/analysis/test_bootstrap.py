@@ -42,14 +42,6 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 0.02 < none.differs_from_zero().mean() < 0.1
 
 
-def test_nothing_known_is_not_a_number() -> None:
-    found = bootstrap.of_mean(np.full((5, 2), np.nan))
-    assert np.isnan([found.value, found.low, found.high]).all()
-    assert not found.differs_from_zero().any()
-    constant = bootstrap.of_mean(np.ones(6))
-    assert (constant.value, constant.low, constant.high) == (1, 1, 1)
-
-
 def test_intervals_for_many_comparisons_are_wider_by_the_normal_tail() -> None:
     item = bootstrap.Estimate(np.array(1.0), np.array(0.0), np.array(3.0))
     same, many = bootstrap.widened(item, 1), bootstrap.widened(item, 100)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.analysis.operations import strongest_matches
 from model.analysis.predictions import effective_choices, layer_predictions, likeliest_with, shares
 
 
@@ -33,11 +32,3 @@ def test_the_likeliest_tokens_hold_the_one_in_question() -> None:
     assert likeliest_with(probabilities, 0, 2) == [1, 0]
     assert likeliest_with(probabilities, 0, 9) == [1, 3, 2, 0]
     assert shares(probabilities, [3, 1]) == pytest.approx([0.3, 0.4])
-
-
-def test_matches_have_the_product_and_the_cosine_of_their_vectors() -> None:
-    query, key = torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.0, 5.0]])
-    first, second = strongest_matches(query, key, torch.tensor([[0.9, 0.1], [0.25, 0.75]]))
-    assert (first.key, first.product, second.key, second.product) == (0, 3.0, 1, 10.0)
-    assert (first.weight, second.weight) == pytest.approx((0.9, 0.75))
-    assert (first.cosine, second.cosine) == pytest.approx((0.6, 1.0))
