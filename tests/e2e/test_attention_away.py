@@ -71,6 +71,7 @@ def in_words(page: Page) -> list[str]:
     return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
 
 
+@pytest.mark.nightly
 def test_a_manifest_reopens_the_same_view(
     visit: Visit, elsewhere: Visit, server: Server, translator: Translator, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_manifest_reopens_the_same_view(
     assert query(other) == query(page)
 
 
+@pytest.mark.nightly
 def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> None:
     page.set_viewport_size({"width": 1366, "height": 2400})  # all of the tree, below the views
     visit(address(panel="tree", step="1"))

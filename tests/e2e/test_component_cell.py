@@ -215,8 +215,7 @@ def test_all_keys_of_an_ordinary_sentence_are_in_the_list_without_scrolling(cell
     assert cell.text(".how").startswith("Scroll the list to see all 40 keys. Choose a product")
 
 
-@pytest.mark.parametrize("width", [1000, 358])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "dark"), [(1000, False), (358, True)])
 def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int, dark: bool) -> None:
     tokens = (NASTY * 10)[:100]
     cell.prepare(dark=dark, width=width)

@@ -240,8 +240,7 @@ def test_terms_explain_themselves_and_links_leave_the_page_alone(opened: Open) -
     expect(heading(page)).to_have_text("Where should it look?")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1366, 390])
+@pytest.mark.parametrize(("width", "dark"), [(1366, False), (390, True)])
 def test_every_page_is_accessible_and_fits(opened: Open, width: int, dark: bool) -> None:
     page = opened()
     page.set_viewport_size({"width": width, "height": 844 if width < 500 else 768})

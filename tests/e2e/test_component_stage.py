@@ -325,8 +325,7 @@ FONTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("words", [2, 8, 45])
+@pytest.mark.parametrize(("words", "width"), [(2, 1920), (8, 1366), (45, 1366)])
 def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
     stage: Bench, width: int, words: int
 ) -> None:

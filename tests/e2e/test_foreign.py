@@ -77,6 +77,7 @@ def readable(page: Page) -> bool:
     return found
 
 
+@pytest.mark.nightly
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
     """The tour reports what each probe would do on a page without escaping."""
     with touring(browser, server, made_by_probes) as tour:
@@ -100,6 +101,7 @@ def test_tokens_sentences_and_names_on_every_page(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_parameters_on_every_page(tour: Tour) -> None:
     query = {name: PROBES[i % len(PROBES)] for i, name in enumerate(PARAMETERS)} | {"sample": SAMPLE}
     for address in ADDRESSES:
@@ -107,6 +109,7 @@ def test_parameters_on_every_page(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_panels_of_attention(tour: Tour) -> None:
     for name in PANELS:
         query = HOSTILE | {"view": "lines", "cell": "2-3", "other": sentence(2), "panel": name}
@@ -133,6 +136,7 @@ def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     page = tour.go("/train")
     page.get_by_role("combobox", name="Data").click()
@@ -147,6 +151,7 @@ def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_names_in_a_zip_file(tour: Tour) -> None:
     page = tour.go("/runs?entry=hostile")
     page.get_by_role("tab", name="Import").click()

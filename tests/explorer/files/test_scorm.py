@@ -67,7 +67,7 @@ def test_the_manifest_names_what_is_there(title: str) -> None:
     assert not list(root.iter(f"{ADL}masteryscore"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # it downloads them
 def test_the_manifest_fits_the_published_schemas_and_a_broken_one_does_not(schema: etree.XMLSchema) -> None:
     for title, mastery in (("A", None), (NASTY, 60)):
         written = zipfile.ZipFile(io.BytesIO(package("a", title, b"", mastery=mastery))).read(MANIFEST)

@@ -150,7 +150,7 @@ def test_a_damaged_record_is_left_out(made: MadePairs, wrong: str) -> None:
     assert made.command(order)[-4].endswith("/files-by-a-drawn-0.jsonl")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the same without its process: tests/model/test_relabel.py
 def test_real_models_write_pairs_of_a_persons_own_data(tmp_path: Path) -> None:
     """The real process, from the command that the page shows to the file that training reads."""
     table = tmp_path / "own.tsv"

@@ -127,7 +127,7 @@ async def used(server: Server, contents: list[bytes]) -> tuple[float, float]:
     return full, megabytes(server)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_uploads_of_sessions_that_have_ended_are_freed() -> None:
     size = 40_000_000
     with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "2"}) as server:

@@ -49,7 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     return folder / "run", time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", range(KILLS))
+@pytest.mark.parametrize("number", [pytest.param(n, marks=pytest.mark.nightly if n % 5 else []) for n in range(KILLS)])
 def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], number: int) -> None:
     """One kill in each twentieth of a run, so that preparation, training and scoring are all covered."""
     folder, seconds = tmp_path / "run", whole[1]

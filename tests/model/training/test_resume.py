@@ -78,7 +78,7 @@ def wholes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.mark.parametrize("questions", [0, 1, 5, 9, 15])
+@pytest.mark.parametrize("questions", [5, *(pytest.param(n, marks=pytest.mark.nightly) for n in (0, 1, 9, 15))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_stop_anywhere_and_resume(tmp_path: Path, wholes: dict[str, Path], questions: int, kind: str) -> None:
     """Stopped at its first question, a run has done nothing: what is resumed then is the same run a second time."""
