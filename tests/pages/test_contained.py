@@ -25,6 +25,7 @@ from tests.fuzz.inputs import _TIMES, replaced
 from tests.fuzz.strange_folders import Strange, strange_files
 from tests.fuzz.test_strange_folders import changed
 from tests.pages.page import PAGES, assert_shows_something, choose, click, run, visit, words
+from tests.some import some
 
 REPORT = faults.report  # before the fixture of all tests replaces it
 
@@ -132,9 +133,9 @@ def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
 @pytest.mark.parametrize(
     ("page", "name"),
     [
-        *((page, "model.safetensors") for page in PAGES if page not in ("lessons", "experiments")),
         ("translate", "config.json"),
         ("attention", "tokenizer.json"),
+        *some(((page, "model.safetensors") for page in PAGES if page not in ("lessons", "experiments")), 3),
     ],
 )
 def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: str) -> None:
@@ -151,7 +152,7 @@ def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: 
     [(True, True), (False, False)],
     ids=["another is left, still listed", "none is left, not listed any more"],
 )
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", some(PAGES, 3))
 def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: bool, listed: bool) -> None:
     if others:
         save_run(mine.parent / "other")
@@ -192,7 +193,7 @@ def strange_changes(tmp_path_factory: pytest.TempPathFactory) -> list[Strange]:
     return strange_files(whole)[: VISITS * len(ODD_PAGES)]
 
 
-@pytest.mark.parametrize("page", ODD_PAGES)
+@pytest.mark.parametrize("page", some(ODD_PAGES, 2))
 def test_a_strange_folder_has_a_page_and_changes_no_other(odd: Path, strange_changes: list[Strange], page: str) -> None:
     before = healthy()
     for strange in strange_changes[ODD_PAGES.index(page) :: len(ODD_PAGES)]:
@@ -202,7 +203,7 @@ def test_a_strange_folder_has_a_page_and_changes_no_other(odd: Path, strange_cha
             assert healthy() == before, f"{strange.file}: {strange.what}"
 
 
-@pytest.mark.parametrize("page", ODD_PAGES)
+@pytest.mark.parametrize("page", some(ODD_PAGES, 2))
 def test_a_giant_value_adds_little_to_a_page(odd: Path, page: str) -> None:
     """Finding D32: 20 MB in one field of config.json put 20 to 40 MB on everybody's pages."""
 

@@ -18,12 +18,13 @@ from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.page import PAGES, visit, words
+from tests.some import some
 
 CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Make the pairs"}
 CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
-    *((page, {}, "", None) for page in PAGES),
+    *some([(page, {}, "", None) for page in PAGES], 3),
     ("train", {}, "Training is switched off: this server is for looking only.", ["Start training"]),
     ("train", {"run": "halted"}, "Stopping, resuming and new runs are switched off", ["New run", "Resume"]),
     ("train", {"run": "busy"}, "Stopping, resuming and new runs are switched off", ["Stop"]),
