@@ -111,6 +111,7 @@ def choose_own_pairs(page: Page, server: Server) -> Locator:
     return page.get_by_role("textbox", name="Or paste pairs, one on each line")
 
 
+@pytest.mark.nightly  # tests/e2e/test_installed.py starts and stops a run; tests/model/training kills and resumes
 def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
     page.goto(f"{server.url}/train")
     page.get_by_text("Settings", exact=True).click()
