@@ -167,15 +167,6 @@ def test_brushing_rows_and_columns(heads: Bench) -> None:
     assert "rows 1–2 put" in heads.text(".cell")
 
 
-def test_over_words_only_eos_is_left_out_and_the_caption_says_how_much(heads: Bench) -> None:
-    heads.mount(random_trace(["the", "dog", "."], ["le", "chien"]), kind="cross", layer=1, head=1, view="head.content")
-    expect(heads(".caption")).to_contain_text("<eos>, other specials and punctuation are left out, on average ")
-    expect(heads("figure.cross figcaption")).to_contain_text("words only, scaled to 1")
-    expect(heads(".swatch")).to_have_text("masked or left out")
-    heads('.kinds button[value="encoder"]').click()
-    expect(heads(".caption")).not_to_contain_text("left out")
-
-
 def test_only_up_to_this_step_leaves_later_rows_out(heads: Bench) -> None:
     heads.mount(heads_trace(), kind="cross", layer=1, head=1, view="head.steps", step=2)
     assert heads.plot("cross")[3] == 2
