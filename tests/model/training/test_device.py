@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model import train
 from model.commands import run_command
@@ -112,6 +114,41 @@ def test_one_gpu_is_not_given_to_several_processes(monkeypatch: pytest.MonkeyPat
     assert resolve_device("cuda") == resolve_device("auto") == "cuda:3"
     with pytest.raises(ConfigError, match="--device cuda gives each its own"):
         resolve_device("cuda:1")
+
+
+READS = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "equal", "unique_consecutive", "bincount"}
+"""Operations whose result, or the shape of it, the host must know before it goes on."""
+
+
+class Waits(TorchDispatchMode):
+    """The names of operations for which the host would wait until a GPU has done all queued work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.named: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        indices = [each for given in args if isinstance(given, (list, tuple)) for each in given if each is not None]
+        by_mask = "index" in name and any(getattr(each, "dtype", None) == torch.bool for each in indices)
+        if name in READS or by_mask:
+            self.named.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("changes", [{"dropout": 0.0}, {"consistency": "simcut"}, {"consistency": "rdrop"}], ids=str)
+def test_an_update_never_waits_for_the_device(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its inputs are made on the CPU beforehand, and may look at their numbers."""
+    trainer = Trainer(string_setup(gradient_accumulation_steps=3, **changes), World(), None)
+    update = trainer.setup.corpus.updates(0)[0]
+    inputs = list(trainer._inputs(update, 1))
+    monkeypatch.setattr(trainer, "_inputs", lambda update, step: iter(inputs))
+    copies = mock.Mock(side_effect=AssertionError("a tensor is copied to the host"))
+    with Waits() as waits, monkeypatch.context() as patch:
+        for name in ("cpu", "item", "tolist", "numpy", "__bool__", "__float__", "__int__"):
+            patch.setattr(torch.Tensor, name, copies)
+        trainer.gradients(update, 1)
+    assert waits.named == []
 
 
 @pytest.mark.slow
