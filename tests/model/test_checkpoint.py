@@ -158,7 +158,7 @@ def test_names_of_ordinary_models_are_fine(good: Path) -> None:
     for name in ("adjective-swap", "my_model.2", "A", "0x", "x" * 64):
         assert check_name(name) == name
     assert find_model(good.parent, "good") == good
-    with pytest.raises(CheckpointError, match=r"there is no model 'goood'; did you mean 'good'\?"):
+    with pytest.raises(CheckpointError, match=r"there is no model 'goood'. Did you mean 'good'\?"):
         find_model(good.parent, "goood")
     with pytest.raises(CheckpointError, match="there is no model in"):
         find_model(good.parent / "nowhere", "good")
@@ -192,7 +192,7 @@ def change_config(folder: Path, section: str | None, **changes: Any) -> None:
     [
         (None, {"format_version": 2}, "a newer Headlight"),
         (None, {"model": None}, "no section 'model'"),
-        ("model", {"d_modle": 3}, "did you mean 'd_model'"),
+        ("model", {"d_modle": 3}, "Did you mean 'd_model'"),
         ("model", {"d_model": "16"}, "must be of type int"),
         ("model", {"d_model": 15}, "does not divide"),
         ("model", {"n_encoder_layers": 3}, "too few weights|has no weights"),

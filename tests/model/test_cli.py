@@ -95,7 +95,7 @@ def test_translate_tells_each_step_and_writes_a_trace(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--model", "rum", "abc"], "there is no model 'rum'; did you mean 'run'?"),
+        (["--model", "rum", "abc"], "there is no model 'rum'. Did you mean 'run'?"),
         (["--model", "../run", "abc"], "'../run' cannot name a model"),
         (["--model", "run", "--trace", "x.npz", "a", "b"], "--trace takes one sentence, not 2"),
         (["--model", "run", "--trace", "x.npz", "  "], "nothing to trace in an empty sentence"),
@@ -143,8 +143,8 @@ def test_evaluate_reads_compressed_files_line_by_line(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--task", "revers"], "there is no task 'revers'; did you mean 'reverse'?"),
-        (["--task", "copy", "--split", "tset"], "task copy has no split 'tset'; did you mean 'test'?"),
+        (["--task", "revers"], "there is no task 'revers'. Did you mean 'reverse'?"),
+        (["--task", "copy", "--split", "tset"], "task copy has no split 'tset'. Did you mean 'test'?"),
         (["--source", "here"], "--source and --target go together"),
         (["--source", "here", "--target", "there"], "here cannot be read (No such file"),
         (["--source", "here", "--target", "there", "--task", "copy"], "not both"),

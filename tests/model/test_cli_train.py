@@ -186,9 +186,9 @@ def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
     ("arguments", "sentence"),
     [
         ([], "--task TASK --name NAME"),
-        (["--task", "copi", "--name", "x"], "there is no task 'copi'; did you mean 'copy'?"),
-        (["--task", "copy", "--name", "x", "--preset", "tini"], "there is no preset 'tini'; did you mean 'tiny'?"),
-        (["--task", "copy", "--name", "x", "--set", "d_modle=3"], "unknown setting 'd_modle'; did you mean 'd_model'?"),
+        (["--task", "copi", "--name", "x"], "there is no task 'copi'. Did you mean 'copy'?"),
+        (["--task", "copy", "--name", "x", "--preset", "tini"], "there is no preset 'tini'. Did you mean 'tiny'?"),
+        (["--task", "copy", "--name", "x", "--set", "d_modle=3"], "unknown setting 'd_modle'. Did you mean 'd_model'?"),
         (["--task", "copy", "--name", "x", "--set", "d_model=63"], "d_model=63 does not divide"),
         (["--task", "copy", "--name", "x", "--set", "max_tokens=3", "batch_tokens=9"], "give only one of them"),
         (["--task", "copy", "--name", "../x"], "cannot name a model"),

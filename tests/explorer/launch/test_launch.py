@@ -52,13 +52,13 @@ def test_options_are_ours_or_streamlits(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
-        ("trian", "There is no command 'trian'; did you mean 'train'?"),
-        ("dates", f"There is no command 'dates'; known: {', '.join(sorted(commands.SUBCOMMANDS))}."),
+        ("trian", "There is no command 'trian'. Did you mean 'train'?"),
+        ("dates", f"There is no command 'dates'. Known: {', '.join(sorted(commands.SUBCOMMANDS))}."),
         ("--viewer train", "A command comes first: python -m explorer train …"),
-        ("--modle dates", "There is no option '--modle'; did you mean '--model'?"),
+        ("--modle dates", "There is no option '--modle'. Did you mean '--model'?"),
         ("--server.port 9000", "Choose the port with --port, not with --server.port."),
         ("--server.port=9000", "Choose the port with --port, not with --server.port."),
-        ("--model revers --no-open", "there is no model 'revers'; did you mean 'reverse'?"),
+        ("--model revers --no-open", "there is no model 'revers'. Did you mean 'reverse'?"),
         *((f"--port {port}", f"invalid port number value: '{port}'") for port in ("0", "70000", "x")),
     ],
 )

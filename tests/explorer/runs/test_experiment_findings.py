@@ -54,7 +54,7 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
 def test_findings_state_what_the_runs_show_and_no_more() -> None:
     _, target, _ = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
-        "The target is 99 % right on test: 'one' reaches it in 2 of 2 runs; on validation it first reached that "
+        "The target is 99 % right on test: “one” reaches it in 2 of 2 runs; on validation it first reached that "
         "after 25 (20 to 30) updates."
     )
     assert all(findings(experiment, arm_runs(experiment)) for experiment in EXPERIMENTS.values())

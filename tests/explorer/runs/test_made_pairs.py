@@ -65,7 +65,7 @@ def test_a_making_is_followed_from_its_start_to_its_file(made: MadePairs, tmp_pa
     wait_until(lambda: now(made).done > 0)
     making = now(made)
     assert (making.state, making.share, making.order) == ("running", 0.24, ORDER)
-    assert making.progress() == "'reverse' translates: 96 of 400 sentences, about 1 min 05 s left"
+    assert making.progress() == "“reverse” translates: 96 of 400 sentences, about 1 min 05 s left"
     assert MadePairs(tmp_path).unfinished() == [making], "another tab sees the same"
     assert made.finished("reverse", ()) == []
     assert Runs(tmp_path).statuses() == [], "it is no training run"
@@ -76,7 +76,7 @@ def test_a_making_is_followed_from_its_start_to_its_file(made: MadePairs, tmp_pa
     assert [making.name for making in made.finished("reverse", ())] == [NAME]
     assert made.finished("reverse", ("--data", "x.tsv")) == made.finished("copy", ()) == []
     assert now(made).origin() == (
-        "targets by 'reverse', sources by 'reverse-lstm'; 2 sentences left out as empty or too long"
+        "targets by “reverse”, sources by “reverse-lstm”; 2 sentences left out as empty or too long"
     )
     with pytest.raises(RunError, match="made already"):
         made.start(ORDER)

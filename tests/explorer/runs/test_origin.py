@@ -51,7 +51,7 @@ def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
     def missing() -> str:
         return repeatable(folder, None).missing
 
-    assert missing().startswith("It was trained from the weights of 'teacher', which are not here.")
+    assert missing().startswith("It was trained from the weights of “teacher”, which are not here.")
     save_run(tmp_path / "teacher")
     assert missing() == ""
     pairs.unlink()

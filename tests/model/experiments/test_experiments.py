@@ -96,7 +96,7 @@ def test_every_stored_file_belongs_to_a_recipe_and_every_key_of_the_catalogue_to
     assert len({entry["name"] for entry in entries}) == len(entries)
     assert {path.stem for path in RESULTS.glob("*.json")} <= set(RECIPES)
     assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
-    with pytest.raises(ConfigError, match="did you mean 'norm'"):
+    with pytest.raises(ConfigError, match="Did you mean 'norm'"):
         get_experiment("nrom")
 
 

@@ -176,7 +176,7 @@ def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_
     for name in PRESETS:
         training = make_settings(DataConfig(), get_preset(name), {}).training
         assert training.warmup_steps < training.max_steps
-    with pytest.raises(ConfigError, match="did you mean 'tiny'"):
+    with pytest.raises(ConfigError, match="Did you mean 'tiny'"):
         get_preset("tiney")
     for word in ("d_model=big", "norm_first=maybe", "schedule=linear", "dropout=1.5", "max_steps=0"):
         with pytest.raises(ConfigError):
@@ -186,8 +186,8 @@ def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [
-        ("d_modle=3", "did you mean 'd_model'"),
-        ("learning-rate=3", "did you mean 'learning_rate'"),
+        ("d_modle=3", "Did you mean 'd_model'"),
+        ("learning-rate=3", "Did you mean 'learning_rate'"),
         ("d_model", "key=value"),
         ("=3", "key=value"),
         ("src_vocab_size=9", "counted from the data"),
