@@ -58,21 +58,6 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     assert sorted(path.name for path in tmp_path.iterdir()) == [".training.line", ".training.lock", "mine", "next"]
 
 
-def test_a_precision_that_only_costs_time_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def said(name: str, precision: str) -> bool:
-        options = ["--task", "reverse", "--name", name, "--checkpoints", str(tmp_path), "--precision", precision]
-        assert train.main([*options, "--device", "cpu", "--set", *SMALL, "max_steps=1", "eval_sentences=1"]) == 0
-        return "no instructions for bf16" in capsys.readouterr().err
-
-    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: True)
-    assert not said("quick", "bf16")
-    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: False)
-    assert said("slow", "bf16")
-    assert not said("chosen", "auto")
-
-
 def test_a_start_is_needed_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that started from another model's weights and tokenizers can be resumed when that model is gone."""
     where = ["--checkpoints", str(tmp_path)]

@@ -255,14 +255,6 @@ def test_heads_form_over_the_snapshots(two: AppTest) -> None:
         assert "entropy over its highest value" in words(at)
 
 
-def test_any_sentence_can_be_watched_and_none_is_no_error(two: AppTest) -> None:
-    for text in ("x", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧", "z" * 200):
-        choose(two, film_text_mine=text)
-        assert film(two)["frames"]
-    choose(two, film_text_mine="   ")
-    assert "There is nothing to translate yet" in words(two)
-
-
 def test_missing_and_damaged_snapshots_get_a_message(checkpoints: Path) -> None:
     save_toy(checkpoints / "plain", "reverse")
     assert "This model has no snapshots" in words(visit("runs"))

@@ -23,7 +23,6 @@ from model import relabel
 from model.data.number_words import number_words
 from model.folder import CONFIG, read_config, write_json
 from tests.explorer.toy_runs import save_run
-from tests.model.data.test_people_files import workbook
 from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -182,21 +181,6 @@ def test_files_of_old_encodings_are_read_after_a_question() -> None:
     upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
     assert "20 pairs: 18 to learn from, 2 held out" in words(at)
     assert options(at).encoding is None
-
-
-@pytest.mark.usefixtures("training")
-def test_a_spreadsheet_can_be_uploaded() -> None:
-    content = workbook(("number", "digits", "note"), *((words_, digits, "x") for words_, digits in number_words()))
-    at = upload(own_data(), "numbers.xlsx", content)
-    assert "300 pairs, with the headings “number” and “digits”: 270 to learn from" in words(at)
-    assert Path(options(at).data).read_bytes() == content
-
-
-@pytest.mark.usefixtures("training")
-def test_the_longest_sentence_follows_the_data() -> None:
-    at = own_data("".join(f"word {n} {'x' * 300}\tWort {n}\n" for n in range(150)))
-    choose(at, train_more=True)
-    assert at.number_input(key="train_files_tiny_max_positions").value == 320
 
 
 @pytest.mark.usefixtures("training")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.runs.experiment_arms import ArmRuns, arm_runs
-from explorer.runs.experiment_findings import findings, headline, in_short, shared_note, statements, verdict
+from explorer.runs.experiment_findings import headline, in_short, statements, verdict
 from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm
@@ -113,12 +113,6 @@ def test_the_headline_names_every_variant_that_differs_with_its_number_and_those
     assert "No such" not in in_short(arms_of([ten(), ten()])), "nothing differs, so there is nothing to lack"
 
 
-def test_different_numbers_of_runs_are_explained_where_experiments_share_the_first_variant() -> None:
-    assert "experiments compare their variants with it" in shared_note(arm_runs(EXPERIMENTS["norm"]))
-    assert shared_note(arm_runs(EXPERIMENTS["residual"])) == "", "as many runs on both sides"
-    assert shared_note(planted(ten(), ten()[:3])) == "", "no other experiment has this first variant"
-
-
 def arms_of(groups: Sequence[Sequence[StoredRun]]) -> tuple[ArmRuns, ...]:
     """One arm for each group of runs."""
     arms = [Arm(f"arm {nth}") for nth in range(len(groups))]
@@ -150,19 +144,6 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated() -> None:
         several.append(differs(arms_of([[runs[i] for i in part] for part in np.split(order, 4)])))
     error = 3 * (LEVEL * (1 - LEVEL) / drawn) ** 0.5  # three standard errors of the Monte Carlo estimate
     assert sum(several) / drawn <= LEVEL + error, "any of three arms, beside the first one"
-
-
-def test_the_procedure_is_stated() -> None:
-    *_, procedure = findings(PLANTED, planted(ten(), ten()))
-    for words in (
-        "equal within 1 percentage point: 4 comparisons",
-        "Holm's correction over these 4",
-        "at most 5 % of cases",
-    ):
-        assert words in procedure
-    assert "cannot happen" not in procedure
-    *_, procedure = findings(PLANTED, planted(ten()[:3], ten()[:3]))
-    assert "With so few runs, that cannot happen" in procedure
 
 
 def test_stored_experiments_have_a_verdict() -> None:

@@ -236,7 +236,7 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
             read_runs(other, tmp_path / "moved")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("few_sentences", "chain")
 def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
