@@ -75,6 +75,10 @@ def test_a_long_legend_gets_more_rows() -> None:
 
 def test_bars_are_told_apart_without_colour() -> None:
     made = bars({"one": [1.0], "two": [2.0]}, ["a"], y_title="y", top=3)
+    assert made.layout.xaxis.autorange is None
+    hebrew = ["ספר", "חדש", "<eos>"]
+    assert bars({"one": [1.0] * 3}, hebrew, y_title="y").layout.xaxis.autorange == "reversed"
+    assert heatmap(np.ones((3, 3)), x_title="", y_title="", x=hebrew, y=hebrew).layout.xaxis.autorange == "reversed"
     assert [bar.marker.pattern.shape for bar in made.data] == ["", "/"]
     assert list(made.layout.yaxis.range) == [0, 3]
 
