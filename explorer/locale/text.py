@@ -10,6 +10,8 @@ from typing import Literal
 from explorer.locale import language
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.messages import t
+from explorer.locale.scripts import ordered
+from explorer.locale.scripts import shortened as shortened
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -24,8 +26,9 @@ def plain(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters, for names, tokens and sentences.
 
     Line breaks and tabs become spaces; characters that would reorder or hide the surrounding text are written out.
+    Words that run from right to left reorder nothing beside them.
     """
-    joined = _ADDRESS.sub("\\1\u2060", printable(text.translate(_SPACES)))
+    joined = _ADDRESS.sub("\\1\u2060", ordered(printable(text.translate(_SPACES))))
     return _MARKDOWN.sub(r"\\\1", joined)
 
 
@@ -109,11 +112,6 @@ def count(number: float) -> str:
 def capitalised(text: str) -> str:
     """Begin a text with a capital letter; the rest stays, since nouns of other languages may have capitals."""
     return text[:1].upper() + text[1:]
-
-
-def shortened(text: str, max_length: int) -> str:
-    """Cut a text to at most `max_length` characters; a text that is cut ends in "…"."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 def why(error: Exception) -> str:

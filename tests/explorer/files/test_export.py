@@ -191,8 +191,8 @@ def test_characters_without_a_font_are_named() -> None:
     assert families[0] == FIRST_FONT
     assert missing == ""
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
-    assert "\U0010fffd" in missing_note(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"))
-    assert missing_note(on_screen(planted_trace(), "head")) == ""
+    assert "\U0010fffd" in missing_note(["\U0010fffd"])
+    assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
