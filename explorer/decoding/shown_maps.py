@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.decoding.attention_maps import AttentionMaps, attention_maps, has_subwords
 from explorer.decoding.coordinates import Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.labelled_map import (
     LabelledMap,
     head_caption,
@@ -80,7 +81,7 @@ def shown_maps(
         maps = [replace(head, top=top) for head in maps]
     title, caption = _title_and_caption(maps, places, kinds, options, row)
     if trace.edits:
-        caption += " " + t("Edited: {edits}.", edits="; ".join(trace.edits))
+        caption += " " + t("Edited: {edits}.", edits=edits_in_words(trace.edits))
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 

@@ -189,7 +189,7 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
             own = read_own(path.read_bytes(), path.name)
         except (OSError, OwnAttentionError) as unreadable:
             raise AttentionError(unreadable) from None
-        return path.name, own.trace, own.notes
+        return path.name, own.trace, tuple(map(str, own.notes))
 
 
 def _of_tensors(
@@ -225,7 +225,7 @@ def _of_tensors(
         raise AttentionError(unfit) from None
     for kind in given:
         _check_sums(kind, trace.weights(kind))
-    return trace, (*remarks, *notes), was_given
+    return trace, (*remarks, *map(str, notes)), was_given
 
 
 def _without_padding(

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.decoding.coordinates import Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
 from explorer.files.map_files import KINDS, maps_file, maps_stem
@@ -21,7 +22,7 @@ from model.trace import AttentionTrace
 def draw_translation_downloads(translation: Translation, at: Place, view: str, *, key: str) -> None:
     """Draw the downloads of a translation's maps, whose files name the model, the sentence and its translation."""
     sentence = t("Translation: {text}", text=translation.text)
-    if edits := "; ".join(translation.trace.edits):
+    if edits := edits_in_words(translation.trace.edits):
         sentence = t("Translation: {text} (edited: {edits})", text=translation.text, edits=edits)
     facts = t("Model {model}. Sentence: {text}", model=translation.model, text=translation.source.text), sentence
     n_prompt, model = translation.n_prompt, translation.model

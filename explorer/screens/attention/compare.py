@@ -20,6 +20,7 @@ from explorer.decoding.comparison import (
     with_marks,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
@@ -193,7 +194,7 @@ def _edited(choices: Choices, selection: Selection, translation: Translation, at
     edits = with_edit(translation.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
     free = _run(selection, (), edits)
     edited = _run(selection, translation.path, edits) if along else free
-    applied = "; ".join(edited.trace.edits)
+    applied = edits_in_words(edited.trace.edits)
     if free.path == translation.path:
         caption = t("Edited: {edits}. On its own, the edited model says the same.", edits=applied)
     else:
@@ -233,7 +234,7 @@ def draw_forced(selection: Selection, translation: Translation, at: Place) -> No
         return
     draw_figure(probability_figure(forced.trace))
     if forced.notes:
-        st.caption(plain(" ".join(forced.notes)))
+        st.caption(plain(" ".join(map(str, forced.notes))))
     draw_table(probability_table(forced), t("Probability of each token of the typed target"), file="probabilities")
     same = forced.path == translation.path
     label = t("Its attention is on screen") if same else t("Show its attention")
