@@ -7,10 +7,11 @@ import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
 import { createLiveEngine } from "./live_engine.js";
+import { localised } from "./markup.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
-import { setWords, t } from "./words.js";
+import { language, setWords, t } from "./words.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
@@ -28,7 +29,10 @@ export function start() {
   const packed = given.__headlightPack ? readMessage(given.__headlightPack) : null;
   const header = packed ? /** @type {SiteHeader} */ (packed.header) : /** @type {SiteHeader} */ (given.__headlightSite);
   setWords(header.words);
-  const places = header.root === null ? hashPlaces() : pathPlaces(header.root, header.pages);
+  document.documentElement.lang = language();
+  for (const part of document.querySelectorAll("body > header, body > footer")) localised(part);
+  const places = header.root === null ? hashPlaces() : pathPlaces(header);
+  listenToLanguage(header, places);
   const read = packed
     ? readerOf(packed.arrays)
     : (/** @type {string} */ address, /** @type {any} */ progress) => fetchFile(places.base + address, progress);
@@ -142,10 +146,13 @@ async function loadLessons({ header, read }) {
   return rest;
 }
 
-/** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string} address @returns {Promise<any>} */
-async function loadProgram(read, address) {
-  const { script, looks, ...rest } = JSON.parse(new TextDecoder().decode(await read(address, () => {})));
+/** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string[]} addresses @returns {Promise<any>} */
+async function loadProgram(read, addresses) {
+  const files = await Promise.all(addresses.map((address) => read(address, () => {})));
+  const parts = files.map((file) => JSON.parse(new TextDecoder().decode(file)));
+  const { script, looks, words, ...rest } = Object.assign({}, ...parts);
   const { __headlightLooks: addLooks } = /** @type {any} */ (globalThis);
+  if (words) setWords(words);
   addLooks(looks);
   const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   return { ...entry, ...rest };
@@ -227,20 +234,21 @@ async function fetchFile(address, progress) {
   return new Uint8Array(await new Response(answer.body.pipeThrough(counted)).arrayBuffer());
 }
 
-/** The address of a page in a folder on a web server: its path names the page. @param {string} root @param {string[]} pages */
-function pathPlaces(root, pages) {
+/** The address of a page in a folder on a web server: its path names the page. @param {SiteHeader} header */
+function pathPlaces({ root, pages, languages }) {
   const base = new URL(root || "./", location.href).href;
   const file = location.protocol === "file:" ? "index.html" : "";
+  const asked = new URLSearchParams(location.search).get("lang");
+  const lang = languages.some(({ code }) => code === asked) ? asked : null; // a choice, which links keep
   const address = (/** @type {Query} */ query, /** @type {string} */ page) => {
-    const parameters = `${new URLSearchParams(query)}`;
+    const parameters = `${new URLSearchParams(lang ? { lang, ...query } : query)}`;
     return `${base}${page === "translate" ? "" : `${page}/`}${file}${parameters && `?${parameters}`}`;
   };
   const read = () => {
     const [page] = location.href.slice(base.length).split(/[/?#]/);
-    return {
-      query: Object.fromEntries(new URLSearchParams(location.search)),
-      page: pages.includes(page) ? page : "translate",
-    };
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    delete query.lang;
+    return { query, page: pages.includes(page) ? page : "translate" };
   };
   return { base, address, read, ...written(address, read, "popstate") };
 }
@@ -281,6 +289,20 @@ function written(address, read, event) {
         moved(query, page);
       });
     },
+  };
+}
+
+/** Draws the menu of languages, and the link to the examples in this one. @param {SiteHeader} header @param {About["places"]} places */
+function listenToLanguage({ languages, examples }, places) {
+  const link = /** @type {HTMLAnchorElement} */ (byId("examples"));
+  if (examples) Object.assign(link, { href: places.base + examples, hidden: false });
+  const menu = /** @type {HTMLSelectElement} */ (byId("language"));
+  menu.hidden = languages.length < 2;
+  menu.append(...languages.map(({ code, name }) => new Option(name, code, false, code === language())));
+  for (const option of menu.options) option.lang = option.value;
+  menu.onchange = () => {
+    const { query, page } = places.read();
+    location.assign(places.address({ ...query, lang: menu.value }, page));
   };
 }
 
