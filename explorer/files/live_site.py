@@ -304,16 +304,18 @@ def _header(
     if lessons:
         parts["lessons"].append({"lessons": list(lessons)})
     if not whole and language.current() != language.ENGLISH:
+        parts["views"] = []
         for part, values in parts.items():
             values.append({"words": catalogue(bundle.sources(part))})
     files: dict[str, bytes] = {}
-    addresses: dict[str, list[str]] = {"more": [], "lessons": []}
+    addresses: dict[str, list[str]] = {"views": [], "more": [], "lessons": []}
     for part, values in parts.items():
         for value in values:
             content = assets.as_json(value)
             address = _file(f"code/{part}.json", content).address
             files[address] = content
             addresses[part].append(address)
+    known = ("first", *(("views", *later) if whole else ()))
     return SiteHeader(
         page=PAGES[0],
         pages=list(PAGES if lessons else PAGES[:_OF_DESK]),
@@ -326,7 +328,7 @@ def _header(
             for entry in GLOSSARY
         },
         models=[model.card for model in models],
-        words=catalogue(file for part in ("first", *(later if whole else ())) for file in bundle.sources(part)),
+        words=catalogue(file for part in known for file in bundle.sources(part)),
         **addresses,
     ), files
 

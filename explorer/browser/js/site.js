@@ -43,7 +43,10 @@ export function start() {
   listenToTerms(byId("tip"), header.terms);
   listenToOffline(header, places.base);
   const more = once(() => loadProgram(read, header.more));
-  const about = { header, places, engine, read, more, first };
+  const texts = once(async () => {
+    for (const address of header.views) setWords(partOf(await read(address, () => {})).words);
+  });
+  const about = { header, places, engine, read, more, texts, first };
   if (header.page === "class") {
     drawNavigation(header, places, {}, "class");
     listenToTheme(() => {});
@@ -52,18 +55,19 @@ export function start() {
   return header.page === "lessons" ? startLessons(about) : startDesk(about);
 }
 
-/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, first: { query: Query, page: string } }} About */
+/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, texts: () => Promise<void>, first: { query: Query, page: string } }} About */
 
 /** The model that a query names. @param {SiteHeader} header @param {Query} query */
 const cardOf = ({ models }, { model }) => models.find(({ name }) => name === model) ?? models[0];
 
 /** @param {About} about */
-function startDesk({ header, places, engine, more, first }) {
+function startDesk({ header, places, engine, more, texts, first }) {
   const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
     more,
+    texts,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
     moved: (query, page, isNew) => {
@@ -79,13 +83,13 @@ function startDesk({ header, places, engine, more, first }) {
   let tours = 0;
   const root = byId("tour-place").attachShadow({ mode: "open" });
   root.append(templateOf("tour"));
-  byId("tour-button").onclick = () => void tour(root, ++tours);
+  byId("tour-button").onclick = () => void texts().then(() => tour(root, ++tours));
   return desk.ready;
 }
 
 /** @param {About} about */
 async function startLessons(about) {
-  const { header, places, engine, more, first } = about;
+  const { header, places, engine, more, texts, first } = about;
   const own = (/** @type {Query} */ query) =>
     Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
   /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
@@ -97,6 +101,7 @@ async function startLessons(about) {
     engine,
     models: header.models,
     more,
+    texts,
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
@@ -149,14 +154,16 @@ async function loadLessons({ header, read }) {
 /** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string[]} addresses @returns {Promise<any>} */
 async function loadProgram(read, addresses) {
   const files = await Promise.all(addresses.map((address) => read(address, () => {})));
-  const parts = files.map((file) => JSON.parse(new TextDecoder().decode(file)));
-  const { script, looks, words, ...rest } = Object.assign({}, ...parts);
+  const { script, looks, words, ...rest } = Object.assign({}, ...files.map(partOf));
   const { __headlightLooks: addLooks } = /** @type {any} */ (globalThis);
   if (words) setWords(words);
   addLooks(looks);
   const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   return { ...entry, ...rest };
 }
+
+/** A file of the program. @param {Uint8Array} file */
+const partOf = (file) => JSON.parse(new TextDecoder().decode(file));
 
 /** Calls a function that loads something when that is first wanted, and again if it failed. @template T @param {() => Promise<T>} load @returns {() => Promise<T>} */
 function once(load) {

@@ -441,6 +441,7 @@ export interface SiteHeader {
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
+  views: string[];
   more: string[];
   lessons: string[];
   words: Words | null;
