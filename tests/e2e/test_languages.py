@@ -1,12 +1,18 @@
-"""The language of the interface in a real browser: choosing another one keeps everything on screen."""
+"""The language of the interface in a real browser: choosing another keeps all on screen, and longer texts are whole."""
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import expect
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
 
-from tests.browser import rest
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import pseudo
+from tests.browser import Server, rest, serve
 from tests.e2e.address import Visit, query
+from tests.test_model_gateway import VISITS
 
 SENTENCE = "model=adjective-swap&text=I+read+red+books"
 TRANSLATE = f"/?{SENTENCE}&kind=cross&layer=1&head=2&step=4"
@@ -34,3 +40,33 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit, link: str, shown
         for place, texts in shown.items():
             expect(page.locator(place).first).to_contain_text(texts[german])
         assert query(page) == {**before, "lang": "de" if german else "en"}
+
+
+CLIPPING = Path(__file__).with_name("clipping.js")
+CHART = "main-svg"  # in the pseudo-language, titles may be longer than an axis
+WIDTHS, TALL = (1366, 390), 5000  # pixels
+
+
+@pytest.fixture(scope="module")
+def speaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that has the pseudo-language, too."""
+    folder = tmp_path_factory.mktemp("packs")
+    pseudo.write_pack(folder)
+    with serve({"HEADLIGHT_LOCALES": str(folder)}) as running:
+        yield running
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("code", ["de", pseudo.CODE])
+@pytest.mark.parametrize("name", VISITS)
+def test_no_text_is_cut_or_covered_in_a_longer_language(page: Page, speaking: Server, name: str, code: str) -> None:
+    found = {}
+    for more in VISITS[name]:
+        asked = {"lang": code, "model": "adjective-swap", "text": "I read red books", "sample": "task.10"} | more
+        page.goto(f"{speaking.url}/{'' if name == 'translate' else name}?{urlencode(asked)}")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": TALL})
+            rest(page)
+            faults = page.evaluate(CLIPPING.read_text(encoding="utf-8"))
+            found[tuple(more.values()), width] = [each for each in faults if code == "de" or CHART not in each]
+    assert {place: faults for place, faults in found.items() if faults} == {}
