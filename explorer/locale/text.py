@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from explorer.locale import language
-from explorer.locale.catalogue import in_digits_of
+from explorer.locale.catalogue import Pack, in_digits_of
 from explorer.locale.messages import t
 from explorer.locale.scripts import ordered
 from explorer.locale.scripts import shortened as shortened
@@ -119,3 +119,12 @@ def why(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     return refused_by_system(error, unnamed=t("A file"), whole_path=False)
+
+
+def language_name(pack: Pack) -> str:
+    """A language's name in a menu, with how much of it is translated, and by whom."""
+    if pack.by_machine:
+        return t("{language} (translated by a machine)", language=pack.name)
+    if pack.share < 0.995:
+        return t("{language} ({share} translated)", language=pack.name, share=percent(pack.share))
+    return pack.name

@@ -426,15 +426,25 @@ export interface SiteModel {
   steps: number;
 }
 
+export interface SiteLanguage {
+  code: string;
+  name: string;
+  unasked: boolean;
+  address: string;
+}
+
 export interface SiteHeader {
   page: string;
   pages: string[];
   root: string | null;
+  languages: SiteLanguage[];
+  examples: string;
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
-  more: string;
-  lessons: string;
+  views: string[];
+  more: string[];
+  lessons: string[];
   words: Words | null;
 }
 

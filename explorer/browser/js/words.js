@@ -10,9 +10,10 @@ const ENGLISH = { language: "en", decimal: ".", messages: {} };
 let words = ENGLISH;
 let rules = new Intl.PluralRules("en");
 
-/** Sets the catalogue of the page; without one, texts are English. @param {Words | null} [given] */
+/** Sets the catalogue of the page, or adds to it; without one, texts are English. @param {Words | null} [given] */
 export function setWords(given) {
-  words = given ?? ENGLISH;
+  const had = given?.language === words.language ? words.messages : {}; // of other parts of the program
+  words = given ? { ...given, messages: { ...had, ...given.messages } } : ENGLISH;
   rules = new Intl.PluralRules(words.language);
 }
 
