@@ -401,6 +401,9 @@ export interface SiteDoubt {
   letters: boolean;
   most_pieces: number;
   sources: string[];
+  spellings: string[];
+  years: [number, number];
+  not_a_source: string;
 }
 
 export interface GridShape {
