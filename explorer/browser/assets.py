@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.browser import words
-from explorer.charts.palette import palettes, strokes
+from explorer.charts.palette import FRAME, palettes, strokes
 from explorer.locale.catalogue import files
 from explorer.locale.language import ENGLISH
 
@@ -202,7 +202,8 @@ def _compressed(name: str) -> bytes:
 def read(file: str) -> str:
     """The text of a script of js/; `palettes.js` has no file: it is written from the colours that Python draws with."""
     if file == "palettes.js":
-        return f"export const PALETTES = {json.dumps(palettes())};\nexport const STROKES = {json.dumps(strokes())};\n"
+        colours = {"PALETTES": palettes(), "STROKES": strokes(), "FRAME": FRAME}
+        return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in colours.items())
     return _read("js", file)
 
 

@@ -31,8 +31,8 @@ def live_page() -> bytes:
 
 @functools.cache
 def more_program() -> bytes:
-    """What a page adds to its code when it is first opened: the machine, and where one weight comes from."""
-    return assets.as_json({"script": _later("more"), "looks": assets.looks("machine", "cell")})
+    """What a page adds to its code when it is first opened: the machine, one weight's origin, and comparisons."""
+    return assets.as_json({"script": _later("more"), "looks": assets.looks("machine", "cell", "labelled_map")})
 
 
 @functools.cache

@@ -518,6 +518,5 @@ export interface MapHeader {
   signed: boolean;
   numbers: boolean;
   frames: [number, number][];
-  frame: string;
   caption: string;
 }

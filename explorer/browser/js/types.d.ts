@@ -139,6 +139,8 @@ export interface Plot {
   cell: number;
   /** Whether the labels of keys have room side by side. */
   flat: boolean;
+  /** Whether the title of the rows stands upright beside them. */
+  upright: boolean;
   width: number;
   height: number;
 }
