@@ -12,14 +12,14 @@ from explorer.web import bound
 from explorer.web.bound import URL
 from model.config import AttentionKind, ModelConfig
 
-_NUMBER = 90  # width of the choice of a number, in pixels
+_NUMBER = 70  # width of the choice of a number, in pixels
 _KINDS: tuple[AttentionKind, ...] = ("cross", "encoder", "decoder")
 
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
     """Draw the widgets; return the kind of attention, and the layer and head counted from 0."""
     kinds = tuple(each for each in kinds if config.n_layers(each))
-    with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+    with st.container(horizontal=True, width="content"):
         kind = choose_kind(f"{key}_kind", kinds) if len(kinds) > 1 else kinds[0]
         layers, heads = range(1, config.n_layers(kind) + 1), range(1, config.n_heads(kind) + 1)
         layer = st.selectbox(t("Layer"), layers, key=f"{key}_layer_{kind}", bind=URL, width=_NUMBER) or 1

@@ -36,7 +36,7 @@ _NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
-    with controls("masks"), st.container(horizontal=True, vertical_alignment="bottom"):
+    with controls("masks"), st.container(horizontal=True):
         head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
         batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
     sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
