@@ -148,7 +148,7 @@ def from_link(text: str) -> tuple[Changes, list[str]]:
         try:
             changes = list(added(tuple(changes), [_read(part)]))
         except _Unfit as unfit:
-            problems.append(t("The link's edit '{edit}' is left out: {unfit}", edit=shortened(part, 60), unfit=unfit))
+            problems.append(t("The link's edit “{edit}” is left out: {unfit}", edit=shortened(part, 60), unfit=unfit))
     if len(parts) > MOST_CHANGES:
         problems.append(t("The link has {n} edits; the first {most} are used.", n=len(parts), most=MOST_CHANGES))
     return tuple(changes), problems
@@ -166,7 +166,7 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
         else:
             problems.append(
                 t(
-                    "The link's edit '{edit}' is left out: this model has {layers} of {heads}.",
+                    "The link's edit “{edit}” is left out: this model has {layers} of {heads}.",
                     edit=shortened(_one_to_link(change), 60),
                     layers=t("{n} layer", "{n:,} layers", n=layers),
                     heads=_heads(change.kind, heads),
@@ -206,7 +206,7 @@ def _read(part: str) -> Change:
             raise _Unfit("it does not name the sentence that it is taken from.")
         return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
     if rest:
-        raise _Unfit("'{op}' takes no values.", op=op)
+        raise _Unfit("“{op}” takes no values.", op=op)
     return change
 
 

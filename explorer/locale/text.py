@@ -10,7 +10,6 @@ from typing import Literal
 from explorer.locale import language
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.messages import t
-from model.nearest import MOST_LISTED, close_to, similar_to
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -44,18 +43,6 @@ def listed(items: Iterable[str], conjunction: Literal["and", "or"] = "and") -> s
     if conjunction == "or":
         return t("{first} or {last}", first=joined, last=last)
     return t("{first} and {last}", first=joined, last=last)
-
-
-def nearest_in_words(word: str, known: Iterable[str]) -> str:
-    """The hint of :func:`model.nearest.nearest` after a sentence without its full stop, for pages."""
-    names = sorted(known)
-    if not names:
-        return "."
-    if close := close_to(word, names):
-        return t("; did you mean {names}?", names=listed([f"'{name}'" for name in close], "or"))
-    if len(names) <= MOST_LISTED:
-        return t("; known: {names}.", names=", ".join(names))
-    return t("; the most similar of {n} are {names}.", n=len(names), names=", ".join(similar_to(word, names)))
 
 
 def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
@@ -133,4 +120,4 @@ def why(error: Exception) -> str:
     """The sentence for an error: our own messages unchanged, the system's with file and reason."""
     if not isinstance(error, OSError):
         return str(error)
-    return refused_by_system(error, unnamed="A file", whole_path=False)
+    return refused_by_system(error, unnamed=t("A file"), whole_path=False)

@@ -14,7 +14,7 @@ from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
-from tests.browser import SCREEN, Server, box_of, download, rest, settle
+from tests.browser import SCREEN, box_of, download, rest, settle
 from tests.e2e.address import Visit
 from tests.paths import ROOT
 
@@ -222,10 +222,3 @@ def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> Non
     page.get_by_role("button", name="Clear it").click()
     expect(start).to_have_text("Start")
     page.wait_for_function("localStorage.getItem('headlight.lessons') === null")
-
-
-def test_a_browser_that_keeps_nothing_is_named(new_page: Page, server: Server) -> None:
-    page = new_page
-    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })")
-    page.goto(f"{server.url}/lessons")
-    expect(page.get_by_text("This browser lets pages keep nothing")).to_be_visible()

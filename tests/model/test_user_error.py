@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import errno
 import unicodedata
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.folder import CheckpointError, check_name
-from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable, refused_by_system
+from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable
 from tests.paths import ROOT
 
 GIANT = 20_000_000
@@ -42,13 +41,6 @@ def test_any_text_becomes_one_short_line_without_hidden_characters(text: str) ->
 def test_an_ordinary_sentence_is_unchanged_but_marks_do_not_pile_up(sentence: str) -> None:
     assert str(UserError(sentence)) == readable(sentence) == sentence
     assert readable("e" + "\u0301" * 100 + "x") == "e\u0301\u0301\u0301x"
-
-
-def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:
-    full = OSError(errno.ENOSPC, "No space left on device", "/home/me/models/x.bin")
-    for whole_path, name in ((True, "/home/me/models/x.bin"), (False, "x.bin")):
-        assert refused_by_system(full, whole_path=whole_path).startswith(f"{name} cannot be written: the disk is full")
-    assert len(refused_by_system(OSError(errno.EACCES, "Permission denied", "x" * 10_000))) < MESSAGE
 
 
 def test_every_error_of_ours_is_bounded() -> None:

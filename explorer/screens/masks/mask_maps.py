@@ -43,10 +43,11 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         row = _choose_sentence(sentences) if len(sentences) > 1 else 0
-        switches = Switches(
-            causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
-            padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
-        )
+        with st.container(horizontal=True, width="content", gap="medium"):
+            switches = Switches(
+                causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
+                padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
+            )
     before, after = st.columns(2, gap="large")
     reading = readings(translation.model, sentences, switches, head)[row]
     kind = head[0]

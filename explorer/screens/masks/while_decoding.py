@@ -40,7 +40,7 @@ def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None
         )
     )
     if model.model_config.has_encoder:
-        draw_caption(t("The weights with the mask lifted are in the tab 'Given target'."))
+        draw_caption(t("The weights with the mask lifted are in the tab “Given target”."))
 
 
 def step_columns(closed: GreedyTranslation, opened: GreedyTranslation, target: Tokenizer) -> Columns:

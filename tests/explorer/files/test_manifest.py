@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.decoding.selection import Selection, from_query
-from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, read_manifest
 from tests.explorer.decoding.test_selection import selections
 
 
@@ -79,20 +77,3 @@ def test_any_values_are_read_or_refused(value: Any) -> None:
         except ManifestError:
             continue
         assert isinstance(found.selection, Selection)
-
-
-@given(st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), max_size=8))
-def test_a_damaged_manifest_is_read_or_refused(damage: list[tuple[int, int]]) -> None:
-    content = bytearray(text_of(Selection(model="m", text="t", path=(5, 2), cell=(2, 3))).encode())
-    for at, value in damage:
-        content[at % len(content)] = value
-    try:
-        read_manifest(bytes(content))
-    except ManifestError:
-        assert damage
-
-
-def test_the_hash_is_of_the_weights(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    assert model_hash(tmp_path) == hashlib.sha256(b"weights").hexdigest()
-    assert model_hash(tmp_path / "gone") == ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from explorer.probing.reporting import unheard
 from explorer.runs import wrong_answers as module
 from explorer.runs.wrong_answers import validation_task, wrong_answers
 from model.checkpoint import load_model
-from model.data import DataError, Example
+from model.data import Example
 from tests.paths import ROOT
 
 PHRASES = ROOT / "checkpoints" / "phrases-en-de"
@@ -25,10 +24,10 @@ def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> No
     task = replace(task, build=lambda: {"valid": pairs})
     reports: list[float] = []
     found = wrong_answers(loaded, task, lambda done, words: reports.append(done))
-    assert list(found.columns) == ["source", "right answer", "model's answer"]
-    assert list(found.columns.values()) == [["I am a student"], ["Ich bin Lehrer"], ["Ich bin Student"]]
-    assert found.caption.startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
-    assert found.caption.endswith("Left out as empty or too long for the model: 1.")
+    assert list(found.columns()) == ["source", "right answer", "model's answer"]
+    assert found.answers == [("I am a student", "Ich bin Lehrer", "Ich bin Student")]
+    assert found.caption().startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
+    assert found.caption().endswith("Left out as empty or too long for the model: 1.")
     assert reports == [0.0, 0.4, 0.8]
 
 
@@ -37,15 +36,6 @@ def test_a_long_list_is_a_part_of_all_and_says_so(monkeypatch: pytest.MonkeyPatc
     loaded = load_model(PHRASES)
     task = validation_task(loaded)
     found = wrong_answers(loaded, task, unheard)
-    assert found.columns["source"] == []
+    assert found.answers == []
     n = len(task.splits["valid"])
-    assert found.caption.startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
-
-
-def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    loaded = load_model(PHRASES)
-    for name in ("imported", "multi30k-en-de", "files"):
-        with pytest.raises(DataError):
-            validation_task(replace(loaded, data_config=replace(loaded.data_config, task=name)))
+    assert found.caption().startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")

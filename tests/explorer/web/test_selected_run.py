@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web.runs import ENTRY, NEW, RUN, choose_run
+from explorer.web.runs import NEW, RUN, choose_run
 from tests.pages.page import address
 
 
@@ -69,12 +69,6 @@ def test_a_run_is_chosen_from_elsewhere_even_before_it_is_listed(app: AppTest) -
     assert shown(app.run()) == ("three", {"run": "three"})
     app.session_state["names"] = [NEW, "one", "two"]
     assert shown(app.run()) == (NEW, {}), "it has been deleted"
-
-
-def test_a_choice_for_one_box_is_not_taken_by_the_other(app: AppTest) -> None:
-    app.session_state["page"], app.session_state["names"] = ENTRY, ["one", "two"]
-    app.session_state["choose"] = lambda: choose_run("two", RUN)
-    assert shown(app.run()) == ("one", {})
 
 
 @pytest.mark.parametrize("link", [True, False])
