@@ -2,7 +2,7 @@
 
 A browser sends its full address with every request, and a request may have left before the browser received our last
 change. The parameters therefore count as a request only if this session did not write them itself, now or a moment
-ago, or if the user went back or forward to them in the browser's history, which the browser reports.
+ago, or if the user went back or forward to them in the browser's history.
 Widgets that Streamlit binds to a parameter (`bind="query-params"`) manage their own.
 """
 
@@ -61,9 +61,7 @@ class Group:
         on_page = _on_page(values)
         history, now = self._history(), time.monotonic()
         if on_page == self.written() and self._is_stale():
-            # The browser has this address, or will in a moment; writing it again would undo a step back in the
-            # browser's history. Streamlit sends the older address first; the browser reports the step only afterwards.
-            return
+            return  # the browser will have this address in a moment
         history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
         history.append((now, on_page))
         # One update, because each adds an entry to the browser's history. An update sends the whole address, so it
