@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-import streamlit as st
-
 from explorer.browser.registration import component, nothing
 from explorer.locale import language
 from explorer.locale.glossary import GLOSSARY, address_of, names_of

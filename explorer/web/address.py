@@ -20,11 +20,14 @@ from explorer.decoding.selection import Selection
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
 _MOVED, _PAGE = "_address_moved", "_address_page"
+_CHOICES: set[str] = set()
+SEVERAL = "\n"  # joins the values of a choice of several, each of which is a parameter of its own in the address
 
 
 def present() -> dict[str, str]:
     """All parameters in the address as the browser sent it."""
-    return {name: st.query_params[name] for name in st.query_params if st.query_params.get_all(name)}
+    values = {name: st.query_params.get_all(name) for name in st.query_params}
+    return {name: SEVERAL.join(all) if name in _CHOICES else all[-1] for name, all in values.items() if all}
 
 
 @contextmanager
@@ -79,7 +82,11 @@ class Group:
         present = self.present()
         return {
             **{name: [] for name in present.keys() - wanted.keys()},
-            **{name: value for name, value in wanted.items() if present.get(name) != value},
+            **{
+                name: value.split(SEVERAL) if name in _CHOICES else value
+                for name, value in wanted.items()
+                if present.get(name) != value
+            },
         }
 
     def current(self) -> dict[str, str]:
@@ -108,9 +115,6 @@ class Group:
             f"_address_{'_'.join(self.names)}", []
         )
         return history
-
-
-_CHOICES: set[str] = set()
 
 
 def choice(name: str) -> Group:

@@ -32,9 +32,8 @@ from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import draw_grammar, draw_search
-from explorer.web import page_parts, session
+from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_map, draw_table
-from explorer.web.runs import choose_one
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
 from model.config import ModelConfig
@@ -92,7 +91,8 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     }
     if not subject.model.model_config.has_encoder:
         del parts["Grammar"]  # it compares a source with its translation
-    parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL, format_func=translated)]()
+    names = list(parts)
+    parts[bound.segmented(t("Part"), names, key=PART, default=names[0], label_visibility="collapsed")]()
 
 
 def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
