@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.decoding.names import TITLES_WITHOUT_MASK
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.web import bound
 from explorer.web.bound import URL
 from model.config import AttentionKind, ModelConfig
@@ -29,4 +29,6 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
 
 def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS, **options: Any) -> AttentionKind:
     """Draw the selector of the kind, which starts at the first one; `options` are passed to Streamlit."""
-    return bound.segmented(t("Attention"), kinds, key=key, default=kinds[0], name_of=TITLES_WITHOUT_MASK.__getitem__)
+    return bound.segmented(
+        t("Attention"), kinds, key=key, default=kinds[0], title_of=lambda kind: translated(TITLES_WITHOUT_MASK[kind])
+    )
