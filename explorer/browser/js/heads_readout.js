@@ -326,7 +326,13 @@ function headTable(S, m) {
       cells: [`${layer}`, `${head}`, ...texts, placeNames(role)[0]],
     };
   });
-  const names = [t("layer"), t("head"), t("effective keys"), ...places.map((place) => placeNames(place)[0]), t("favours")];
+  const names = [
+    t("layer"),
+    t("head"),
+    t("effective keys"),
+    ...places.map((place) => placeNames(place)[0]),
+    t("favours"),
+  ];
   return { names, rows };
 }
 
