@@ -141,6 +141,8 @@ export interface Plot {
   flat: boolean;
   /** The number of columns if they run from right to left, else 0. */
   flip: number;
+  /** Whether the title of the rows stands upright beside them. */
+  upright: boolean;
   width: number;
   height: number;
 }
