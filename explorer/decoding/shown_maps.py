@@ -65,6 +65,7 @@ def shown_maps(
     row = 0
     for kind in kinds:
         all_heads = _printable(attention_maps(trace, kind, options.form(kind), n_prompt=n_prompt))
+        all_heads = replace(all_heads, leftwards=options.leftwards(all_heads.leftwards))
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:

@@ -98,7 +98,7 @@ def page(
             address_of(term): (entry.term, translated(entry.plain), translated(entry.explanation))
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
-        words=catalogue(),
+        words=catalogue(assets.sources(("standalone",), [_PACKS[view] for view in views])),
         recordings=[
             RecordingHeader(each.decoding.seq, printable(each.text), printable(each.detail), max(each.step, 1), forks)
             for each, forks in zip(recordings, forks_of(recordings), strict=True)

@@ -12,6 +12,7 @@ from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
 from explorer.files.map_files import KINDS, maps_file, maps_stem
+from explorer.files.map_picture import picture_of
 from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
@@ -64,5 +65,5 @@ def draw_downloads(
             download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=translated(about))
     beside = sheet.options.beside and sheet.options.view == "head"
     notes = [t("Of the maps side by side, the one in focus is exported.")] if beside else []
-    if notes := [*notes, *filter(None, [missing_note(sheet)])]:
+    if notes := [*notes, *filter(None, [missing_note(picture_of(sheet).texts)])]:
         st.caption(plain(" ".join(notes)))

@@ -30,7 +30,7 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
-from explorer.web.figures import draw_figure, draw_map, draw_table
+from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
 from explorer.web.panel_choices import Choices
 from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
@@ -98,14 +98,16 @@ def _draw_pair_files(comparison: Comparison, words: str, translation: Translatio
     """Draw one button per format for both maps as one picture, with what differs in words below them."""
     from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
 
+    pair = in_direction(comparison.first), in_direction(comparison.second)
     facts = t("Model {model}. A: {text}", model=translation.model, text=translation.source.text)
     caption = f"{words} {comparison.caption} {facts}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(t("Both as one picture:"), width="content")
         for kind in PICTURES:
-            make = partial(picture_file, kind, t("What is different?"), (comparison.first, comparison.second), caption)
+            make = partial(picture_file, kind, t("What is different?"), pair, caption)
             name = f"{stem(translation.model)}-compared.{kind}"
             download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
+    draw_missing(*pair)
 
 
 def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
