@@ -35,6 +35,7 @@ WORD = re.compile(r"(?<![\w.&-])(?=\w*[aeiouyncsz])[a-z]{3,}(?![\w-])", re.IGNOR
 NAMES = re.compile(
     r"`[^`]*`|'[^']*'|“[^”]*”|\]\([^)]*\)|https?://\S+|\w+(?:\.\w+)+|</?[a-z][^>]*>|&[a-z]+;|:[a-z]+(?:/\w+:|-badge\[)"
     r"|\{[^}]*\}|\\(?:begin|end)\{\w+\}|\\[a-z]+"
+    r"|No estimate in this test"
 )
 SETTINGS = re.compile(rf"\((?:{'|'.join(map(re.escape, HELP))})\)")
 KNOWN = {
@@ -43,7 +44,7 @@ KNOWN = {
     *("base", "domain", "unified"),
 }
 """Names of formats, languages, functions and models, which no language translates."""
-UNSEEN = ("code", "lines", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")
+UNSEEN = ("code", "lines", "edits", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")
 """The parts of a message to a view and of a figure that nobody reads as a sentence."""
 PARTS = {"One head": "probe_head_part", "Effect on the answer": "probe_effect"}
 CASES = [pytest.param(page, query, id=f"{page} {' '.join(query.values())}") for page in PAGES for query in VISITS[page]]
