@@ -223,10 +223,10 @@ def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(b
         expect(page.locator("html")).to_have_attribute("lang", code)
         expect(page.locator("figcaption:visible")).to_contain_text(caption)
         assert urlsplit(page.url).query == f"lang={code}&{before}"
-        assert f"lang={code}&" in str(page.get_by_role("link", name=inside).get_attribute("href"))
-    page.get_by_role("link", name="Im Inneren").click()
+        assert f"lang={code}&" in str(page.get_by_role("link", name=inside, exact=True).get_attribute("href"))
+    page.get_by_role("link", name="Im Inneren", exact=True).click()
     expect(page.locator(".machine")).to_contain_text("Encoderschicht 1")
-    page.get_by_role("link", name="Lektionen").click()
+    page.get_by_role("link", name="Lektionen", exact=True).click()
     page.get_by_role("button", name="Beginnen").first.click()
     expect(page.get_by_role("button", name="Weiter")).to_be_visible()
     assert "lang=de" in page.url
