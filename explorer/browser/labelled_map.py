@@ -51,6 +51,7 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         frames=list(map_.marks.cells),
         frame=FRAME,
         caption=caption,
+        leftwards=map_.leftwards,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
     arrays: dict[str, NDArray[Any]] = {"values": values, "mask": map_.mask.astype(np.uint8)}

@@ -11,7 +11,7 @@ class MapHeader:
 
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
     and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame of the
-    colour `frame`.
+    colour `frame`. `leftwards`: the columns run from right to left.
     """
 
     rows: list[str]
@@ -26,3 +26,4 @@ class MapHeader:
     frames: list[tuple[int, int]]
     frame: str
     caption: str
+    leftwards: bool

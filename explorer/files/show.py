@@ -25,7 +25,7 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
-from explorer.locale.messages import message, t
+from explorer.locale.messages import later, message, t
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
@@ -150,9 +150,8 @@ def show(
 def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
     if theme not in THEMES:
         raise AttentionError(
-            "theme is {themes} or {themes_2}, not {theme}.",
-            themes=", ".join(THEMES[:-1]),
-            themes_2=THEMES[-1],
+            "theme is one of {themes}, not {theme}.",
+            themes=", ".join(THEMES),
             theme=repr(theme),
         )
     if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
@@ -189,8 +188,8 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
         try:
             own = read_own(path.read_bytes(), path.name)
         except (OSError, OwnAttentionError) as unreadable:
-            raise AttentionError(str(unreadable)) from None
-        return path.name, own.trace, own.notes
+            raise AttentionError(unreadable) from None
+        return path.name, own.trace, tuple(map(str, own.notes))
 
 
 def _of_tensors(
@@ -223,10 +222,10 @@ def _of_tensors(
     try:
         trace, notes = trace_of(arrays, _PARAMETERS)
     except (OwnAttentionError, TraceError) as unfit:
-        raise AttentionError(str(unfit)) from None
+        raise AttentionError(unfit) from None
     for kind in given:
         _check_sums(kind, trace.weights(kind))
-    return trace, (*remarks, *notes), was_given
+    return trace, (*remarks, *map(str, notes)), was_given
 
 
 def _without_padding(
@@ -242,9 +241,9 @@ def _without_padding(
                 raise AttentionError(
                     "{kind} has {keys}, but {side} has {tokens}, and the rest is no padding: it has weights.",
                     kind=kind,
-                    keys=t("{n} key", "{n:,} keys", n=size),
+                    keys=later("{n} key", "{n:,} keys", n=size),
                     side=side,
-                    tokens=t("{n} token", "{n:,} tokens", n=len(tokens)),
+                    tokens=later("{n} token", "{n:,} tokens", n=len(tokens)),
                 )
             weights = kept
     return weights
@@ -255,9 +254,9 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
     off = np.abs(sums - 1) > SUM_TOLERANCE
     if off.any():
         raise AttentionError(
-            "{row_at} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
+            "{place} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
             "changed its weights: call model.eval() first.",
-            row_at=row_at(kind, off),
+            place=row_at(kind, off),
             sums=sums[off][0],
         )
 
@@ -272,7 +271,7 @@ def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
                 "sentence is {sentence}, but {name} has {lists} of tokens.",
                 sentence=sentence,
                 name=name,
-                lists=t("{n} list", "{n:,} lists", n=len(tokens)),
+                lists=later("{n} list", "{n:,} lists", n=len(tokens)),
             )
         tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)

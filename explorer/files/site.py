@@ -55,7 +55,7 @@ def recorded(
         [Recording(own, own.text, t("the model's own choice"), step), *others],
         shown=own,
         place=Place("cross", own.trace.cross.shape[0], 0, row=step, step=step),
-        facts=own.notes,
+        facts=tuple(map(str, own.notes)),
         index=index,
     )
     name = f"{translator.name}-{number}.html"

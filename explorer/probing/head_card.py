@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
-from explorer.locale.messages import message, t
+from explorer.locale.messages import later, message, t
 from explorer.locale.text import fixed, quoted
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.pattern_shares import coverage
@@ -140,7 +140,7 @@ def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) 
     """
     part = subsample(sample, SENTENCES)
     tables = []
-    for src, read in read_pairs(part, report, t("Splitting scores into terms")):
+    for src, read in read_pairs(part, report, later("Splitting scores into terms")):
         terms = head_terms(loaded.transformer, src, read, head)
         table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
         if np.isfinite(table).all():

@@ -111,7 +111,7 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
             tuple(content.get(FROM_CHAIN, ())),
         )
     except CheckpointError as error:
-        raise ResultError(str(error)) from None
+        raise ResultError(error) from None
     except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise ResultError(
             "{name} does not hold runs of an experiment ({error}); delete it.", name=path.name, error=error

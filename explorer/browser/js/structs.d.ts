@@ -78,6 +78,7 @@ export interface ViewOptions {
   guess: boolean;
   scale: string;
   palette: string;
+  direction: string;
   by: string;
   role: string;
   most: number;
@@ -517,4 +518,5 @@ export interface MapHeader {
   frames: [number, number][];
   frame: string;
   caption: string;
+  leftwards: boolean;
 }

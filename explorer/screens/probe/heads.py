@@ -114,7 +114,7 @@ def _draw_table(probe: Probe) -> None:
     st.caption(
         t(
             "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). Baselines and more "
-            "decimals are in the tables of the tab 'Take away'."
+            "decimals are in the tables of the tab “Take away”."
         )
     )
     selected = event["selection"]["rows"]
@@ -122,7 +122,7 @@ def _draw_table(probe: Probe) -> None:
         kind, layer, head = list(by_head)[selected[0]]
         session.move(kind=kind, layer=layer + 1, head=head + 1)
         name = index_name(layer, head)
-        st.caption(plain(t("{kind} {head} is open in the tab 'One head'.", kind=translated(kind), head=name)))
+        st.caption(plain(t("{kind} {head} is open in the tab “One head”.", kind=translated(kind), head=name)))
 
 
 def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
@@ -162,4 +162,4 @@ def _draw_scatter(subject: Subject, measured: Measured) -> None:
     y = right.selectbox(t("Up"), titles, index=up, key="probe_scatter_up")
     page_parts.draw_plot(score_scatter(scores[x], scores[y], (x, y), roles(measured.probe)), "probe_scatter_plot")
     if importance is None:
-        st.caption(t("To compare importance with scores, measure it first, in the tab 'Effect on the answer'."))
+        st.caption(t("To compare importance with scores, measure it first, in the tab “Effect on the answer”."))

@@ -106,7 +106,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
         st.markdown(t("##### Its importance"))
         importance = measured_importance(subject, measured)
         if importance is None:
-            st.caption(t("Not measured yet: see the tab 'Effect on the answer', 'Importance'."))
+            st.caption(t("Not measured yet: see the tab “Effect on the answer”, “Importance”."))
         else:
             st.caption(plain(importance.sentence_about(place)))
         st.markdown(t("##### Heads that look alike"))
@@ -130,10 +130,10 @@ def _draw_scores(measured: Measured, place: Head) -> None:
             t(
                 "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform "
                 "attention on the same rows and {seeds} untrained models of the same shape, all heads of the layer "
-                "together. 'Above uniform' and 'above untrained' are mean differences over the same sentences. {gold} "
-                "'Whole sample': links and tokens of all sentences counted together, as the alignment error rate is "
-                "defined. '{without_sinks}': as a share of the weight that does not go to the first token or <eos>. "
-                "Standard deviations and more decimals are in the tables of the tab 'Take away'.",
+                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. {gold} "
+                "“Whole sample”: links and tokens of all sentences counted together, as the alignment error rate is "
+                "defined. “{without_sinks}”: as a share of the weight that does not go to the first token or <eos>. "
+                "Standard deviations and more decimals are in the tables of the tab “Take away”.",
                 seeds=measured.probe.seeds,
                 gold=gold_note(measured.probe),
                 without_sinks=t("sinks left out"),
@@ -163,7 +163,7 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
             t(
                 "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
                 "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
-                "apart, under 'One cell'."
+                "apart, under “One cell”."
             )
         )
 

@@ -48,7 +48,7 @@ def grammar_of(
     label = t("Parsing the source sentences") if side == "source" else t("Parsing the target sentences")
 
     def make(report: Report) -> list[Parsed]:
-        report(0.0, label)
+        report(0.0, "")
         return parse(nlp, sample.sources if side == "source" else targets_of(sample, subject.model.target))
 
     return long_work.with_progress(subject.key(f"grammar of the {side}"), make, label)
@@ -94,7 +94,7 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
         )
         if lang in PIPELINES
         else t(
-            "Sentences can be parsed for the source languages {languages}; this model reads '{language}'.",
+            "Sentences can be parsed for the source languages {languages}; this model reads “{language}”.",
             languages=listed(sorted(PIPELINES)),
             language=lang,
         )
@@ -109,7 +109,7 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
         return
     tags = [(*words, "") for words in classes]
     _draw_tags(observed, tags, t("##### Weight on function words, content words and punctuation"), place)
-    by_list = t("By a closed list of function words ('{language}').", language=lang)
+    by_list = t("By a closed list of function words (“{language}”).", language=lang)
     st.caption(plain(f"{by_list} {install}"))
 
 

@@ -276,15 +276,6 @@ def test_recordings_stand_beside_the_pages_that_compute(
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"code", "models", "examples", *PAGES[1:3]}
 
 
-def test_without_a_model_that_computes_the_recordings_are_the_site(models: Path, tmp_path: Path) -> None:
-    assert run(models, tmp_path / "a", "--model=lstm", "--examples=1") == 0
-    assert run(models, tmp_path / "b", "--model=words", "--examples=1", "--no-live") == 0
-    assert [{path.name for path in (tmp_path / name).iterdir()} for name in "ab"] == [
-        {"index.html", "lstm-1.html"},
-        {"index.html", "words-1.html"},
-    ]
-
-
 @pytest.mark.parametrize(
     ("given", "live", "says"),
     [
