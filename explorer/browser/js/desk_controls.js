@@ -3,7 +3,7 @@
 import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
 import { cardNow } from "./desk_views.js";
-import { make, makeButton, say } from "./dom.js";
+import { children, make, makeButton, say } from "./dom.js";
 import { titleOf } from "./desk_views.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
@@ -126,16 +126,12 @@ export function drawControls(D) {
   say(find(".ask .primary"), titleOf("translate", card));
   say(find(".about summary"), card.story);
   say(find(".about p"), card.facts.slice(1).join(" "));
-  find(".examples").replaceChildren(
-    ...card.examples.map(({ source }) => {
-      const button = makeButton("", source);
-      button.title = source;
-      button.dir = "auto";
-      button.setAttribute("aria-pressed", `${source === D.text}`);
-      button.onclick = () => actionsOf(D).open(card.name, source);
-      return button;
-    }),
-  );
+  children(find(".examples"), card.examples.length, makeButton).forEach((button, i) => {
+    const { source } = card.examples[i];
+    say(button, source);
+    Object.assign(button, { title: source, dir: "auto", onclick: () => actionsOf(D).open(card.name, source) });
+    button.setAttribute("aria-pressed", `${source === D.text}`);
+  });
   drawMethod(D);
   if (!own || !opened) return;
   const guessing = isGuessed(D);

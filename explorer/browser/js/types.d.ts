@@ -660,6 +660,8 @@ export interface MachineState extends ViewState {
   fit: number;
   built: string;
   plan: MachinePlan;
+  /** The elements of each box, with what repaints its pictures and updates its texts. */
+  kept: Map<string, { elements: HTMLElement[]; pictures: (() => void)[]; texts: (() => void)[] }>;
   /** The boxes of the diagram on screen. */
   boxes: Map<string, MachineBox & { offset: number; holder: HTMLElement }>;
   /** Functions that repaint the pictures of the diagram. */
