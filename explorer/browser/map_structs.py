@@ -11,6 +11,7 @@ class MapHeader:
 
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
     and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame.
+    `leftwards`: the columns run from right to left.
     """
 
     rows: list[str]
@@ -24,3 +25,4 @@ class MapHeader:
     numbers: bool
     frames: list[tuple[int, int]]
     caption: str
+    leftwards: bool

@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
-from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.decoding import names
-from explorer.locale.text import shortened
+from explorer.locale.scripts import columns_of, is_leftwards, shortened
 
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit at 45 degrees, even in a narrow figure
@@ -70,7 +69,7 @@ def margin(*, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any
 
 def width_of(text: str) -> int:
     """Estimate the width of a text in pixels."""
-    return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
+    return round(columns_of(text) * _LETTER)
 
 
 def legend_room(names: Sequence[str]) -> int:
@@ -141,6 +140,7 @@ def heatmap(
         left, angle, top = beside(y), *above(x)
         room |= {"l": left, "t": top}
         x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
+        x_axis |= _leftwards(x)
         y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
     return go.Figure(trace, _layout(height, x_axis, y_axis, room))
 
@@ -227,9 +227,14 @@ def bars(
         )
         for i, (name, values) in enumerate(series.items())
     ]
-    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category"}
+    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category", **_leftwards(tokens)}
     y_axis = _y_title(y_title) | ({} if top is None else {"range": [0, top]})
     return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
+
+
+def _leftwards(tokens: Sequence[str]) -> dict[str, str]:
+    """Settings of an axis whose names are the words of a sentence, if that is written from right to left."""
+    return {"autorange": "reversed"} if is_leftwards(tokens) else {}
 
 
 def lying(figure: go.Figure) -> go.Figure:

@@ -102,7 +102,7 @@ def read_own(content: bytes, name: str) -> Decoding:
 
 def trace_of(
     arrays: Mapping[str, NDArray[Any]], called: Mapping[str, str] = MappingProxyType({})
-) -> tuple[AttentionTrace, list[str]]:
+) -> tuple[AttentionTrace, list[Later]]:
     """Build the trace from arrays named as in :data:`CONTENT`; returns it with remarks for the reader.
 
     `called` renames token lists in messages, for callers whose lists have other names than those of a file.
@@ -236,21 +236,23 @@ def _notes(
     weights: Mapping[AttentionKind, NDArray[np.float32]],
     masks: Mapping[AttentionKind, NDArray[np.uint8]],
     arrays: Mapping[str, NDArray[Any]],
-) -> list[str]:
-    notes = []
+) -> list[Later]:
+    notes: list[Later] = []
     for kind, array in weights.items():
         has_keys = (masks[kind] == VISIBLE).any(-1)
         error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
         if error > SUM_TOLERANCE:
             notes.append(
-                t(
+                later(
                     "Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.",
                     kind=kind,
                     error=float(error),
                 )
             )
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append(t("All decoder weights above the diagonal are 0, so those cells are shown as masked (future)."))
+        notes.append(
+            later("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
+        )
     return notes
 
 

@@ -37,6 +37,10 @@ WORDS: dict[Kind, str] = {
     "output": message("given the output of another sentence"),
     "position": message("moved"),
 }
+OPERATIONS = (message("zero"), message("uniform"), message("mean"), message("pattern"), message("output"))
+"""The names of changes in the edits of a trace."""
+_HEAD = re.compile(r"(\w+) layer (\d+) head (\d+): (\w+)(?: row (\d+))?")
+_TOKEN = re.compile(r"(source|target) token (\d+) at position (\d+)")
 MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
 PARTS = 1000  # a weight in a link is a whole number of thousandths
 
@@ -105,6 +109,26 @@ def describe(changes: Changes) -> str:
         for (kind, op), members in groups.items()
     ]
     return "; ".join([*lines, *single]) or t("no change")
+
+
+def edits_in_words(edits: Sequence[str]) -> str:
+    """The edits of a trace, which are English in files, in the language chosen."""
+    return "; ".join(map(_in_words, edits))
+
+
+def _in_words(edit: str) -> str:
+    if found := _HEAD.fullmatch(edit):
+        kind, layer, head, op, row = found.groups()
+        if row:
+            return t(
+                "{kind} layer {layer} head {head}: row {row}", kind=translated(kind), layer=layer, head=head, row=row
+            )
+        change = translated(op)
+        return t("{kind} layer {layer} head {head}: {op}", kind=translated(kind), layer=layer, head=head, op=change)
+    if found := _TOKEN.fullmatch(edit):
+        side, token, place = found.groups()
+        return t("{side} token {token} at position {place}", side=translated(side), token=token, place=place)
+    return edit  # of an older program
 
 
 def added(changes: Changes, new: Sequence[Change]) -> Changes:

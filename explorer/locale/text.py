@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import Literal
 
 from explorer.locale import language
-from explorer.locale.catalogue import in_digits_of
+from explorer.locale.catalogue import Pack, in_digits_of
 from explorer.locale.messages import t
+from explorer.locale.scripts import ordered
+from explorer.locale.scripts import shortened as shortened
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -24,8 +26,9 @@ def plain(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters, for names, tokens and sentences.
 
     Line breaks and tabs become spaces; characters that would reorder or hide the surrounding text are written out.
+    Words that run from right to left reorder nothing beside them.
     """
-    joined = _ADDRESS.sub("\\1\u2060", printable(text.translate(_SPACES)))
+    joined = _ADDRESS.sub("\\1\u2060", ordered(printable(text.translate(_SPACES))))
     return _MARKDOWN.sub(r"\\\1", joined)
 
 
@@ -111,13 +114,17 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shortened(text: str, max_length: int) -> str:
-    """Cut a text to at most `max_length` characters; a text that is cut ends in "…"."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
-
-
 def why(error: Exception) -> str:
     """The sentence for an error: our own messages unchanged, the system's with file and reason."""
     if not isinstance(error, OSError):
         return str(error)
     return refused_by_system(error, unnamed=t("A file"), whole_path=False)
+
+
+def language_name(pack: Pack) -> str:
+    """A language's name in a menu, with how much of it is translated, and by whom."""
+    if pack.by_machine:
+        return t("{language} (translated by a machine)", language=pack.name)
+    if pack.share < 0.995:
+        return t("{language} ({share} translated)", language=pack.name, share=percent(pack.share))
+    return pack.name

@@ -43,6 +43,7 @@ def weights_in(rows: list[dict[str, str]], shape: tuple[int, ...]) -> np.ndarray
     return np.array([float(row["weight"]) for row in rows], np.float32).reshape(shape)
 
 
+@pytest.mark.nightly  # tests/explorer/files/test_map_files.py reads each kind of file
 def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     """Complete, in every format; tests/explorer/files compares them with other traces."""
     page = visit(address(panel="export"))

@@ -124,6 +124,7 @@ def upload(page: Page, ending: str, content: bytes) -> None:
     settle(page)
 
 
+@pytest.mark.nightly
 def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     for kind in ("npz", "json", "refused"):
         page = tour.go(f"/attention?{urlencode({'model': 'hostile', 'text': 'I read', 'panel': 'own'})}")

@@ -64,10 +64,8 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["attention", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("machine", "translate"))]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["attention", "machine", "translate"])
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
     """Each question is answered wrongly first, then rightly; after any answer, the picture is there.
 
@@ -141,6 +139,7 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     assert box_of(sheet)["y"] > 740
 
 
+@pytest.mark.nightly
 def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     page = visit("/lessons?lesson=masks&at=4")
     page.get_by_role("button", name="Open on the page Masks").click()
@@ -174,6 +173,7 @@ def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
     context.close()
 
 
+@pytest.mark.nightly
 def test_handout_and_summary_open_without_a_network_and_run_nothing(
     visit: Visit, offline: tuple[Page, list[str], list[str]], tmp_path: Path
 ) -> None:

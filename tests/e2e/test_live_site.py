@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
 from explorer.decoding.comparison import compare, compare_rows, counterpart, pair_in_words, with_marks
 from explorer.decoding.coordinates import Place
@@ -229,6 +229,40 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site:
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
     assert watch.taken() == []
+
+
+def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
+    context = browser.new_context(locale="de-AT")
+    page = context.new_page()
+    visit(
+        page,
+        f"{site}attention/",
+        model="reverse",
+        text="abc",
+        kind="encoder",
+        layer="2",
+        head="1",
+        view="head",
+        cell="1-2",
+    )
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator("figcaption:visible")).to_contain_text("Schicht 2 · Kopf 1")
+    before = urlsplit(page.url).query
+    assert "lang" not in before
+    for code, caption, inside in (("en", "layer 2 · head 1", "Inside"), ("de", "Schicht 2 · Kopf 1", "Im Inneren")):
+        page.locator("#language").select_option(code)
+        answered(page)
+        expect(page.locator("html")).to_have_attribute("lang", code)
+        expect(page.locator("figcaption:visible")).to_contain_text(caption)
+        assert urlsplit(page.url).query == f"lang={code}&{before}"
+        assert f"lang={code}&" in str(page.get_by_role("link", name=inside).get_attribute("href"))
+    page.get_by_role("link", name="Im Inneren").click()
+    expect(page.locator(".machine")).to_contain_text("Encoderschicht 1")
+    page.get_by_role("link", name="Lektionen").click()
+    page.get_by_role("button", name="Beginnen").first.click()
+    expect(page.get_by_role("button", name="Weiter")).to_be_visible()
+    assert "lang=de" in page.url
+    context.close()
 
 
 def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) -> None:

@@ -69,7 +69,7 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> None:
     # The slowest of the bundled models and as many sentences as are allowed: nobody waits for the end here.
     lines = tuple(f"{i} children are playing in the park." for i in range(MAX_SENTENCES))

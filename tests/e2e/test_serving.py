@@ -19,7 +19,7 @@ from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, box_of, serv
 from tests.paths import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_deep_link_as_the_very_first_request(page: Page) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
     with serve() as server:
@@ -122,7 +122,7 @@ def upgraded(server: Server, origin: str, host: str) -> int:
         return int(line.recv(200).split()[1])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/explorer/web/test_hosts.py has the rules
 def test_behind_a_proxy_as_the_readme_says() -> None:
     """With the public name set, the server's own pages may connect; another site's page is refused."""
     host = "headlight.example.org"

@@ -96,3 +96,10 @@ def test_the_gate_multiplies_what_the_heads_put_together() -> None:
     torch.testing.assert_close(kept[f"{at}.gate"], gate)
     torch.testing.assert_close(kept[f"{at}.out_proj"], block.out_proj(gate * kept[f"{at}.joined"]))
     assert 0 < kept[f"{at}.gate"].min() < kept[f"{at}.gate"].max() < 1
+
+
+@pytest.mark.parametrize("positions", ["rope", "alibi"])
+@torch.inference_mode()
+def test_no_length_is_too_long(positions: str) -> None:
+    model = tiny_model(positions=positions, max_positions=8)
+    assert model(sources(20), targets(15)).isfinite().all()

@@ -26,7 +26,7 @@ from model.checkpoint import (
     stored_weights,
     write_weights,
 )
-from model.config import DataConfig, TrainConfig
+from model.config import DataConfig, ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
 from model.text.tokenizer import CharacterTokenizer
@@ -338,3 +338,12 @@ def test_one_number_that_is_not_finite_is_found(kind: torch.dtype) -> None:
     assert checkpoint.all_usable(numbers[:0])
     for wrong in (torch.nan, torch.inf, -torch.inf):
         assert not checkpoint.all_usable(numbers.clone().index_fill_(0, torch.tensor(3), wrong))
+
+
+def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: Path) -> None:
+    """Many tiny tensors must not pass for the many layers of a wide model."""
+    path = tmp_path / "model.safetensors"
+    safetensors.torch.save_file({f"t{i}": torch.zeros(1) for i in range(500)} | {"big": torch.zeros(100_000)}, path)
+    config = ModelConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=16, d_ff=4000, n_encoder_layers=400)
+    with pytest.raises(CheckpointError, match="too few weights"):
+        build_model(config, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from model import relabel, train
-from model.data import Example
+from model.data import Example, get_task
 from model.data.files import save_splits
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
 from tests.model.commands import failure
@@ -182,3 +183,25 @@ def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: py
     assert "other added data (files: more.jsonl)" in failure(train.main, ["--resume", "cut", *where], capsys)
     assert train.main(["--resume", "cut", "--add-data", str(moved), *where]) == 0
     assert (folder / "cut" / WEIGHTS).read_bytes() == (folder / "union" / WEIGHTS).read_bytes()
+
+
+def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
+    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
+    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
+    assert relabel.columns(get_task("reverse")) == ("source", "target")
+
+
+@pytest.mark.slow
+def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path) -> None:
+    """Both parts of `--first` read the union, also when the second part is started by --resume."""
+    added = tmp_path / "more.jsonl"
+    added.write_text("".join(f'{{"source": "q{i} red", "target": "red q{i}"}}\n' for i in range(9)), encoding="utf-8")
+    task = ["--task", "adjective-swap", "--name", "two", "--add-data", str(added), *EXACT]
+    task += ["--set", *SHORT, "tokenizer=whitespace", "--first", "max_steps=2"]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert train.main([*task, "--checkpoints", str(whole)]) == 0
+    assert train.main([*task, "--checkpoints", str(cut)]) == 0
+    shutil.rmtree(cut / "two")
+    assert train.main(["--resume", "two", "--checkpoints", str(cut)]) == 0
+    assert (cut / "two" / WEIGHTS).read_bytes() == (whole / "two" / WEIGHTS).read_bytes()
+    assert read_config(cut / "two")["added_data"] == read_config(whole / "two")["added_data"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import errno
 import unicodedata
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.folder import CheckpointError, check_name
-from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable
+from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable, refused_by_system
 from tests.paths import ROOT
 
 GIANT = 20_000_000
@@ -67,3 +68,10 @@ def test_a_message_carries_its_sentence_and_its_fields() -> None:
     with pytest.raises(CheckpointError) as raised:
         check_name("../evil")
     assert raised.value.fields == {"name": "../evil"}
+
+
+def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/home/me/models/x.bin")
+    for whole_path, name in ((True, "/home/me/models/x.bin"), (False, "x.bin")):
+        assert refused_by_system(full, whole_path=whole_path).startswith(f"{name} cannot be written: the disk is full")
+    assert len(refused_by_system(OSError(errno.EACCES, "Permission denied", "x" * 10_000))) < MESSAGE

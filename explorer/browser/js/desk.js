@@ -26,16 +26,16 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 
 /**
  * @param {HTMLElement} root
- * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, query: Query, page?: string, idle?: boolean, compact?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
- *   `more` loads the rest of the program; with `idle`, nothing is opened yet; with `compact`, views have as few controls and numbers as they can;
+ * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, texts: () => Promise<void>, query: Query, page?: string, idle?: boolean, compact?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   `more` loads the rest of the program, `texts` the messages of views beyond the first; with `idle`, nothing is opened yet; with `compact`, views have as few controls and numbers as they can;
  *   `moved` is called after every change; `isNew`: of more than the place
  */
 export function mountDesk(
   root,
-  { engine, models, more, query, page = "translate", idle = false, compact = false, moved = () => {} },
+  { engine, models, more, texts, query, page = "translate", idle = false, compact = false, moved = () => {} },
 ) {
   root.append(templateOf("desk"));
-  const D = Object.assign(stateOf(finder(root), engine, models, more, moved), { compact });
+  const D = Object.assign(stateOf(finder(root), engine, models, more, moved), { compact, texts });
   listenToControls(D, {
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
@@ -64,6 +64,7 @@ const stateOf = (find, engine, models, more, moved) => ({
   moved,
   page: "translate",
   compact: false,
+  texts: async () => {},
   card: models[0],
   text: "",
   written: "", // into the field of the sentence

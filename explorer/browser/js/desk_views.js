@@ -48,6 +48,7 @@ export const cardNow = ({ card, page, earlier }) =>
 
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
+  if (D.page !== "translate") await D.texts();
   if (D.page !== "inside") return;
   D.inside = await D.more();
   await D.inside.prepareMachine(D, opened);

@@ -9,6 +9,7 @@ import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, clamp, fourDecimals } from "./numbers.js";
+import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
 import { whyMasked } from "./wording.js";
 import { t } from "./words.js";
@@ -21,7 +22,6 @@ const WIDEST = 54; // size of a cell, in pixels
 /** The length of labels, in pixels: at least, at most. @type {[number, number]} */
 const LABELS = [82, 180];
 const HIGH = 460; // of a map that does not scroll, in pixels
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
@@ -57,7 +57,7 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   canvas.onclick = (event) => choose(S, over(event));
   canvas.onkeydown = (event) => {
-    const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+    const direction = arrowOf(event.key, S.plot.flip > 0);
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const { row, column } = S.at ?? { row: -direction[0], column: -direction[1] };
@@ -86,14 +86,14 @@ function themeOf(box, { signed }) {
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, at } = S;
-  const { signed, top, rows, ends, columns } = header;
+  const { signed, top, rows, ends, columns, leftwards } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask };
   const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
-  const labels = labelsOf(canvas, theme.font, { rows, ends, columns }, room, false);
+  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, leftwards }, room, false);
   const beside = labels.left + Math.max(labels.right, labels.over) + 3;
   const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));

@@ -78,6 +78,7 @@ export interface ViewOptions {
   guess: boolean;
   scale: string;
   palette: string;
+  direction: string;
   by: string;
   role: string;
   most: number;
@@ -428,15 +429,25 @@ export interface SiteModel {
   steps: number;
 }
 
+export interface SiteLanguage {
+  code: string;
+  name: string;
+  unasked: boolean;
+  address: string;
+}
+
 export interface SiteHeader {
   page: string;
   pages: string[];
   root: string | null;
+  languages: SiteLanguage[];
+  examples: string;
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
-  more: string;
-  lessons: string;
+  views: string[];
+  more: string[];
+  lessons: string[];
   words: Words | null;
 }
 
@@ -519,4 +530,5 @@ export interface MapHeader {
   numbers: boolean;
   frames: [number, number][];
   caption: string;
+  leftwards: boolean;
 }

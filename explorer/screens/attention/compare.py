@@ -20,6 +20,7 @@ from explorer.decoding.comparison import (
     with_marks,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.labelled_map import LabelledMap, head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
@@ -29,7 +30,7 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
-from explorer.web.figures import draw_figure, draw_map, draw_table
+from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
 from explorer.web.panel_choices import Choices
 from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
@@ -97,14 +98,16 @@ def _draw_pair_files(comparison: Comparison, words: str, translation: Translatio
     """Draw one button per format for both maps as one picture, with what differs in words below them."""
     from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
 
+    pair = in_direction(comparison.first), in_direction(comparison.second)
     facts = t("Model {model}. A: {text}", model=translation.model, text=translation.source.text)
     caption = f"{words} {comparison.caption} {facts}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(t("Both as one picture:"), width="content")
         for kind in PICTURES:
-            make = partial(picture_file, kind, t("What is different?"), (comparison.first, comparison.second), caption)
+            make = partial(picture_file, kind, t("What is different?"), pair, caption)
             name = f"{stem(translation.model)}-compared.{kind}"
             download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
+    draw_missing(*pair)
 
 
 def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, ...]:
@@ -193,7 +196,7 @@ def _edited(choices: Choices, selection: Selection, translation: Translation, at
     edits = with_edit(translation.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
     free = _run(selection, (), edits)
     edited = _run(selection, translation.path, edits) if along else free
-    applied = "; ".join(edited.trace.edits)
+    applied = edits_in_words(edited.trace.edits)
     if free.path == translation.path:
         caption = t("Edited: {edits}. On its own, the edited model says the same.", edits=applied)
     else:
@@ -233,7 +236,7 @@ def draw_forced(selection: Selection, translation: Translation, at: Place) -> No
         return
     draw_figure(probability_figure(forced.trace))
     if forced.notes:
-        st.caption(plain(" ".join(forced.notes)))
+        st.caption(plain(" ".join(map(str, forced.notes))))
     draw_table(probability_table(forced), t("Probability of each token of the typed target"), file="probabilities")
     same = forced.path == translation.path
     label = t("Its attention is on screen") if same else t("Show its attention")

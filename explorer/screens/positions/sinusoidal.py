@@ -72,7 +72,7 @@ def draw_table_tab(model: ModelDescription) -> None:
         st.latex(
             r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\left(pos / base^{2i/d}\right)\\"
             r"PE_{(pos,\,2i+1)}&=\cos\left(pos / base^{2i/d}\right)\\"
-            r"\text{wavelength}_i&=2\pi\, base^{2i/d}\text{ positions}\end{aligned}"
+            rf"\text{{{t('wavelength')}}}_i&=2\pi\, base^{{2i/d}}\text{{ {t('positions')}}}\end{{aligned}}"
         )
 
 

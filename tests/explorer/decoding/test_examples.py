@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from explorer.decoding.decoding import chosen_rows, step_worth_seeing
 from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, reference, references
 from model.config import DecodeConfig
 from model.data import get_task
+from model.data.scenes import scenes
 from model.folder import SHIPPED
 from model.trace import AttentionTrace
 from tests.explorer.decoding.test_domain import task_of, translated, translator
@@ -135,3 +137,11 @@ def test_it_opens_at_the_closest_race_or_at_the_word_that_an_example_names() -> 
     assert step_worth_seeing(trace, "no such word") == 3
     equal = with_probabilities((0.9, 0.1), (0.5, 0.25), (0.5, 0.25), (0.9, 0.0), (1.0, 0.0))
     assert step_worth_seeing(equal) == 2, "the first of them"
+
+
+def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
+    known = references({"task": "multi30k-de-en", "folder": ""})
+    assert known == {scene.german: scene.english for scene in scenes()}
+    for task in ("imported", "files"):
+        assert references({"task": task, "folder": str(tmp_path)}) == {}

@@ -178,3 +178,9 @@ def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...])
     for invalid in ([0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []):
         with pytest.raises(ValueError, match=r"(?i)weight"):
             thousandths(invalid)
+
+
+def test_only_decoder_rows_are_merged_by_what_they_predict() -> None:
+    forms = {text: [parse_view(text).form(kind) for kind in ("encoder", "cross")] for text in ("head", "words.next")}
+    assert forms == {"head": ["tokens", "tokens"], "words.next": ["words", "words-next"]}
+    assert parse_view("words").form("cross") == "words"

@@ -17,7 +17,7 @@ from PIL import Image
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
 from explorer.files.map_files import npz_bytes
-from explorer.files.map_picture import levels, picture_of
+from explorer.files.map_picture import levels, lines_of, picture_of
 from explorer.files.picture_drawing import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
 from explorer.files.tables import CSV_COLUMNS, maps_csv
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -191,11 +191,18 @@ def test_characters_without_a_font_are_named() -> None:
     assert families[0] == FIRST_FONT
     assert missing == ""
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
-    assert "\U0010fffd" in missing_note(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"))
-    assert missing_note(on_screen(planted_trace(), "head")) == ""
+    assert "\U0010fffd" in missing_note(["\U0010fffd"])
+    assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]
     check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg"), "svg")
+
+
+def test_lines_hold_the_share_that_is_asked_for() -> None:
+    values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
+    found = lines_of(values, 80)
+    assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
+    assert len(lines_of(values, 100)) == 6

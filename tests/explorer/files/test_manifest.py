@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -11,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.decoding.selection import Selection, from_query
-from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, read_manifest
+from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, model_hash, read_manifest
 from tests.explorer.decoding.test_selection import selections
 
 
@@ -77,3 +79,9 @@ def test_any_values_are_read_or_refused(value: Any) -> None:
         except ManifestError:
             continue
         assert isinstance(found.selection, Selection)
+
+
+def test_the_hash_is_of_the_weights(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert model_hash(tmp_path) == hashlib.sha256(b"weights").hexdigest()
+    assert model_hash(tmp_path / "gone") == ""

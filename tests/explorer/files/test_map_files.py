@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 import tomllib
@@ -17,10 +18,14 @@ from matplotlib.image import imread
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import single_row
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled
-from explorer.files.map_files import map_file
+from explorer.decoding.shown_maps import ShownMaps
+from explorer.decoding.view_options import ViewOptions
+from explorer.files.map_files import map_file, maps_stem, stem
+from explorer.files.map_picture import levels, scale_of
+from explorer.files.picture import shades
 from explorer.files.tables import harmless, map_csv, table_csv
 from model.config import AttentionKind
-from tests.explorer.shown_maps import noisy
+from tests.explorer.shown_maps import noisy, on_screen
 from tests.paths import ROOT
 
 
@@ -85,3 +90,30 @@ def test_streamlits_own_export_is_switched_off_and_every_table_is_drawn_in_one_p
         if re.search(r"\bst\.(dataframe|table)\b", path.read_text(encoding="utf-8"))
     ]
     assert drawing == ["explorer/web/figures.py"]
+
+
+def test_differences_are_blue_below_zero_and_orange_above() -> None:
+    shown = dataclasses.replace(DIFFERENCE, top=1.0)
+    scale = scale_of(ShownMaps(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
+    values = np.array([[-1.0, 0.0, 1.0]], np.float32)
+    few = dataclasses.replace(shown, values=values, mask=np.zeros((1, 3), np.uint8))
+    assert levels(few, "unit").tolist() == [[0.0, 0.5, 1.0]]
+    (low, middle, high) = shades(scale, levels(few, "unit"))[0]
+    assert low[2] > low[0]
+    assert high[0] > high[2]
+    assert max(middle) - min(middle) < 0.05
+
+
+def test_names_of_files_are_plain() -> None:
+    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
+    assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"
+
+
+def test_rows_and_columns_give_the_same_file() -> None:
+    rows = [{"token": "a", "weight": -0.5}, {"token": "b", "weight": None}]
+    columns = {"token": ["a", "b"], "weight": [-0.5, None]}
+    assert table_csv(rows) == table_csv(columns)
+    assert rows_of(table_csv(rows)) == [{"token": "a", "weight": "-0.5"}, {"token": "b", "weight": ""}]
+    assert rows_of(table_csv([{"a": 1}, {"b": 2}])) == [{"a": "1", "b": ""}, {"a": "", "b": "2"}]
+    assert rows_of(table_csv([])) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image, ImageSequence
 
 from explorer.decoding.coordinates import Place
+from explorer.files import moving_picture as module
 from explorer.files.moving_picture import (
     LAST_MS,
     STEP_MS,
@@ -21,6 +23,7 @@ from explorer.files.moving_picture import (
     sentence_of,
     stage_steps,
 )
+from explorer.files.picture import Picture
 from tests.explorer.planted import planted_trace
 
 TRACE = planted_trace()
@@ -88,3 +91,19 @@ def test_a_decoder_alone_has_one_sentence_whose_prompt_is_not_predicted() -> Non
     texts = picture_of(next(stage_steps(trace, Place("decoder", 1, 1))), (), TRACE.predicted_tokens, "title").texts
     assert "Text" in texts
     assert not {"Source", "Target"} & set(texts)
+
+
+def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_STEPS", 2)
+    titles: list[str] = []
+
+    def blank(pictures: Iterable[Picture], *_: object) -> Iterator[Image.Image]:
+        for picture in pictures:
+            titles.append(picture.texts[0])
+            yield Image.new("RGB", (8, 8))
+
+    monkeypatch.setattr(module, "frames", blank)
+    told: list[tuple[int, int]] = []
+    assert len(drawn_steps(TRACE, Place("cross", 1, 0), "planted", lambda *at: told.append(at))) == 2
+    assert titles[0].endswith("· the first 2 steps")
+    assert told == [(1, 2), (2, 2)]

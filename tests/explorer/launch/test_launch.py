@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from explorer.launch import models_folder as places
-from explorer.launch import server, start
+from explorer.launch import server, start, window
 from explorer.launch.command import main
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.runs import command
@@ -248,3 +248,18 @@ def test_the_address_to_open(host: str, forwarded: tuple[str, ...], url: str) ->
     with listening(host, port) as process:
         assert server.address(process, Options(forwarded=forwarded)) == url.format(port=port)
     assert server.address(process, Options()) == ""
+
+
+def test_a_page_is_opened_with_its_model_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = "http://localhost:8501"
+    assert start._page(address, Options()) == f"{address}/"
+    assert start._page(address, Options(model="my.model")) == f"{address}/?model=my.model"
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert not start._opens(Options())
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert start._opens(Options())
+    assert not start._opens(Options(way="none"))
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert window.has_screen()

@@ -142,3 +142,10 @@ def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
     assert plan.examples["train"] > 300
     assert max(rate for _, rate in plan.schedule) > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_machine_gets_a_second_time() -> None:
+    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (61.0, 150.0))
+    assert (calm.duration_text, busy.duration_text) == ("about 60 s", "1 to 2 min")
+    assert "stays as busy" not in calm.summary()
+    assert busy.summary().endswith("The longer time is for a machine that stays as busy as it is now.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -171,3 +172,10 @@ def test_statuses_list_the_active_run_before_those_that_wait_and_notice_a_dead_o
     for name, damaged in (("x", '{"pid": "many"}'), ("y", "{")):
         (runs.checkpoints / LAUNCHES / f"{name}.json").write_text(damaged)
     assert len(runs.statuses()) == 3, "records of launches may be damaged"
+
+
+def test_entries_list_active_runs_first_and_then_the_newest(runs: Runs) -> None:
+    for name, state, later in (("a", "finished", 50), ("b", "finished", 90), ("c", "running", 10)):
+        save_run(runs.checkpoints / name)
+        write_status(runs.checkpoints / name, state, updated=time.time() + later)
+    assert [entry.name for entry in runs.entries()] == ["c", "b", "a"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.runs.origin import computed_sentence, differences, repeatable, settings_of
-from explorer.runs.settings import as_text, problem, setting, value_of
+from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
 from model.data.files import DATA_FILE
 from model.folder import CONFIG, STATUS, read_config, read_json, write_json
@@ -121,3 +121,17 @@ def test_a_changed_setting_takes_the_place_of_the_preset_and_one_that_does_not_f
     assert setting(preset, (("max_steps", "12"),), "max_steps") == 12
     assert problem(preset, ()) == ""
     assert "does not divide into" in problem(preset, (("d_model", "65"),))
+
+
+def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path: Path) -> None:
+    for name, tokenizer in (("letters", "characters"), ("pieces", "subwords")):
+        config = read_config(save_run(tmp_path / name))
+        data = config["data"] | {"tokenizer": tokenizer, "vocab_size": 400}
+        write_json(tmp_path / name / CONFIG, config | {"data": data})
+    assert "vocab_size" not in settings_of(tmp_path / "letters")
+    assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
+
+
+@pytest.mark.parametrize(("value", "step"), [(4, 1), (512, 10), (3000, 100), (0.0, 0.05), (0.1, 0.05), (4e-3, 0.002)])
+def test_one_press_moves_a_number_in_proportion(value: float, step: float) -> None:
+    assert increment(value) == pytest.approx(step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from explorer.probing.reporting import unheard
 from explorer.runs import wrong_answers as module
 from explorer.runs.wrong_answers import validation_task, wrong_answers
 from model.checkpoint import load_model
-from model.data import Example
+from model.data import DataError, Example
 from tests.paths import ROOT
 
 PHRASES = ROOT / "checkpoints" / "phrases-en-de"
@@ -39,3 +40,12 @@ def test_a_long_list_is_a_part_of_all_and_says_so(monkeypatch: pytest.MonkeyPatc
     assert found.answers == []
     n = len(task.splits["valid"])
     assert found.caption().startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
+
+
+def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loaded = load_model(PHRASES)
+    for name in ("imported", "multi30k-en-de", "files"):
+        with pytest.raises(DataError):
+            validation_task(replace(loaded, data_config=replace(loaded.data_config, task=name)))

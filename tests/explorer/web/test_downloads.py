@@ -88,3 +88,10 @@ def test_files_are_held_within_a_limit_in_bytes(
     assert [fetch(manager, address) for address in addresses] == [None, None, None, b"3" * 1000, b"4" * 1000]
     assert fetch(manager, press(lambda: "x" * 9000)) == b"x" * 9000  # the newest is always held
     assert fetch(manager, addresses[4]) is None
+
+
+def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., str]) -> None:
+    addresses = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]
+    tidy(manager)
+    assert [fetch(manager, address) for address in addresses[: download.MAX_KEPT]] == [None] * download.MAX_KEPT
+    assert [fetch(manager, address) for address in addresses[-2:]] == [b"file 62", b"file 63"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.web.runs import NEW, RUN, choose_run
+from explorer.web.runs import ENTRY, NEW, RUN, choose_run
 from tests.pages.page import address
 
 
@@ -84,3 +84,9 @@ def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again_and_without_o
     if link:
         app.query_params["run"] = "two"
     assert shown(app.run()) == (("two", {"run": "two"}) if link else (NEW, {}))
+
+
+def test_a_choice_for_one_box_is_not_taken_by_the_other(app: AppTest) -> None:
+    app.session_state["page"], app.session_state["names"] = ENTRY, ["one", "two"]
+    app.session_state["choose"] = lambda: choose_run("two", RUN)
+    assert shown(app.run()) == ("one", {})

@@ -71,3 +71,11 @@ def test_holm_multiplies_the_smallest_by_all_and_never_falls() -> None:
     assert holm([0.04, 0.01, 0.03, 0.9]) == pytest.approx([0.09, 0.04, 0.09, 0.9])
     assert holm([]) == []
     assert holm([0.6, 0.7]) == [1.0, 1.0]
+
+
+def test_nothing_known_is_not_a_number() -> None:
+    found = bootstrap.of_mean(np.full((5, 2), np.nan))
+    assert np.isnan([found.value, found.low, found.high]).all()
+    assert not found.differs_from_zero().any()
+    constant = bootstrap.of_mean(np.ones(6))
+    assert (constant.value, constant.low, constant.high) == (1, 1, 1)

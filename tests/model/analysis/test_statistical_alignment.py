@@ -20,7 +20,7 @@ from model.analysis.statistical_alignment import (
 )
 from model.analysis.word_alignment import error_rate, word_counts, word_gold, word_links
 from model.data.scenes import scenes
-from model.data.task import WordLinks
+from model.data.task import Example, WordLinks
 from model.text.tokenizer import Encoding
 
 PAIRS = [
@@ -170,3 +170,11 @@ def test_a_guess_is_counted_as_often_as_it_is_right() -> None:
         a = {((0, 0, 1, 2)[key], (0, 0, 1, 2)[token]) for token, key in enumerate(keys) if key < 4}
         counted.append((len(a & LINKS.sure) + len(a & LINKS.possible), len(a) + len(LINKS.sure)))
     assert np.allclose((hits, total), np.mean(counted, axis=0))
+
+
+def test_links_read_in_the_other_direction() -> None:
+    other = LINKS.swapped()
+    assert other.swapped() == LINKS
+    assert (other.source, other.possible) == (LINKS.target, {(0, 0), (1, 1), (2, 2), (0, 1)})
+    assert np.array_equal(word_gold(other, TARGET, SOURCE).possible, word_gold(LINKS, SOURCE, TARGET).possible.T)
+    assert Example("x", "y", links=LINKS).links is LINKS
