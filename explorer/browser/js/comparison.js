@@ -1,16 +1,15 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
-import { AXES, headTitle } from "./names.js";
+import { AXES, SIDES, headTitle } from "./names.js";
 import { listed, wholePercent } from "./numbers.js";
-import { isLeftwards } from "./scripts.js";
 import { rankedRow, weightsOf } from "./weights.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], leftwards: boolean }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
 /** @typedef {{ rows: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
@@ -73,7 +72,8 @@ function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
   const tokens = /** @type {import("./structs").FormOfMap} */ (decoding.forms[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
-  return { title: "", kind, values: weightsOf(map, layer, head), mask: map.mask, rows, predicted, columns };
+  const leftwards = decoding.leftwards[SIDES[kind][1]];
+  return { title: "", kind, values: weightsOf(map, layer, head), mask: map.mask, rows, predicted, columns, leftwards };
 }
 
 /** Cell by cell, B minus A. @param {Sheet} a @param {Sheet} b @param {0 | 1} numbered whether rows get a position @returns {Figure} */
@@ -93,7 +93,11 @@ function differenceOf(a, b, numbered) {
 const both = (names, others) => names.map((name, i) => (name === others[i] ? name : `${name} / ${others[i]}`));
 
 /** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean }} scale @returns {Figure} */
-function figureOf({ title, kind, values, mask, rows, predicted, columns }, numbered, { marks, top, signed }) {
+function figureOf(
+  { title, kind, values, mask, rows, predicted, columns, leftwards },
+  numbered,
+  { marks, top, signed },
+) {
   const sign = (/** @type {Set<number> | undefined} */ only, /** @type {string[]} */ labels) =>
     labels.map((label, i) => (only?.has(i) ? `${SIGN} ${label}` : label));
   const names = numbered ? positioned(rows) : rows;
@@ -112,7 +116,7 @@ function figureOf({ title, kind, values, mask, rows, predicted, columns }, numbe
     numbers: true,
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, names, positioned(columns), signed),
-    leftwards: isLeftwards(columns),
+    leftwards,
   };
   return { title, header, values: shown, mask };
 }

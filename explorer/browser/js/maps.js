@@ -37,7 +37,7 @@ const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
-export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, upright: true, flip: 0, width: 0, height: 0 };
+export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, flip: 0, upright: true, width: 0, height: 0 };
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 /** The scale of weights that are one byte each. */
@@ -227,7 +227,7 @@ export function plotOf({ left, right, over, leftwards, wideKeys }, { keys, queri
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
   const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
-  return { left, top, cell, flat, upright, flip: leftwards ? keys : 0, width, height };
+  return { left, top, cell, flat, flip: leftwards ? keys : 0, upright, width, height };
 }
 
 /**
@@ -293,7 +293,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, flat, upright, flip, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, flat, flip, upright, keys, mask, rows, wide },
   { labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
