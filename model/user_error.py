@@ -33,11 +33,13 @@ class UserError(ValueError):
     text: Later
 
     def __init__(self, message: str | Later | Exception = "", /, **fields: object) -> None:
+        self.text: Later
         if isinstance(message, UserError):
-            message = message.text
-        elif isinstance(message, Exception):
-            message = str(message)
-        self.text = message if isinstance(message, Later) else Later(message, None, fields or None)
+            self.text = message.text
+        elif isinstance(message, Later):
+            self.text = message
+        else:
+            self.text = Later(str(message), None, fields or None)
         super().__init__(bounded(english(self.text.message, self.text.several, self.text.fields)))
 
     def __str__(self) -> str:
