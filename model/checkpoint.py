@@ -56,6 +56,7 @@ from model.text.pieces import TokenizerError
 from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import tokenizers_from_dict, tokenizers_to_dict
 from model.transformer import Transformer
+from model.wording import Later
 
 MAPPED_BYTES = 64 * 1024**2  # larger weight files are memory-mapped
 MAX_WEIGHT = 65_504.0  # the largest number in half precision; matmuls with much larger ones overflow
@@ -152,11 +153,11 @@ def read_weights(
             )
         if shape != expected[name]:
             raise CheckpointError(
-                "{label}: '{name}' has shape {list}, but its configuration asks for {list_2}.",
+                "{label}: '{name}' has shape {shape}, but its configuration asks for {needed}.",
                 label=label(path),
                 name=name,
-                list=list(shape),
-                list_2=list(expected[name]),
+                shape=list(shape),
+                needed=list(expected[name]),
             )
     try:
         if mapped:
@@ -310,7 +311,7 @@ def read_run(folder: Path) -> Description:
             raise CheckpointError(
                 "{label}: the {side} tokenizer knows {tokenizer} tokens, but the model was built for {size}.",
                 label=label(folder / TOKENIZER),
-                side=side,
+                side=Later(side),
                 tokenizer=len(tokenizer),
                 size=size,
             )
@@ -350,10 +351,10 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         raise CheckpointError("{label} holds too few weights for the sizes in its configuration.", label=label(path))
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(
-            "{label}: max_positions={max_positions} is more than {max_positions_2}.",
+            "{label}: max_positions={max_positions} is more than {most}.",
             label=label(path),
             max_positions=config.max_positions,
-            max_positions_2=MAX_POSITIONS,
+            most=MAX_POSITIONS,
         )
     if config.architecture == "lstm":
         lstm = make_model(config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import NamedTuple, NoReturn, get_args
 
 from model.config import DecodeConfig, LengthPenalty, PairFault
 from model.user_error import UserError, refused_by_system
+from model.wording import Later, to_data
 
 EXIT_WRONG_USE = 2
 _STANDARD_OUTPUT = "standard output"
@@ -72,7 +74,7 @@ def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> N
 
     class Retired(argparse.Action):
         def __call__(self, *_: object) -> NoReturn:
-            raise CommandError("{option} is no longer an option: {instead}", option=option, instead=instead)
+            raise CommandError("{option} is no longer an option: {instead}", option=option, instead=Later(instead))
 
     parser.add_argument(option, action=Retired, nargs="?", help=argparse.SUPPRESS)
 
@@ -147,6 +149,10 @@ def add_own_data(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
 
 
+AS_DATA = "HEADLIGHT_ERRORS_AS_DATA"
+"""A variable of the environment with which a command prints, before the sentence of an error, its message as JSON."""
+
+
 class CommandError(UserError):
     """A command line that cannot be carried out; the message says what to type instead."""
 
@@ -163,6 +169,8 @@ def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] |
         code = main(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except UserError as error:  # any other error is a bug and keeps its traceback
+        if os.environ.get(AS_DATA):
+            print(json.dumps(to_data(error.text)), file=sys.stderr)
         fail(str(error))
     except BrokenPipeError:  # the reader (head, less) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -113,11 +113,11 @@ class ModelConfig:
         for name in ("n_encoder_heads", "n_decoder_heads"):
             if not self.head_width and self.d_model % getattr(self, name):
                 raise ConfigError(
-                    "d_model={d_model} does not divide into {name}={value} equal heads; "
+                    "d_model={d_model} does not divide into {name}={heads} equal heads; "
                     "choose a number of heads that divides d_model.",
                     d_model=self.d_model,
                     name=name,
-                    value=getattr(self, name),
+                    heads=getattr(self, name),
                 )
             if (
                 self.key_value_heads
@@ -154,8 +154,9 @@ class ModelConfig:
         target_ids = (*self.banned_tokens, self.first_token)
         if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in target_ids):
             raise ConfigError(
-                "banned_tokens={list} and first_token={first_token} must be ids of the {tgt_vocab_size} target tokens.",
-                list=list(self.banned_tokens),
+                "banned_tokens={banned_tokens} and first_token={first_token} "
+                "must be ids of the {tgt_vocab_size} target tokens.",
+                banned_tokens=list(self.banned_tokens),
                 first_token=self.first_token,
                 tgt_vocab_size=self.tgt_vocab_size,
             )
@@ -384,8 +385,8 @@ def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
         name = names.get(key, key)
         if name in current:
             raise ConfigError(
-                "{former_names} is the former name of {name}; give only one of them.",
-                former_names=FORMER_NAMES[name],
+                "{former} is the former name of {name}; give only one of them.",
+                former=FORMER_NAMES[name],
                 name=name,
             )
         current[name] = next(
@@ -411,7 +412,7 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
     for key, value in values.items():
         if key not in hints:
             raise ConfigError(
-                "unknown setting '{key}' in {type}{hint}", key=key, type=cls.__name__, hint=nearest(key, hints)
+                "unknown setting '{key}' in {type}. {hint}", key=key, type=cls.__name__, hint=nearest(key, hints)
             )
         check_type(key, value, hints[key])
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
@@ -430,7 +431,8 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            noun = "a whole number" if kind is int else "a number"
-            raise ConfigError("{key} must be {noun}, not '{text}'.", key=key, noun=noun, text=text) from None
+            if kind is int:
+                raise ConfigError("{key} must be a whole number, not '{text}'.", key=key, text=text) from None
+            raise ConfigError("{key} must be a number, not '{text}'.", key=key, text=text) from None
     check_type(key, text, kind)
     return text

@@ -18,10 +18,10 @@ from torch import Tensor
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.dry_run import points
 from model.nearest import nearest
-from model.plurals import plural
 from model.points import attention_scope
 from model.tap import Tap
 from model.user_error import UserError
+from model.wording import later
 
 Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output", "position"]
 
@@ -117,13 +117,15 @@ class HeadEdits:
             n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
             if not 0 <= edit.layer < n_layers:
                 raise EditError(
-                    "{edit}: this model has {plural} of {kind} attention.",
+                    "{edit}: this model has {layers} of {kind} attention.",
                     edit=edit,
-                    plural=plural(n_layers, "layer"),
+                    layers=later("{n} layer", "{n:,} layers", n=n_layers),
                     kind=edit.kind,
                 )
             if not 0 <= edit.head < n_heads:
-                raise EditError("{edit}: this layer has {plural}.", edit=edit, plural=plural(n_heads, "head"))
+                raise EditError(
+                    "{edit}: this layer has {heads}.", edit=edit, heads=later("{n} head", "{n:,} heads", n=n_heads)
+                )
 
     def describe(self) -> tuple[str, ...]:
         """A line per edit, counted from 1 as on screen."""
@@ -144,7 +146,7 @@ def patch(config: ModelConfig, changes: Mapping[str, Callable[[Tensor], Tensor]]
     names = {point.name for point in points(config)}
     for name in changes:
         if name not in names:
-            raise EditError("this model has no point '{name}'{nearest}", name=name, nearest=nearest(name, names))
+            raise EditError("this model has no point '{name}'. {nearest}", name=name, nearest=nearest(name, names))
 
     def patched(point: str, tensor: Tensor) -> Tensor:
         change = changes.get(point)
@@ -219,9 +221,9 @@ def _replacement(edit: HeadEdit, original: Tensor, offset: int) -> Tensor:
             continue
         if pattern.size(-1) < n_keys:
             raise EditError(
-                "{edit}: it has weights for {plural}, not for {n_keys}.",
+                "{edit}: it has weights for {keys}, not for {n_keys}.",
                 edit=edit,
-                plural=plural(pattern.size(-1), "key"),
+                keys=later("{n} key", "{n:,} keys", n=pattern.size(-1)),
                 n_keys=n_keys,
             )
         rows[:, i] = pattern[source, :n_keys]
@@ -237,10 +239,10 @@ def _edited_output(edit: HeadEdit, output: Tensor, offset: int) -> Tensor:
     values = torch.as_tensor(edit.values, dtype=output.dtype, device=output.device)
     if values.size(-1) != output.size(-1):
         raise EditError(
-            "{edit}: its vectors have {value} numbers, but the head's {value_2}.",
+            "{edit}: its vectors have {numbers} numbers, but the head's {needed}.",
             edit=edit,
-            value=values.size(-1),
-            value_2=output.size(-1),
+            numbers=values.size(-1),
+            needed=output.size(-1),
         )
     if edit.op == "mean":
         changed[:, edit.head] = values

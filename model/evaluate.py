@@ -118,7 +118,7 @@ def _split(task: Task, name: str) -> tuple[Example, ...]:
     if examples is None:
         splits = [*task.splits, *task.own_splits]
         raise CommandError(
-            "task {name} has no split '{name_2}'{nearest}", name=task.name, name_2=name, nearest=nearest(name, splits)
+            "task {name} has no split '{split}'. {nearest}", name=task.name, split=name, nearest=nearest(name, splits)
         )
     return examples
 

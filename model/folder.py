@@ -28,6 +28,7 @@ from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, to
 from model.file_formats import Config, FormatError, Status, decode
 from model.nearest import nearest
 from model.user_error import UserError, readable
+from model.wording import later
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
@@ -92,8 +93,8 @@ def find_model(checkpoints: str | Path, name: str) -> Path:
     folder = root / check_name(name)
     if not folder.is_dir():
         names = [path.name for path in model_folders(root)]
-        hint = nearest(name, names) if names else f"; there is no model in {root} yet."
-        raise CheckpointError("there is no model '{name}'{hint}", name=name, hint=hint)
+        hint = nearest(name, names) if names else later("There is no model in {root} yet.", root=root)
+        raise CheckpointError("there is no model '{name}'. {hint}", name=name, hint=hint)
     return folder
 
 

@@ -5,31 +5,30 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from model.wording import Later, later
+
 MOST_LISTED = 12
 """Names that a hint lists in full if none of them is close to the word."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint that names the `known` words closest to `word`; if none is close, all of them, or of many the nearest."""
+def nearest(word: str, known: Iterable[str]) -> Later:
+    """A sentence on the `known` words closest to `word`; if none is close, on all of them, or of many the nearest."""
     known = sorted(known)
     if not known:
-        return "."
-    if close := close_to(word, known):
-        quoted = [f"'{name}'" for name in close]
-        return f"; did you mean {' or '.join(quoted)}?"
+        return later("There is none here.")
+    if close := _close_to(word, known):
+        *first, last = [f"'{name}'" for name in close]
+        names = later("{first} or {last}", first=", ".join(first), last=last) if first else last
+        return later("Did you mean {names}?", names=names)
     if len(known) <= MOST_LISTED:
-        return f"; known: {', '.join(known)}."
-    return f"; the most similar of {len(known)} are {', '.join(similar_to(word, known))}."
+        return later("Known: {names}.", names=", ".join(known))
+    similar = difflib.get_close_matches(word, known, n=3, cutoff=0.0)
+    return later("The most similar of {n} are {names}.", n=len(known), names=", ".join(similar))
 
 
-def close_to(word: str, known: list[str]) -> list[str]:
+def _close_to(word: str, known: list[str]) -> list[str]:
     """The name of `known` that `word` probably means, or those that it may abbreviate; none if none is close."""
     return difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known)
-
-
-def similar_to(word: str, known: list[str]) -> list[str]:
-    """The three names most similar to `word`."""
-    return difflib.get_close_matches(word, known, n=3, cutoff=0.0)
 
 
 def _related(word: str, known: list[str]) -> list[str]:

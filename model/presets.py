@@ -31,5 +31,5 @@ PRESETS = {
 def get_preset(name: str) -> Preset:
     """The preset of this name; a ConfigError names the nearest if there is none."""
     if name not in PRESETS:
-        raise ConfigError("there is no preset '{name}'{nearest}", name=name, nearest=nearest(name, PRESETS))
+        raise ConfigError("there is no preset '{name}'. {nearest}", name=name, nearest=nearest(name, PRESETS))
     return PRESETS[name]

@@ -36,6 +36,7 @@ from model.commands import (
 from model.config import DecodeConfig
 from model.data.files import direction, fits
 from model.plurals import plural
+from model.wording import Later, message
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -55,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
     options.add_argument("--model", metavar="NAME", help="model that writes targets")
     options.add_argument("--reverse", metavar="NAME", help="model that writes sources")
-    add_retired(options, "--through", "models read the sentences of TASK itself.")
+    add_retired(options, "--through", message("models read the sentences of TASK itself."))
     options.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     options.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
         raise CommandError(
-            "{out} cannot be written: {value}.", out=options.out, value=error.strerror or error
+            "{out} cannot be written: {reason}.", out=options.out, reason=error.strerror or error
         ) from None
     print(f"{len(rows):,} pairs written to {options.out}.")
     return 0
@@ -205,14 +206,12 @@ def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
     want = direction(task.data, side)
     if not fits(have, want):
         raise CommandError(
-            "'{name}' translates {have} to {have_2}, but the {side}s of {name_2} need {want} to {want_2}.",
+            "'{name}' translates {have}, but to write each {side} of {task} takes {want}.",
             name=loaded.name,
-            have=have[0],
-            have_2=have[1],
-            side=side,
-            name_2=task.name,
-            want=want[0],
-            want_2=want[1],
+            have=" → ".join(have),
+            side=Later(side),
+            task=task.name,
+            want=" → ".join(want),
         )
 
 

@@ -155,7 +155,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     if options.name not in CHAINS:
         raise CommandError(
-            "there is no chain of commands for '{name}'{nearest} The card of a model names the command that made it.",
+            "there is no chain of commands for '{name}'. {nearest} The card of a model names the command that made it.",
             name=options.name,
             nearest=nearest(options.name, CHAINS),
         )
@@ -164,9 +164,9 @@ def main(arguments: Sequence[str]) -> int:
     for name in options.only:
         if name not in makes:
             raise CommandError(
-                "the chain of {name} does not make '{name_2}'; it makes {makes}.",
+                "the chain of {name} does not make '{part}'; it makes {makes}.",
                 name=options.name,
-                name_2=name,
+                part=name,
                 makes=", ".join(makes),
             )
     steps = needed(chain, options.only or makes, options.checkpoints)
@@ -194,9 +194,9 @@ def _refuse_others(chain: Sequence[Step], folder: Path) -> None:
         model = folder / step.makes
         if step.command == "train" and model.exists() and not (model / STATUS).is_file():
             raise CommandError(
-                "there is a model '{makes}' in {folder} that was not made by this command; choose another folder "
+                "there is a model '{name}' in {folder} that was not made by this command; choose another folder "
                 "with --checkpoints.",
-                makes=step.makes,
+                name=step.makes,
                 folder=folder,
             )
 

@@ -57,9 +57,9 @@ def check_type(key: str, value: Any, kind: Any) -> None:
     is_bool_for_int = isinstance(value, bool) and bool not in allowed
     if is_bool_for_int or not (isinstance(value, tuple(allowed)) or is_number_for_float):
         raise ConfigError(
-            "{key} must be of type {getattr}, not {value}.",
+            "{key} must be of type {type}, not {value}.",
             key=key,
-            getattr=getattr(kind, "__name__", kind),
+            type=getattr(kind, "__name__", kind),
             value=repr(value),
         )
 
@@ -78,9 +78,4 @@ def check_ranges(config: Any) -> None:
         if each.metadata["fraction"] and not 0 <= value < 1:
             raise ConfigError("{name}={value} must be at least 0 and below 1.", name=name, value=value)
         if least is not None and value < least:
-            raise ConfigError(
-                "{name}={value} must be {value_2}.",
-                name=name,
-                value=value,
-                value_2=f"at least {least}" if least else "0 or more",
-            )
+            raise ConfigError("{name}={value} must be at least {least}.", name=name, value=value, least=least)

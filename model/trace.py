@@ -65,23 +65,26 @@ class AttentionTrace:
             weights, mask = getattr(self, kind), getattr(self, f"{kind}_mask")
             if weights.ndim != 4 or weights.shape[2:] != size:
                 raise TraceError(
-                    "{kind} must be [layer, head, {size}, {size_2}], but is {list}.",
+                    "{kind} must be [layer, head, {queries}, {keys}], but is {shape}.",
                     kind=kind,
-                    size=size[0],
-                    size_2=size[1],
-                    list=list(weights.shape),
+                    queries=size[0],
+                    keys=size[1],
+                    shape=list(weights.shape),
                 )
             if mask.shape != size:
                 raise TraceError(
-                    "{kind}_mask must be {list}, but is {list_2}.", kind=kind, list=list(size), list_2=list(mask.shape)
+                    "{kind}_mask must be {needed}, but is {shape}.",
+                    kind=kind,
+                    needed=list(size),
+                    shape=list(mask.shape),
                 )
         for name, length in (("predicted_tokens", n_tgt), ("src_words", n_src), ("tgt_words", n_tgt)):
             if len(getattr(self, name)) != length:
                 raise TraceError(
-                    "{name} must have {length} entries, but has {getattr}.",
+                    "{name} must have {needed} entries, but has {given}.",
                     name=name,
-                    length=length,
-                    getattr=len(getattr(self, name)),
+                    needed=length,
+                    given=len(getattr(self, name)),
                 )
         k = len(self.top_tokens[0]) if self.top_tokens else 0
         for name, shape in (
@@ -91,10 +94,10 @@ class AttentionTrace:
         ):
             if getattr(self, name).shape != shape:
                 raise TraceError(
-                    "{name} must be {list}, but is {list_2}.",
+                    "{name} must be {needed}, but is {shape}.",
                     name=name,
-                    list=list(shape),
-                    list_2=list(getattr(self, name).shape),
+                    needed=list(shape),
+                    shape=list(getattr(self, name).shape),
                 )
         if [len(row) for row in self.top_tokens] != [k] * n_tgt:
             raise TraceError("top_tokens must be [{n_tgt}, {k}] like top_ids.", n_tgt=n_tgt, k=k)

@@ -23,6 +23,7 @@ from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, with_c
 from model.data import TASKS
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, find_model, read_config, read_json
 from model.presets import PRESETS, get_preset
+from model.wording import message
 
 if TYPE_CHECKING:
     from model.data import Task
@@ -73,7 +74,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
     )
-    add_retired(options, "--tune", "precision and threads follow from the machine and the sizes; leave it out.")
+    add_retired(
+        options, "--tune", message("precision and threads follow from the machine and the sizes; leave it out.")
+    )
     options.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
@@ -123,7 +126,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in _NOT_WITH_RESUME:
             if getattr(options, name):
                 raise CommandError(
-                    "--resume continues a run as it was; leave out --{value}.", value=name.replace("_", "-")
+                    "--resume continues a run as it was; leave out --{option}.", option=name.replace("_", "-")
                 )
         if options.set:
             raise CommandError("--resume continues a run as it was; --init NAME starts a new one from it.")

@@ -186,7 +186,7 @@ def _write_trace(decoding: Decoding | None, path: Path) -> None:
     try:
         decoding.trace.save_npz(path)
     except OSError as error:
-        raise CommandError("{path} cannot be written: {value}.", path=path, value=error.strerror or error) from None
+        raise CommandError("{path} cannot be written: {reason}.", path=path, reason=error.strerror or error) from None
 
 
 def _as_json(loaded: LoadedModel, line: str, decoding: Decoding | None) -> dict[str, Any]:

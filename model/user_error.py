@@ -6,8 +6,8 @@ import errno
 import os
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import Any
+
+from model.wording import Later, english, t
 
 QUOTED = 120
 """Characters of a value that a message quotes from a file, a link or an upload."""
@@ -27,23 +27,21 @@ class UserError(ValueError):
     `message` is a whole English sentence with `{named}` fields, whose values are given as `fields`. As with every text
     of the interface, a catalogue of another language finds the sentence by its English text. Without fields it stays
     as it is. Whatever it quotes, the message has at most `MESSAGE` characters and no word of more than `QUOTED`.
+    Instead, it may be a text that is written later, or another error, whose text this one takes over.
     """
 
-    def __init__(self, message: str = "", /, **fields: object) -> None:
-        self.message, self.fields = message, fields
-        super().__init__(bounded(message.format_map(fields) if fields else message))
+    text: Later
+
+    def __init__(self, message: str | Later | Exception = "", /, **fields: object) -> None:
+        if isinstance(message, UserError):
+            message = message.text
+        elif isinstance(message, Exception):
+            message = str(message)
+        self.text = message if isinstance(message, Later) else Later(message, None, fields or None)
+        super().__init__(bounded(english(self.text.message, self.text.several, self.text.fields)))
 
     def __str__(self) -> str:
-        return bounded(_write(self.message, self.fields)) if _write else super().__str__()
-
-
-_write: Callable[[str, dict[str, Any]], str] | None = None
-
-
-def write_with(write: Callable[[str, dict[str, Any]], str]) -> None:
-    """Let `write` make the sentence of every error from its message and its fields, in a language that it knows."""
-    global _write
-    _write = write
+        return bounded(str(self.text))
 
 
 def bounded(message: str) -> str:
@@ -77,9 +75,12 @@ def refused_by_system(error: OSError, *, unnamed: str = "a file", whole_path: bo
     file = path if whole_path else os.path.basename(path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return bounded(
-            f"{file} cannot be written: the disk is full, or your share of it. Free some space and try again."
+            t(
+                "{file} cannot be written: the disk is full, or your share of it. Free some space and try again.",
+                file=file,
+            )
         )
-    return bounded(f"{file} cannot be read or written: {error.strerror or error}.")
+    return bounded(t("{file} cannot be read or written: {reason}.", file=file, reason=error.strerror or error))
 
 
 def _harmless(text: str) -> str:

@@ -78,7 +78,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if quick.is_quick_throughout(item.path) and not item.get_closest_marker("slow"):
+        marked = {mark.name for mark in item.iter_markers()}
+        if quick.is_quick_throughout(item.path) and not marked & {"slow", "nightly"}:
             item.add_marker(pytest.mark.quick)
     items[:] = _in_turn(items)
 

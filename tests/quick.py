@@ -53,5 +53,5 @@ def is_quick(path: Path) -> bool:
 
 
 def is_quick_throughout(path: Path) -> bool:
-    """Whether every test of this file is quick, unless it is marked slow."""
+    """Whether every test of this file is quick, unless it is marked slow or nightly."""
     return is_quick(path) and path.relative_to(TESTS).as_posix() not in BY_MARK

@@ -13,7 +13,7 @@ from tests.browser import serve
 from tests.paths import ROOT
 from tests.visitor import Trouble, Visitor
 
-pytestmark = pytest.mark.slow  # thirty visitors
+pytestmark = pytest.mark.nightly  # thirty visitors
 
 MODEL = "adjective-swap"
 

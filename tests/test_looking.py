@@ -142,11 +142,12 @@ def checkpoints_of(folder: Path) -> Path:
     return folder / "checkpoints"
 
 
+@pytest.mark.nightly  # tests/pages/conftest.py refuses calls from every page that those tests open
 @pytest.mark.parametrize(
     ("data", "viewing"),
     [
-        pytest.param(False, "", marks=pytest.mark.slow, id="no corpus, everything allowed"),
-        pytest.param(True, "1", marks=pytest.mark.nightly, id="a folder for the corpus, viewers only"),
+        pytest.param(False, "", id="no corpus, everything allowed"),
+        pytest.param(True, "1", id="a folder for the corpus, viewers only"),
     ],
 )
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str) -> None:

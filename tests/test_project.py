@@ -6,7 +6,6 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ LOCKED = {
     if line and not line.startswith("#") and (requirement := Requirement(line))
 }
 RANGES = {requirement.name: requirement for requirement in map(Requirement, PROJECT["dependencies"])}
-STEPS = re.compile(r"(ruff \w+|mypy|npm[^&|\n]* run [^&|\n]*|python -m pytest)")
 
 
 def text(path: str) -> str:
@@ -57,43 +55,9 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
 
 
-def hosted() -> list[Path]:
-    return sorted((ROOT / ".github").rglob("*.yml"))
-
-
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for job in workflow["jobs"].values():
         yield from job["steps"]
-
-
-def test_the_files_for_a_code_host_are_whole() -> None:
-    assert len(hosted()) >= 4
-    for path in hosted():
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if path.parent.name == "ISSUE_TEMPLATE":
-            assert {"name", "description", "body"} <= content.keys()
-            fields = [part for part in content["body"] if part["type"] != "markdown"]
-            assert len({part["id"] for part in fields}) == len(fields)
-            assert all(part["attributes"]["label"] for part in fields)
-        else:
-            # YAML reads the key `on` as true.
-            assert {"name", True, "permissions", "jobs"} == content.keys() - {"concurrency"}
-            assert content["permissions"] == {"contents": "read"}
-            assert all(("uses" in step) != ("run" in step) for step in steps(content))
-            assert all(step["uses"].count("@") == 1 for step in steps(content) if "uses" in step)
-
-
-def test_what_is_published_is_what_the_command_writes() -> None:
-    """The job that publishes may do so, and nothing else; the one that runs our code may only read."""
-    jobs = yaml.safe_load(text(".github/workflows/pages.yml"))["jobs"]
-    assert "permissions" not in jobs["build"]
-    assert jobs["publish"]["permissions"] == {"pages": "write", "id-token": "write"}
-    assert jobs["publish"]["needs"] == "build"
-    assert all("run" not in step for step in jobs["publish"]["steps"])
-    *_, write, upload = jobs["build"]["steps"]
-    assert upload["uses"].startswith("actions/upload-pages-artifact@")
-    assert write["run"] == f"python -m explorer.site {upload['with']['path']}"
-    assert jobs["publish"]["steps"][-1]["id"] in jobs["publish"]["environment"]["url"]
 
 
 def test_the_matrix_has_every_python_of_the_classifiers_and_three_systems() -> None:

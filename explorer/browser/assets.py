@@ -13,12 +13,13 @@ import hashlib
 import json
 import posixpath
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.browser import words
-from explorer.charts.palette import palettes, strokes
-from explorer.locale.catalogue import files
+from explorer.charts.palette import FRAME, palettes, strokes
+from explorer.locale import catalogue
 from explorer.locale.language import ENGLISH
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _COMMENTS = re.compile(
 _CSS_COMMENTS = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _LINK, _MOUNT = "module_linker.js", "mount.js"
-_WORDS = "words-"  # begins the names of the catalogues
 _CACHED = "public, max-age=31536000, immutable"
 
 _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")
@@ -116,6 +116,13 @@ def beside(file: str, address: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), address))
 
 
+def sources(entries: Iterable[str], components: Iterable[str] = ()) -> tuple[str, ...]:
+    """The files whose messages people read in these modules, with all that they import, and in the markup."""
+    scripts = in_order(*(f"{entry}.js" for entry in entries))
+    markup = [_PARTS[component][1] for component in components]
+    return (*(f"js/{file}" for file in scripts), *(f"html/{name}.html" for name in markup if name))
+
+
 @functools.cache
 def pack(name: str) -> bytes:
     """The code of the components in a pack, as JSON (`Pack` in js/types.d.ts)."""
@@ -135,15 +142,20 @@ def _packed(entries: tuple[str, ...], components: tuple[str, ...]) -> bytes:
 def looks(*components: str) -> dict[str, dict[str, str]]:
     """Style and markup of components; those that draw nothing have none."""
     return {
-        entry: {"css": style(*_PARTS[entry][0]), "html": _read("html", f"{_PARTS[entry][1]}.html")}
+        entry: {"css": style(*_PARTS[entry][0]), "html": markup(_PARTS[entry][1])}
         for entry in components
         if _PARTS[entry][1]
     }
 
 
+def markup(name: str) -> str:
+    """A file of html/."""
+    return _read("html", f"{name}.html")
+
+
 def as_json(value: object) -> bytes:
-    """Write a value as JSON, as short as possible."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """Write a value, which may have structs, as JSON, as short as possible."""
+    return json.dumps(value, default=vars, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def style(*sheets: str) -> str:
@@ -156,18 +168,32 @@ def has_styles(entry: str) -> bool:
     return bool(_PARTS[entry][0])
 
 
-@functools.cache
-def address(name: str) -> str:
-    """The address of a pack, relative to the app's; it changes with the content."""
-    return f"headlight/{hashlib.sha256(pack(name)).hexdigest()[:12]}/{name}.json"
+def content(name: str, language: str = ENGLISH) -> bytes:
+    """What a pack's address answers: its code or, in another language, the messages of that code."""
+    return pack(name) if language == ENGLISH else _translated(name, catalogue.pack(language))
+
+
+@functools.lru_cache(256)
+def _translated(name: str, language: catalogue.Pack) -> bytes:
+    return as_json(words.catalogue(sources(_PACKS[name], _PACKS[name]), language.code))
+
+
+def address(name: str, language: str = ENGLISH) -> str:
+    """The address of a pack or of its messages, relative to the app's; it changes with the content."""
+    file = name if language == ENGLISH else f"{name}.{language}"
+    return f"headlight/{_digest(content(name, language))}/{file}.json"
+
+
+@functools.lru_cache(256)
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def mount(entry: str, language: str = ENGLISH) -> str:
     """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
-    script = (
-        without_comments(_read("js", _MOUNT)).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
-    )
-    return script.replace("%WORDS%", words.address(language))
+    name = _PACK_OF[entry]
+    script = without_comments(_read("js", _MOUNT)).replace("%ENTRY%", entry).replace("%ADDRESS%", address(name))
+    return script.replace("%WORDS%", "" if language == ENGLISH else address(name, language))
 
 
 def routes() -> list[Route]:
@@ -181,28 +207,27 @@ def _answer(request: Request) -> Response:
     """The response with a pack; the browser may cache it if the address names its current content."""
     from starlette.responses import Response
 
-    name = request.path_params["name"]
-    code = name.removeprefix(_WORDS)
-    of_language = name != code and code in files()
-    if name not in _PACKS and not of_language:
+    name, _, language = request.path_params["name"].partition(".")
+    if name not in _PACKS or (language and language not in catalogue.files()):
         return Response(status_code=404)
-    current = (words.address(code) if of_language else address(name)).split("/")[1] == request.path_params["version"]
+    body = content(name, language or ENGLISH)
+    current = _digest(body) == request.path_params["version"]
     headers = {"Cache-Control": _CACHED if current else "no-store", "Vary": "Accept-Encoding"}
-    body = words.as_file(code) if of_language else pack(name)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"], body = "gzip", gzip.compress(body, 6) if of_language else _compressed(name)
+        headers["Content-Encoding"], body = "gzip", _compressed(body)
     return Response(body, media_type="application/json", headers=headers)
 
 
-@functools.cache
-def _compressed(name: str) -> bytes:
-    return gzip.compress(pack(name), 9, mtime=0)
+@functools.lru_cache(256)
+def _compressed(content: bytes) -> bytes:
+    return gzip.compress(content, 9, mtime=0)
 
 
 def read(file: str) -> str:
     """The text of a script of js/; `palettes.js` has no file: it is written from the colours that Python draws with."""
     if file == "palettes.js":
-        return f"export const PALETTES = {json.dumps(palettes())};\nexport const STROKES = {json.dumps(strokes())};\n"
+        colours = {"PALETTES": palettes(), "STROKES": strokes(), "FRAME": FRAME}
+        return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in colours.items())
     return _read("js", file)
 
 

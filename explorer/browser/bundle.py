@@ -15,6 +15,7 @@ from explorer.browser import assets
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
 _VIEWS = ("desk", "stepper", "heads", "tour")
+_OTHER_VIEWS, _MORE_VIEWS = ("heads", "tour"), ("machine", "cell", "labelled_map")
 _LATER = {"more": "desk_more.js", "lessons": "lesson_site.js"}  # parts of the program that a page fetches when needed
 _KEPT = "globalThis.__headlightModules"  # the modules of a page's first script that its later ones import
 _COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
@@ -30,15 +31,29 @@ def live_page() -> bytes:
 
 
 @functools.cache
-def more_program() -> bytes:
-    """What a page adds to its code when it is first opened: the machine, and where one weight comes from."""
-    return assets.as_json({"script": _later("more"), "looks": assets.looks("machine", "cell")})
+def more_program() -> dict[str, object]:
+    """What a page adds to its code when it is first opened: the machine, one weight's origin, and comparisons."""
+    return {"script": _later("more"), "looks": assets.looks(*_MORE_VIEWS)}
 
 
 @functools.cache
 def lessons_program() -> dict[str, object]:
     """The script and the style sheet that the pages with lessons add."""
     return {"script": _later("lessons"), "css": assets.style("lesson", "class_page"), "looks": {}}
+
+
+@functools.cache
+def sources(part: str) -> tuple[str, ...]:
+    """The files of a part of the program whose messages people read: the first screen, other views, or a later part."""
+    page = (*assets.sources(("site", "live/worker"), _VIEWS), "html/site_page.html")
+    seen = assets.sources(("stepper",), ("stepper",))
+    views = tuple(file for file in assets.sources(_OTHER_VIEWS, _OTHER_VIEWS) if file not in seen)
+    if part == "first":
+        return tuple(file for file in page if file not in views)
+    if part == "views":
+        return views
+    own = assets.sources([_LATER[part].removesuffix(".js")], _MORE_VIEWS if part == "more" else ())
+    return tuple(file for file in own if file not in page)
 
 
 @functools.cache

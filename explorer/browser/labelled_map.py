@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from explorer.browser import wire
 from explorer.browser.map_structs import MapHeader
 from explorer.browser.registration import component
-from explorer.charts.palette import FRAME
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.locale.messages import translated
 from model.trace import VISIBLE
@@ -49,8 +48,8 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         signed=map_.signed,
         numbers=numbers,
         frames=list(map_.marks.cells),
-        frame=FRAME,
         caption=caption,
+        leftwards=map_.leftwards,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
     arrays: dict[str, NDArray[Any]] = {"values": values, "mask": map_.mask.astype(np.uint8)}

@@ -52,7 +52,7 @@ def stages_of(config: ModelConfig) -> tuple[MachineStage, ...]:
         stage = _stage(point, block_of[point.name], config)
         if stage.op == "divide":
             name = point.name.removesuffix("scores") + "product"
-            stages.append(MachineStage(name, stage.block, "Products Q·Kᵀ", stage.side, "dot", stage.reads))
+            stages.append(MachineStage(name, stage.block, t("Products Q·Kᵀ"), stage.side, "dot", stage.reads))
         stages.append(stage)
     return tuple(stages)
 

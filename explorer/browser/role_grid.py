@@ -91,7 +91,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         tiles=[
             RoleTile(
                 name=index_name(*place),
-                role=role.name,
+                role=role.title,
                 letters=role.letters,
                 colour=colour_of(role),
                 mark=grid.marks.get(place, ""),

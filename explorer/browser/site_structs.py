@@ -37,6 +37,7 @@ class SiteDoubt:
     """What is known about a model's data: whence it stems, the longest source, and how sure the model usually is.
 
     `most_pieces` is what no word of it exceeds, and `sources` are all its sentences, normalised; 0 and none if unknown.
+    Of dates, `spellings` has the templates and `years` the first and the last; `not_a_source` is said of other texts.
 
     Below `low`, the geometric mean of the likeliest tokens' probabilities is called unusual; `usual` is 0 where no
     threshold was measured.
@@ -50,6 +51,9 @@ class SiteDoubt:
     letters: bool
     most_pieces: int
     sources: list[str]
+    spellings: list[str]
+    years: tuple[int, int]
+    not_a_source: str
 
 
 @dataclass(frozen=True)
@@ -85,22 +89,36 @@ class SiteModel:
 
 
 @dataclass(frozen=True)
+class SiteLanguage:
+    """A language of a site: its name in itself, and the file with its texts; `unasked`: a browser's wish is enough."""
+
+    code: str
+    name: str
+    unasked: bool
+    address: str
+
+
+@dataclass(frozen=True)
 class SiteHeader:
     """A page that computes its models: which page it is, the way to the root, what it opens, and its models.
 
-    `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `terms` has
-    the glossary by address: the term, the plain word, and the explanation. `more` is the address of what the program
-    adds when the machine or a cell is opened, `lessons` that of the lessons and their program, "" if there are none.
+    `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `languages` are
+    those to choose from, `examples` is the folder of the recorded examples. `terms` has the glossary by address: the
+    term, the plain word, and the explanation. `views` are the addresses of messages beyond the first screen's, `more`
+    those of what the program adds when the machine or a cell is opened, and `lessons` those of the lessons and theirs.
     """
 
     page: str
     pages: list[str]
     root: str | None
+    languages: list[SiteLanguage]
+    examples: str
     query: dict[str, str]
     terms: dict[str, tuple[str, str, str]]
     models: list[SiteModel]
-    more: str
-    lessons: str
+    views: list[str]
+    more: list[str]
+    lessons: list[str]
     words: Words | None
 
 

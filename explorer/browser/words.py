@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 from explorer.browser.structs import Words
-from explorer.locale.catalogue import Pack, in_digits_of, pack
+from explorer.locale.catalogue import in_digits_of, pack
 from explorer.locale.language import ENGLISH, current
 
 _HERE = Path(__file__).parent
@@ -53,13 +52,13 @@ def messages() -> dict[str, tuple[tuple[str, str | None], ...]]:
     return {file.relative_to(_HERE).as_posix(): tuple(found) for file, found in (scripts | markup).items()}
 
 
-def catalogue(code: str | None = None) -> Words | None:
-    """The catalogue of a language, else of the current one, for a page's header; None for English."""
+def catalogue(files: Iterable[str], code: str | None = None) -> Words | None:
+    """The translated messages of these files, by default in the current language; None for English."""
     code = code or current()
     if code == ENGLISH:
         return None
     translated = pack(code).messages
-    found = {message for each in messages().values() for message, _ in each}
+    found = {message for file in files for message, _ in messages().get(file, ())}
     return Words(
         language=code,
         decimal=in_digits_of(code, "."),
@@ -69,26 +68,3 @@ def catalogue(code: str | None = None) -> Words | None:
             if (forms := translated.get(message)) is not None
         },
     )
-
-
-def as_file(code: str) -> bytes:
-    """The catalogue of a language as a file that components fetch."""
-    return _file(code)[1]
-
-
-def address(code: str) -> str:
-    """The address of that file, relative to the app's, which changes with the content; "" for English."""
-    return _file(code)[2] if code != ENGLISH else ""
-
-
-_files: dict[str, tuple[Pack, bytes, str]] = {}
-
-
-def _file(code: str) -> tuple[Pack, bytes, str]:
-    """The file of a language and its address, written anew when its pack has changed."""
-    read = pack(code)
-    if code not in _files or _files[code][0] is not read:
-        content = json.dumps(catalogue(code), default=vars, ensure_ascii=False, separators=(",", ":")).encode()
-        name = f"headlight/{hashlib.sha256(content).hexdigest()[:12]}/words-{code}.json"
-        _files[code] = (read, content, name)
-    return _files[code]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.charts.chart import Figure
+from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.target_probabilities import probability_caption, probability_columns
 from explorer.locale.messages import t
 from model.trace import AttentionTrace
@@ -12,9 +13,10 @@ from model.trace import AttentionTrace
 
 def probability_figure(trace: AttentionTrace) -> Figure:
     """Draw how likely the model found each token of a given target."""
+    leftwards = is_leftwards_in(trace, "target")
     axis = {"labelAngle": -30, "labelOverlap": False, "labelLimit": 140}
     encoding = {
-        "x": _field("token", "nominal", sort=None, title=t("predicted token"), axis=axis),
+        "x": _field("token", "nominal", sort=None, title=t("predicted token"), axis=axis, scale={"reverse": leftwards}),
         "y": _field("probability", title=t("probability (%)"), scale={"domain": [0, 100]}),
         "tooltip": [
             _field("token", "nominal", title=t("token")),

@@ -124,7 +124,7 @@ def score_scatter(
     for kind in (kind for kind in symbols if kind in x and kind in y):
         places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
         points = [(float(x[kind][place]), float(y[kind][place])) for place in places]
-        names, role_names = [index_name(*place) for place in places], [roles[kind, *place].name for place in places]
+        names, role_names = [index_name(*place) for place in places], [roles[kind, *place].title for place in places]
         figure.add_trace(
             go.Scatter(
                 x=[point[0] for point in points],

@@ -193,7 +193,7 @@ def lens_plot(
     last, final = len(rows) - 1, words[-1][-1]
     first_final = next(s for s in range(len(stages)) if all(words[i][last] == final for i in range(s, len(stages))))
     caption = t(
-        "After {read} the prediction is {token} ({percent:.0f} %); it is first from '{stage}' on.",
+        "After {read} the prediction is {token} ({percent:.0f} %); it is first from “{stage}” on.",
         read=quoted(rows[last]),
         token=quoted(final),
         percent=100 * probabilities[-1, last],

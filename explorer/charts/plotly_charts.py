@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Any
-from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.decoding import names
-from explorer.locale.text import shortened
+from explorer.locale.scripts import columns_of, is_leftwards, shortened
 
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit at 45 degrees, even in a narrow figure
 MOST_LETTERS = 24  # characters of a token in a tick label; the table has the whole token
 _LETTER, _LINE = 6.5, 22  # width of a character and height of a line, in pixels
+_LEGEND = 380  # width of a legend, in pixels
 _TIGHT = 11.5  # distance of tick labels in pixels, below which they touch
 # Streamlit replaces these by the theme's categorical colours.
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
@@ -59,27 +59,27 @@ def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
     return list(names.numbered(tokens, first=first))
 
 
-def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
+def margin(*, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
     """Margins for axes and legend in pixels, as the `margin` of a layout.
 
     Plotly could compute them (automargin), but would then lay out every figure twice, which makes sliders slower.
     """
-    return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
+    return {"l": 64, "r": right, "t": top, "b": bottom, "autoexpand": False}
 
 
 def width_of(text: str) -> int:
     """Estimate the width of a text in pixels."""
-    return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
+    return round(columns_of(text) * _LETTER)
 
 
-def legend_room(names: Sequence[str], width: int = 380) -> int:
+def legend_room(names: Sequence[str]) -> int:
     """The top margin in pixels for a horizontal legend, or for no legend with fewer than two names."""
     if len(names) < 2:
         return 14
     rows, used = 1, 0
     for name in names:
         entry = width_of(name) + 55
-        rows, used = (rows, used + entry) if used + entry <= width else (rows + 1, entry)
+        rows, used = (rows, used + entry) if used + entry <= _LEGEND else (rows + 1, entry)
     return 10 + _LINE * rows
 
 
@@ -113,16 +113,14 @@ def heatmap(
     y: Sequence[Any] | None = None,
     span: tuple[float, float] = (0.0, 1.0),
     scale_title: str = "",
-    hover: NDArray[Any] | None = None,
     height: int = HEIGHT,
     width: int = 480,
 ) -> go.Figure:
     """Draw values, [row, column], with row 0 on top; a span that begins below 0 uses the diverging colour scale.
 
-    NaN cells stay empty; `hover` [row, column] is text for each cell. `width` is that of the figure in pixels on a
-    small screen, by which tick labels are thinned out so that they do not touch.
+    NaN cells stay empty. `width` is that of the figure in pixels on a small screen, by which tick labels are thinned
+    out so that they do not touch.
     """
-    words = "%{y}, %{x}: %{z:.3~f}" if hover is None else "%{y}, %{x}: %{customdata}"
     trace = go.Heatmap(
         z=values.astype(np.float32),
         x=x,
@@ -131,8 +129,7 @@ def heatmap(
         zmax=span[1],
         autocolorscale=span[0] < 0,  # True: the theme's diverging scale; False: its sequential one
         colorbar={"title": {"text": scale_title}, "thickness": 12},
-        customdata=hover,
-        hovertemplate=words + "<extra></extra>",
+        hovertemplate="%{y}, %{x}: %{z:.3~f}<extra></extra>",
         xgap=1 if values.shape[-1] <= 40 else 0,
         ygap=1 if values.shape[0] <= 40 else 0,
     )
@@ -143,6 +140,7 @@ def heatmap(
         left, angle, top = beside(y), *above(x)
         room |= {"l": left, "t": top}
         x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
+        x_axis |= _leftwards(x)
         y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
     return go.Figure(trace, _layout(height, x_axis, y_axis, room))
 
@@ -208,14 +206,13 @@ def bars(
     y_title: str,
     top: float | None = None,
     height: int = HEIGHT,
-    first: int = 1,
     also: Sequence[str] = (),
 ) -> go.Figure:
     """Draw for each token one bar per name, side by side; names differ in patterns as well as colours.
 
-    `first` is the position of the first token; `also` names further bars, which are not tokens and have no position.
+    `also` names further bars, which are not tokens and have no position.
     """
-    names = [*labels(tokens, first), *map(label, also)]
+    names = [*labels(tokens), *map(label, also)]
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
     bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
@@ -230,9 +227,14 @@ def bars(
         )
         for i, (name, values) in enumerate(series.items())
     ]
-    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category"}
+    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category", **_leftwards(tokens)}
     y_axis = _y_title(y_title) | ({} if top is None else {"range": [0, top]})
     return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
+
+
+def _leftwards(tokens: Sequence[str]) -> dict[str, str]:
+    """Settings of an axis whose names are the words of a sentence, if that is written from right to left."""
+    return {"autorange": "reversed"} if is_leftwards(tokens) else {}
 
 
 def lying(figure: go.Figure) -> go.Figure:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import Columns, Plot, curves, heatmap, rule
-from explorer.locale.messages import t
+from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, percent, quoted
 from model.analysis.position_scores import ByDistance
 from model.analysis.sinusoidal_checks import RotationCheck
@@ -324,7 +324,7 @@ def scheme_plot(name: str, table: Floats) -> Plot:
     distinct = len(np.unique(table.round(9), axis=0))
     caption = t(
         "{name}: {rows}, {distinct} of them distinct; entries from {low:.2g} to {high:.2g}.",
-        name=name,
+        name=translated(name),
         rows=t("{n} row", "{n:,} rows", n=table.shape[0]),
         distinct=distinct,
         low=table.min(),

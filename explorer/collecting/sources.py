@@ -20,7 +20,7 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
-MARKS = ("t", "message")
+MARKS = ("t", "later", "message")
 """The functions whose literal arguments are messages."""
 
 
@@ -83,18 +83,16 @@ def in_python(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
             continue
         name = call.func.id
         literals = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-        if not literals or len(literals) < len(call.args):
-            continue
-        if name in MARKS:
+        if name in MARKS and literals and len(literals) == len(call.args):
             yield literals[0], literals[1] if len(literals) > 1 else None
-        elif len(literals) == 1 and name in _errors() and " " in literals[0]:
+        elif len(literals) == 1 and name in error_names() and " " in literals[0]:
             yield literals[0], None
 
 
 @lru_cache(maxsize=1)
-def _errors() -> frozenset[str]:
+def error_names() -> frozenset[str]:
     """The names of the errors whose messages are for people: the subclasses of UserError."""
-    known = {"UserError", "_Fault"}
+    known = {"UserError"}
     classes = [
         node
         for place in ("explorer", "model")

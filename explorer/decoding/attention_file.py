@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.array_file import FileError, read_json, read_npz
 from explorer.decoding.decoding import Decoding
-from explorer.locale.messages import t
+from explorer.locale.messages import Later, later, t
 from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
@@ -102,7 +102,7 @@ def read_own(content: bytes, name: str) -> Decoding:
 
 def trace_of(
     arrays: Mapping[str, NDArray[Any]], called: Mapping[str, str] = MappingProxyType({})
-) -> tuple[AttentionTrace, list[str]]:
+) -> tuple[AttentionTrace, list[Later]]:
     """Build the trace from arrays named as in :data:`CONTENT`; returns it with remarks for the reader.
 
     `called` renames token lists in messages, for callers whose lists have other names than those of a file.
@@ -154,9 +154,9 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         array = array[None]
     if array.ndim != 4 or 0 in array.shape:
         raise OwnAttentionError(
-            "{kind} must be [layer, head, query, key] without empty axes, not {list}.",
+            "{kind} must be [layer, head, query, key] without empty axes, not {shape}.",
             kind=kind,
-            list=list(array.shape),
+            shape=list(array.shape),
         )
     with np.errstate(over="ignore"):  # values too large for float32 become infinite; :func:`_check_values` refuses them
         return np.ascontiguousarray(array, dtype=np.float32)
@@ -165,14 +165,14 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
 def _check_axes(
     kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]], called: Mapping[str, str]
 ) -> None:
-    for axis, side, length in zip((t("queries"), t("keys")), _AXES[kind], array.shape[2:], strict=True):
+    for axis, side, length in zip((later("queries"), later("keys")), _AXES[kind], array.shape[2:], strict=True):
         name = called.get(side, side)
         if side not in given:
             raise OwnAttentionError(
                 "{kind} needs {name}, a list of {strings}.",
                 kind=kind,
                 name=name,
-                strings=t("{n} string", "{n:,} strings", n=length),
+                strings=later("{n} string", "{n:,} strings", n=length),
             )
         if len(given[side]) != length:
             raise OwnAttentionError(
@@ -181,28 +181,28 @@ def _check_axes(
                 length=length,
                 axis=axis,
                 name=name,
-                tokens=t("{n} token", "{n:,} tokens", n=len(given[side])),
+                tokens=later("{n} token", "{n:,} tokens", n=len(given[side])),
             )
 
 
 def _check_values(kind: str, array: NDArray[np.float32]) -> None:
     if not np.isfinite(array).all():
         raise OwnAttentionError(
-            "{row_at} holds a value that is not a number (NaN or ∞).", row_at=row_at(kind, ~np.isfinite(array))
+            "{place} holds a value that is not a number (NaN or ∞).", place=row_at(kind, ~np.isfinite(array))
         )
     outside = (array < 0) | (array > 1 + SUM_TOLERANCE)
     if outside.any():
         raise OwnAttentionError(
-            "{row_at} holds {array:.4g}; weights lie between 0 and 1. Scores before the softmax cannot be shown.",
-            row_at=row_at(kind, outside),
-            array=array[outside][0],
+            "{place} holds {weight:.4g}; weights lie between 0 and 1. Scores before the softmax cannot be shown.",
+            place=row_at(kind, outside),
+            weight=array[outside][0],
         )
 
 
-def row_at(kind: str, wrong: NDArray[np.bool_]) -> str:
+def row_at(kind: str, wrong: NDArray[np.bool_]) -> Later:
     """The first wrong place of `wrong` [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
     layer, head, row = (int(i) + 1 for i in np.argwhere(wrong)[0][:3])
-    return f"{kind}, layer {layer}, head {head}, row {row},"
+    return later("{kind}, layer {layer}, head {head}, row {row},", kind=kind, layer=layer, head=head, row=row)
 
 
 def _mask(
@@ -216,7 +216,7 @@ def _mask(
     given = arrays[name]
     if given.shape != shape:
         raise OwnAttentionError(
-            "{name} must be {list}, not {list_2}.", name=name, list=list(shape), list_2=list(given.shape)
+            "{name} must be {needed}, not {given}.", name=name, needed=list(shape), given=list(given.shape)
         )
     if not np.isin(given, range(PADDING + 1)).all():
         raise OwnAttentionError("{name} holds other values than 0 (visible), 1 (future) and 2 (padding).", name=name)
@@ -236,21 +236,23 @@ def _notes(
     weights: Mapping[AttentionKind, NDArray[np.float32]],
     masks: Mapping[AttentionKind, NDArray[np.uint8]],
     arrays: Mapping[str, NDArray[Any]],
-) -> list[str]:
-    notes = []
+) -> list[Later]:
+    notes: list[Later] = []
     for kind, array in weights.items():
         has_keys = (masks[kind] == VISIBLE).any(-1)
         error = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., has_keys].max(initial=0.0)
         if error > SUM_TOLERANCE:
             notes.append(
-                t(
+                later(
                     "Rows of {kind} do not sum to 1 (off by up to {error:.2g}): these are not plain weights.",
                     kind=kind,
                     error=float(error),
                 )
             )
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append(t("All decoder weights above the diagonal are 0, so those cells are shown as masked (future)."))
+        notes.append(
+            later("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
+        )
     return notes
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.locale.messages import message
+from explorer.locale.scripts import is_leftwards
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 
@@ -43,6 +44,7 @@ class AttentionMaps:
         weights: [layer, head, query, key] float32; mask: [query, key] uint8 codes as in model.trace.
         rows, predicted [query] and columns [key]: labels; `predicted` is empty for the encoder.
         row_spans, column_spans: first token and end (exclusive, from 0) of each row and column.
+        leftwards: whether the sentence of the columns is written from right to left.
 
     Scores of heads are means over the rows with a choice, that is, with more than one visible key: otherwise the first
     causal row, which sees one key, would make every decoder head look focused. NaN if there is no such row.
@@ -57,6 +59,7 @@ class AttentionMaps:
     columns: tuple[str, ...]
     row_spans: Spans
     column_spans: Spans
+    leftwards: bool = False
 
     @cached_property
     def effective(self) -> Scores:
@@ -137,7 +140,15 @@ def attention_maps(
         columns=_joined(keys, column_spans),
         row_spans=row_spans,
         column_spans=column_spans,
+        leftwards=is_leftwards_in(trace, "target" if kind == "decoder" else "source"),
     )
+
+
+def is_leftwards_in(trace: AttentionTrace, side: Literal["source", "target"]) -> bool:
+    """Whether the source or the target of a trace is written from right to left."""
+    if side == "source":
+        return is_leftwards(trace.src_tokens, trace.src_words)
+    return is_leftwards((*trace.read_tokens, *trace.predicted_tokens), trace.tgt_words)
 
 
 def has_subwords(trace: AttentionTrace) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import ModelDiagram
+from explorer.locale.messages import Later
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
@@ -38,7 +39,7 @@ class Decoding:
     seq: str
     model: str
     path: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Later, ...] = ()
     src_unknown: tuple[bool, ...] = ()
     trained: bool = True
     chosen: tuple[int, ...] = ()

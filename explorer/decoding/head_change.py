@@ -37,6 +37,10 @@ WORDS: dict[Kind, str] = {
     "output": message("given the output of another sentence"),
     "position": message("moved"),
 }
+OPERATIONS = (message("zero"), message("uniform"), message("mean"), message("pattern"), message("output"))
+"""The names of changes in the edits of a trace."""
+_HEAD = re.compile(r"(\w+) layer (\d+) head (\d+): (\w+)(?: row (\d+))?")
+_TOKEN = re.compile(r"(source|target) token (\d+) at position (\d+)")
 MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
 PARTS = 1000  # a weight in a link is a whole number of thousandths
 
@@ -107,6 +111,26 @@ def describe(changes: Changes) -> str:
     return "; ".join([*lines, *single]) or t("no change")
 
 
+def edits_in_words(edits: Sequence[str]) -> str:
+    """The edits of a trace, which are English in files, in the language chosen."""
+    return "; ".join(map(_in_words, edits))
+
+
+def _in_words(edit: str) -> str:
+    if found := _HEAD.fullmatch(edit):
+        kind, layer, head, op, row = found.groups()
+        if row:
+            return t(
+                "{kind} layer {layer} head {head}: row {row}", kind=translated(kind), layer=layer, head=head, row=row
+            )
+        change = translated(op)
+        return t("{kind} layer {layer} head {head}: {op}", kind=translated(kind), layer=layer, head=head, op=change)
+    if found := _TOKEN.fullmatch(edit):
+        side, token, place = found.groups()
+        return t("{side} token {token} at position {place}", side=translated(side), token=token, place=place)
+    return edit  # of an older program
+
+
 def added(changes: Changes, new: Sequence[Change]) -> Changes:
     """Add new changes, replacing earlier ones of the same head (or of the same row of it)."""
     places = {(change.place, change.row) for change in new}
@@ -148,7 +172,7 @@ def from_link(text: str) -> tuple[Changes, list[str]]:
         try:
             changes = list(added(tuple(changes), [_read(part)]))
         except _Unfit as unfit:
-            problems.append(t("The link's edit '{edit}' is left out: {unfit}", edit=shortened(part, 60), unfit=unfit))
+            problems.append(t("The link's edit “{edit}” is left out: {unfit}", edit=shortened(part, 60), unfit=unfit))
     if len(parts) > MOST_CHANGES:
         problems.append(t("The link has {n} edits; the first {most} are used.", n=len(parts), most=MOST_CHANGES))
     return tuple(changes), problems
@@ -166,7 +190,7 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
         else:
             problems.append(
                 t(
-                    "The link's edit '{edit}' is left out: this model has {layers} of {heads}.",
+                    "The link's edit “{edit}” is left out: this model has {layers} of {heads}.",
                     edit=shortened(_one_to_link(change), 60),
                     layers=t("{n} layer", "{n:,} layers", n=layers),
                     heads=_heads(change.kind, heads),
@@ -206,7 +230,7 @@ def _read(part: str) -> Change:
             raise _Unfit("it does not name the sentence that it is taken from.")
         return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
     if rest:
-        raise _Unfit("'{op}' takes no values.", op=op)
+        raise _Unfit("“{op}” takes no values.", op=op)
     return change
 
 

@@ -56,7 +56,7 @@ def moved_by(model: Transformer, change: Change) -> NDArray[np.float32]:
     try:
         table = positions.table(max(change.row, change.to))
     except ValueError as error:
-        raise EditError(str(error)) from error
+        raise EditError(error) from error
     if table is None:
         raise EditError("this model adds no positions.")
     moved: NDArray[np.float32] = (table[change.to - 1] - table[change.row - 1]).detach().float().numpy()

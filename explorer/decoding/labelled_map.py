@@ -12,6 +12,7 @@ from explorer.decoding.attention_maps import AttentionMaps, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.messages import message, t, translated
+from explorer.locale.scripts import is_leftwards
 from explorer.locale.text import fixed, listed, quoted, weight_percent
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
@@ -41,7 +42,8 @@ class LabelledMap:
     `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
     `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
-    each row's name says its own. `marks` are what differs from a map beside it.
+    each row's name says its own. `marks` are what differs from a map beside it. The columns of a `leftwards` map are
+    drawn from right to left.
     """
 
     title: str
@@ -57,6 +59,7 @@ class LabelledMap:
     signed: bool = False
     first_row: int = 1
     marks: PairMarks = PairMarks()
+    leftwards: bool = False
 
     @property
     def quantity(self) -> str:
@@ -121,7 +124,8 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
 
 def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> LabelledMap:
     """Label other values of the same shape [query, key] with the labels and mask of `maps`."""
-    return token_map(maps.kind, values, maps.rows, maps.columns, title, maps.mask, predicted=maps.predicted, **changes)
+    changes = {"predicted": maps.predicted, "leftwards": maps.leftwards} | changes
+    return token_map(maps.kind, values, maps.rows, maps.columns, title, maps.mask, **changes)
 
 
 def token_map(
@@ -136,6 +140,7 @@ def token_map(
     """Label values [query, key] between tokens, with the axis titles of `kind`; without `mask`, all are visible."""
     row_title, column_title = AXIS_TITLES[kind]
     codes = np.full(values.shape, VISIBLE, dtype=np.uint8) if mask is None else mask
+    changes = {"leftwards": is_leftwards(columns)} | changes
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
@@ -207,7 +212,7 @@ def map_caption(map_: LabelledMap) -> str:
 
 def _largest(map_: LabelledMap, row: int, column: int) -> str:
     """Name the number furthest from 0, and its cell."""
-    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed)
+    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed).replace("-", "−")
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
     if map_.unit == SCORE:
         return t(

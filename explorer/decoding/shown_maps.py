@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.decoding.attention_maps import AttentionMaps, attention_maps, has_subwords
 from explorer.decoding.coordinates import Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.labelled_map import (
     LabelledMap,
     head_caption,
@@ -64,6 +65,7 @@ def shown_maps(
     row = 0
     for kind in kinds:
         all_heads = _printable(attention_maps(trace, kind, options.form(kind), n_prompt=n_prompt))
+        all_heads = replace(all_heads, leftwards=options.leftwards(all_heads.leftwards))
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
@@ -80,7 +82,7 @@ def shown_maps(
         maps = [replace(head, top=top) for head in maps]
     title, caption = _title_and_caption(maps, places, kinds, options, row)
     if trace.edits:
-        caption += " " + t("Edited: {edits}.", edits="; ".join(trace.edits))
+        caption += " " + t("Edited: {edits}.", edits=edits_in_words(trace.edits))
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 

@@ -13,7 +13,7 @@ from explorer.decoding.aggregates import Floats, head_norms, layer_norms
 from explorer.decoding.decoding import Decoding, chosen_rows
 from explorer.decoding.head_edits import digest_of
 from explorer.decoding.model_diagram import diagram_of
-from explorer.locale.messages import message, t
+from explorer.locale.messages import Later, later, message
 from explorer.locale.text import quoted, shortened
 from model.analysis.head_details import HeadDetails, details_of, head_details
 from model.analysis.score_terms import HeadTerms, ScoreTermsError, head_terms
@@ -109,12 +109,14 @@ class Translator:
         """
         source, notes = self._read(text)
         if self.loaded.model_config.architecture == "lstm":
-            notes.append(t("An LSTM reads in order and has no self-attention; its decoder looks at the source alone."))
+            notes.append(
+                later("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
+            )
         self._check_prefix(prefix, source)
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
             notes.append(
-                t(
+                later(
                     "The model did not end the sentence within {n} token, so decoding stopped there.",
                     "The model did not end the sentence within {n:,} tokens, so decoding stopped there.",
                     n=len(decoding.answer),
@@ -142,7 +144,7 @@ class Translator:
         if len(path) > max_tokens:
             path = path[:max_tokens]
             notes.append(
-                t(
+                later(
                     "This model reads at most {n} target tokens; the rest of your target is left out.",
                     n=max_tokens,
                 )
@@ -187,7 +189,7 @@ class Translator:
         return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
 
     def _translation(
-        self, source: Encoding, recorded: Recorded, notes: Sequence[str], chosen_by: str, edit: HeadEdits | None
+        self, source: Encoding, recorded: Recorded, notes: Sequence[Later], chosen_by: str, edit: HeadEdits | None
     ) -> Translation:
         config = self.loaded.model_config
         src, read = config.inputs(source.ids, recorded.path)
@@ -217,24 +219,26 @@ class Translator:
             edit=edit,
         )
 
-    def _read(self, text: str) -> tuple[Encoding, list[str]]:
+    def _read(self, text: str) -> tuple[Encoding, list[Later]]:
         """Tokenize `text`, truncated to what the model can read; returns notes for the reader about that, too."""
         limit, max_characters = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
         source = self.loaded.source.encode(text[:max_characters])
-        notes = []
+        notes: list[Later] = []
         if len(text.rstrip()) > max_characters:
-            notes.append(t("Only the first {n:,} of {all:,} characters were read.", n=max_characters, all=len(text)))
+            notes.append(
+                later("Only the first {n:,} of {all:,} characters were read.", n=max_characters, all=len(text))
+            )
         if len(source) > limit:
             while len(source) > limit:
                 # Cut at the first token that does not fit, by at least a character, since one may be several tokens.
                 end = min(source.offsets[limit][0], len(source.text) - 1)
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
-                t(
+                later(
                     "This model reads at most {limit}. Your text is longer, so only its first {tokens} ({read:,} of "
                     "{all:,} characters) were read.",
-                    limit=t("{n} token", "{n:,} tokens", n=limit),
-                    tokens=t("{n} token", "{n:,} tokens", n=len(source)),
+                    limit=later("{n} token", "{n:,} tokens", n=limit),
+                    tokens=later("{n} token", "{n:,} tokens", n=len(source)),
                     read=len(source.text),
                     all=len(text),
                 )
@@ -247,7 +251,7 @@ class Translator:
         labels = self.loaded.source.labels
         if labels and source.tokens[0] not in labels:
             notes.append(
-                t(
+                later(
                     "This model translates into {n} language: choose one, or begin the sentence with its label, such "
                     "as {label}.",
                     "This model translates into {n:,} languages: choose one, or begin the sentence with its label, "
@@ -258,7 +262,7 @@ class Translator:
             )
         return source, notes
 
-    def _unknown_words(self, encoding: Encoding, *, in_target: bool = False) -> list[str]:
+    def _unknown_words(self, encoding: Encoding, *, in_target: bool = False) -> list[Later]:
         unknown = [token for token, is_unknown in zip(encoding.tokens, encoding.unknown, strict=True) if is_unknown]
         if not unknown:
             return []
@@ -266,20 +270,20 @@ class Translator:
         names = ", ".join(map(quoted, distinct[:8])) + (", …" if len(distinct) > 8 else "")
         if in_target:
             return [
-                t(
+                later(
                     "Not in this model's target vocabulary: {tokens}. The probability there is that of <unk>.",
                     tokens=names,
                 )
             ]
         if len(unknown) == len(encoding.ids):
             return [
-                t(
+                later(
                     "This model knows none of these tokens ({tokens}). It sees <unk> instead of each, so its answer "
                     "means nothing; try one of the examples.",
                     tokens=names,
                 )
             ]
-        return [t("Not in this model's vocabulary: {tokens}. The model sees <unk> there.", tokens=names)]
+        return [later("Not in this model's vocabulary: {tokens}. The model sees <unk> there.", tokens=names)]
 
     def _check_prefix(self, prefix: Sequence[int], source: Encoding) -> None:
         size, config = len(self.loaded.target), self.loaded.model_config

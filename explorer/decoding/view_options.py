@@ -21,6 +21,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 FLAGS = ("words", "next", "steps", "beside", "content", "guess")
 SCALES = ("unit", "max", "log")
 PALETTES = ("theme", "cividis", "grey")
+DIRECTIONS = ("", "ltr", "rtl")
 ORDERS = ("place", "keys", *PLACES)  # sort orders of the grid of heads
 ROLES = (MIXED, *PLACES)
 
@@ -38,6 +39,7 @@ class ViewOptions:
         content: cross-attention without <eos>, other specials and punctuation, its rows scaled to 1 again.
         guess: on Translate, each next word and its attention are hidden until it has been guessed.
         scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
+        direction: words run from left to right ("ltr"), from right to left, or (empty) as they are written.
         by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
         role: only heads with this favourite place are shown; empty = all.
         most: only heads that look at no more than this many keys are shown; 0 = all.
@@ -54,6 +56,7 @@ class ViewOptions:
     guess: bool = False
     scale: str = "unit"
     palette: str = "theme"
+    direction: str = ""
     by: str = "place"
     role: str = ""
     most: float = 0.0
@@ -65,6 +68,10 @@ class ViewOptions:
         if not self.words:
             return "tokens"
         return "words-next" if self.next and kind != "encoder" else "words"
+
+    def leftwards(self, written: bool) -> bool:
+        """Whether words run from right to left; `written` says whether they are written so."""
+        return self.direction == "rtl" if self.direction else written
 
 
 def is_view(text: object) -> bool:
@@ -90,6 +97,8 @@ def _option(word: str) -> dict[str, Any]:
         return {"scale": word}
     if word in PALETTES[1:]:
         return {"palette": word}
+    if word in DIRECTIONS[1:]:
+        return {"direction": word}
     name, _, value = word.partition("-")
     if name == "by" and value in ORDERS[1:]:
         return {"by": value}
@@ -112,6 +121,8 @@ def format_view(options: ViewOptions) -> str:
     """Write options as text, which :func:`parse_view` reads back to equal options."""
     words = [options.view, *(flag for flag in FLAGS if getattr(options, flag))]
     words += [value for value in (options.scale, options.palette) if value not in (SCALES[0], PALETTES[0])]
+    if options.direction:
+        words.append(options.direction)
     if options.by != ORDERS[0]:
         words.append(f"by-{options.by}")
     if options.role:

@@ -8,12 +8,13 @@ at each visit, and name the rest.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,18 +26,28 @@ from safetensors.numpy import save
 from explorer.browser import assets, bundle, wire
 from explorer.browser.lesson_structs import LessonOnSite
 from explorer.browser.machine_model import exported
-from explorer.browser.site_structs import GridShape, SiteDoubt, SiteExample, SiteFile, SiteHeader, SiteModel
+from explorer.browser.site_structs import (
+    GridShape,
+    SiteDoubt,
+    SiteExample,
+    SiteFile,
+    SiteHeader,
+    SiteLanguage,
+    SiteModel,
+)
 from explorer.browser.word_rules import word_rules
 from explorer.browser.words import catalogue
 from explorer.decoding.domain import LOW, sources
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_summary import facts, story, title
-from explorer.decoding.translator import Translator
+from explorer.decoding.translator import Translation, Translator
 from explorer.files.html_page import document
-from explorer.files.standalone_page import ADVICE, script_hash, theme_style
+from explorer.files.standalone_page import script_hash, theme_style
+from explorer.locale import language
+from explorer.locale.catalogue import pack
 from explorer.locale.glossary import GLOSSARY, address_of
-from explorer.locale.messages import message, t, translated
-from explorer.locale.text import printable
+from explorer.locale.messages import t, translated
+from explorer.locale.text import language_name, printable
 from explorer.probing.edit_effect import means_over
 from explorer.probing.importance import SENTENCES
 from explorer.probing.reporting import unheard
@@ -44,6 +55,7 @@ from explorer.probing.sample import SampleError, default_choice, gather, subsamp
 from model.checkpoint import load_model, read_tokenizers, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
+from model.data.dates import FIRST, LAST, TEMPLATES, is_spelling
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, summarize
 from model.text.tokenizer import Tokenizer
 from model.user_error import UserError
@@ -52,7 +64,6 @@ PAGES = ("translate", "attention", "inside", "lessons", "class")
 _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
-HERE = message("The model runs in this browser: nothing is sent to translate.")
 MOST_EARLIER = 8_000_000  # bytes of weights of earlier steps of training
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
@@ -89,6 +100,12 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
         NotLive: the browser cannot compute this model.
         CheckpointError: the model cannot be opened.
     """
+    (model,) = live_models(folder, [language.current()], translator).values()
+    return model
+
+
+def live_models(folder: Path, languages: Sequence[str], translator: Translator | None = None) -> dict[str, LiveModel]:
+    """Read a model folder, with the texts about it in each language; it raises what :func:`live_model` does."""
     summary, rules = _checked(folder)
     translator = translator or Translator(load_model(folder))
     contents = {part: (folder / name).read_bytes() for part, name in _FILES.items()}
@@ -97,30 +114,41 @@ def live_model(folder: Path, translator: Translator | None = None) -> LiveModel:
     named = _FILES | {"means": _MEANS}
     files = {part: _file(f"models/{name}/{named[part]}", content) for part, content in contents.items()}
     words = {lang: _file(f"models/words-{lang}.json", content) for lang, content in rules.items()}
-    config = translator.loaded.model.config
-    described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
-    machine = _file(f"models/{name}/machine.json", described)
-    earlier = _earlier(folder)
-    card = SiteModel(
-        name=name,
-        title=printable(title(summary)),
-        trained=bool(summary["trained"]),
-        story=printable(story(summary)),
-        facts=[printable(line) for line in facts(summary)],
-        limit=config.longest_source,
-        shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
-        examples=_examples(translator, summary),
-        doubt=_doubt(summary, contents["tokenizer"]),
-        files=files,
-        rules=words,
-        machine=machine,
-        earlier={step: _file(f"models/{name}/step-{step}.safetensors", content) for step, content in earlier.items()},
-        steps=max(snapshot_steps(folder), default=0),
-    )
+    snapshots = _earlier(folder)
+    earlier = {step: _file(f"models/{name}/step-{step}.safetensors", content) for step, content in snapshots.items()}
     parts = {files[part].address: content for part, content in contents.items()}
     parts |= {words[lang].address: content for lang, content in rules.items()}
-    parts |= {card.earlier[step].address: content for step, content in earlier.items()}
-    return LiveModel(card, parts | {machine.address: described})
+    parts |= {earlier[step].address: content for step, content in snapshots.items()}
+    config = translator.loaded.model.config
+    steps = max(snapshot_steps(folder), default=0)
+    translate = functools.cache(functools.partial(translator.translate, config=DecodeConfig()))
+
+    def written() -> LiveModel:
+        described = json.dumps(exported(config), separators=(",", ":"), default=vars).encode()
+        machine = _file(f"models/{name}/machine.json", described)
+        card = SiteModel(
+            name=name,
+            title=printable(title(summary)),
+            trained=bool(summary["trained"]),
+            story=printable(story(summary)),
+            facts=[printable(line) for line in facts(summary)],
+            limit=config.longest_source,
+            shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
+            examples=_examples(translate, summary),
+            doubt=_doubt(summary, contents["tokenizer"]),
+            files=files,
+            rules=words,
+            machine=machine,
+            earlier=earlier,
+            steps=steps,
+        )
+        return LiveModel(card, parts | {machine.address: described})
+
+    models = {}
+    for code in languages:
+        with language.written_in(code):
+            models[code] = written()
+    return models
 
 
 def _earlier(folder: Path) -> dict[str, bytes]:
@@ -140,7 +168,12 @@ def estimated_size(folder: Path) -> int:
         CheckpointError: the model cannot be opened.
     """
     summary, rules = _checked(folder)
-    texts = [bundle.live_page(), bundle.more_program(), (folder / TOKENIZER).read_bytes(), *rules.values()]
+    texts = [
+        bundle.live_page(),
+        assets.as_json(bundle.more_program()),
+        (folder / TOKENIZER).read_bytes(),
+        *rules.values(),
+    ]
     packed = sum(len(zlib.compress(text, _LEVEL)) for text in texts) + _WEIGHTS_SHARE * int(summary["bytes"])
     return round((packed + _REST) * 4 / 3)
 
@@ -226,11 +259,11 @@ def _rules(name: str, source: Tokenizer, target: Tokenizer) -> dict[str, bytes]:
         ) from None
 
 
-def _examples(translator: Translator, summary: dict[str, Any]) -> list[SiteExample]:
+def _examples(translate: Callable[[str], Translation], summary: dict[str, Any]) -> list[SiteExample]:
     prompts = examples_of(summary)[:MOST_EXAMPLES]
     examples = []
     for prompt in prompts:
-        translation = translator.translate(prompt.source, DecodeConfig())
+        translation = translate(prompt.source)
         hint = hint_for(prompt.source, prompts, translation)
         step, token, offer = offer_of(prompt.source, prompts, translation) or (0, 0, "")
         examples.append(SiteExample(prompt.source, hint, prompt.word, offer, step, token))
@@ -255,25 +288,53 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
         letters=letters,
         most_pieces=measured.most_pieces if measured else 0,
         sources=sorted(sources(known.name)) if known and known.complete else [],
+        spellings=list(TEMPLATES) if known and known.is_source is is_spelling else [],
+        years=(FIRST.year, LAST.year),
+        not_a_source=translated(known.not_a_source) if known else "",
     )
 
 
-def header(
-    models: Sequence[SiteModel],
-    *,
-    page: str,
-    root: str | None,
-    query: Mapping[str, str],
-    more: str,
-    lessons: str = "",
-) -> SiteHeader:
-    """The header of a page of these models; `more` and `lessons` are addresses of parts of the program."""
-    terms = {
-        address_of(entry.term): (entry.term, translated(entry.plain), translated(entry.explanation))
-        for entry in GLOSSARY
-    }
-    pages = PAGES if lessons and root is not None else PAGES[:_OF_DESK]
-    return SiteHeader(page, list(pages), root, dict(query), terms, list(models), more, lessons, catalogue())
+def _header(
+    models: Sequence[LiveModel], lessons: Sequence[LessonOnSite], query: Mapping[str, str], *, whole: bool
+) -> tuple[SiteHeader, dict[str, bytes]]:
+    """The header of a page of these models in the language chosen, and the files of the program that it names.
+
+    `whole`: the header has all messages; otherwise those of later parts of the program are in files of their own.
+    """
+    later = {"more": bundle.more_program()}
+    if lessons:
+        later["lessons"] = bundle.lessons_program()
+    parts: dict[str, list[dict[str, Any]]] = {part: [program] for part, program in later.items()}
+    if lessons:
+        parts["lessons"].append({"lessons": list(lessons)})
+    if not whole and language.current() != language.ENGLISH:
+        parts["views"] = []
+        for part, values in parts.items():
+            values.append({"words": catalogue(bundle.sources(part))})
+    files: dict[str, bytes] = {}
+    addresses: dict[str, list[str]] = {"views": [], "more": [], "lessons": []}
+    for part, values in parts.items():
+        for value in values:
+            content = assets.as_json(value)
+            address = _file(f"code/{part}.json", content).address
+            files[address] = content
+            addresses[part].append(address)
+    known = ("first", *(("views", *later) if whole else ()))
+    return SiteHeader(
+        page=PAGES[0],
+        pages=list(PAGES if lessons else PAGES[:_OF_DESK]),
+        root=None,
+        languages=[],
+        examples="",
+        query=dict(query),
+        terms={
+            address_of(entry.term): (entry.term, translated(entry.plain), translated(entry.explanation))
+            for entry in GLOSSARY
+        },
+        models=[model.card for model in models],
+        words=catalogue(file for part in known for file in bundle.sources(part)),
+        **addresses,
+    ), files
 
 
 def single_page(
@@ -289,49 +350,60 @@ def single_page(
     It has no weights of earlier steps of training.
     """
     code = bundle.live_page()
-    cards = [replace(model.card, earlier={}) for model in models]
     left = {file.address for model in models for file in model.card.earlier.values()}
     files = {address: content for model in models for address, content in model.files.items() if address not in left}
-    more, address = _add_parts(files, lessons)
-    page = "lessons" if lessons else page
-    given = header(cards, page=page, root=None, query=query, more=more, lessons=address)
-    data = wire.write(vars(given), {name: np.frombuffer(content, np.uint8) for name, content in files.items()})
-    packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
-    script = f'<script type="text/plain" id="packed">{packed}</script>'
-    return _document(title or cards[0].title, script, "worker-src blob:")
+    models = [replace(model, card=replace(model.card, earlier={})) for model in models]
+    given, program = _header(models, lessons, query, whole=True)
+    given = replace(given, page="lessons" if lessons else page, pages=list(PAGES[:_OF_DESK]))
+    arrays = {name: np.frombuffer(content, np.uint8) for name, content in (files | program).items()}
+    packed = struct.pack("<I", len(code)) + code + wire.write(vars(given), arrays)
+    text = base64.b64encode(zlib.compress(packed, _LEVEL)).decode()
+    script = f'<script type="text/plain" id="packed">{text}</script>'
+    return _document(title or models[0].card.title, script, "worker-src blob:", [language.current()])
 
 
-def site_pages(models: Sequence[LiveModel], lessons: Sequence[LessonOnSite] = ()) -> dict[str, bytes]:
-    """Write the files of a folder, by their address: documents, program, models, lessons and service worker."""
+Content = tuple[Sequence[LiveModel], Sequence[LessonOnSite]]
+"""What a site has in a language: its models and its lessons, with their texts."""
+
+
+def site_pages(content: Mapping[str, Content]) -> dict[str, bytes]:
+    """Write the files of a folder, by their address: documents, program, models, lessons and service worker.
+
+    `content` is given for each language; the first is that of visitors whose own is not among them.
+    """
     code = bundle.live_page()
     program = _file("code/site.json", code).address
     files = {program: code}
-    for model in models:
-        files |= model.files
-    more, address = _add_parts(files, lessons)
-    cards = [model.card for model in models]
-    for page in PAGES if lessons else PAGES[:_OF_DESK]:
+    languages: list[SiteLanguage] = []
+    for lang, (models, lessons) in content.items():
+        with language.written_in(lang):
+            given, later = _header(models, lessons, {}, whole=False)
+            name = language_name(pack(lang))
+        given = replace(given, examples=examples_folder(lang, next(iter(content))))
+        text = assets.as_json({name: value for name, value in vars(given).items() if name not in _OF_DOCUMENT})
+        address = _file(f"code/{lang}.json", text).address
+        languages.append(SiteLanguage(lang, name, pack(lang).is_offered, address))
+        files |= later | {address: text}
+        for model in models:
+            files |= model.files
+    for page in given.pages:
         root = "" if page == PAGES[0] else "../"
-        given = header(cards, page=page, root=root, query={}, more=more, lessons=address)
-        text = json.dumps(given, default=vars, ensure_ascii=True).replace("<", "\\u003c")
+        shown = replace(given, page=page, root=root, languages=languages)
+        text = json.dumps({name: getattr(shown, name) for name in _OF_DOCUMENT}, default=vars).replace("<", "\\u003c")
         script = f'<script type="application/json" id="site" data-program="{root}{program}">{text}</script>'
-        links = f'<a href="{root}examples/">Recorded examples</a>'
         policy = "connect-src 'self'; worker-src 'self' blob:"
-        files["index.html" if not root else f"{page}/index.html"] = _document("Headlight", script, policy, links)
+        files["index.html" if not root else f"{page}/index.html"] = _document("Headlight", script, policy, content)
     files["service-worker.js"] = _service_worker(files)
     return files
 
 
-def _add_parts(files: dict[str, bytes], lessons: Sequence[LessonOnSite]) -> tuple[str, str]:
-    """Add the parts of the program that are loaded when needed, and the lessons, to the files; their addresses."""
-    parts = {"more": bundle.more_program()}
-    if lessons:
-        value = bundle.lessons_program() | {"lessons": list(lessons)}
-        parts["lessons"] = json.dumps(value, default=vars, ensure_ascii=False, separators=(",", ":")).encode()
-    named = {_file(f"code/{name}.json", part).address: part for name, part in parts.items()}
-    files |= named
-    more, *rest = named
-    return more, "".join(rest)
+def examples_folder(lang: str, first: str) -> str:
+    """The folder of the recorded examples in a language of a site of which `first` is the first one."""
+    return "examples/" if lang == first else f"examples/{lang}/"
+
+
+_OF_DOCUMENT = ("page", "pages", "root", "languages")
+"""The fields of a header that a document of a folder has; the others are in a file for each language."""
 
 
 def _service_worker(files: Mapping[str, bytes]) -> bytes:
@@ -345,24 +417,13 @@ def _service_worker(files: Mapping[str, bytes]) -> bytes:
     return text.replace('["%FIRST%"]', json.dumps(first)).replace('["%FILES%"]', json.dumps(hashed)).encode()
 
 
-def _document(name: str, script: str, policy: str, links: str = "") -> bytes:
-    boot = assets.read("standalone_boot.js")
-    no_script = t("This page computes with JavaScript, which is switched off in this browser.")
-    body = f"""<header>
-<h1>Headlight</h1>
-<nav id="pages" aria-label="{html.escape(t("Pages"))}"></nav>
-{links}
-<div class="buttons">
-<button type="button" id="tour-button" hidden>{html.escape(t("Show me"))}</button>
-<button type="button" id="theme" hidden></button>
-</div>
-</header>
-<main><div id="lessons-place"></div><div id="desk-home"><div id="desk-place"></div></div></main>
-<div id="tour-place"></div>
-<p id="failed" role="alert" hidden></p>
-<noscript><p>{html.escape(no_script)}</p></noscript>
-<footer><p>{html.escape(translated(ADVICE))} {html.escape(translated(HERE))}</p><p id="offline"></p></footer>
-<div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
+def _document(name: str, script: str, policy: str, languages: Iterable[str]) -> bytes:
+    boot, no_script = assets.read("standalone_boot.js"), ""
+    for code in languages:
+        with language.written_in(code):
+            text = t("This page computes with JavaScript, which is switched off in this browser.")
+        no_script += f'<p lang="{code}">{html.escape(text)}</p>'
+    body = f"""{assets.markup("site_page")}<noscript>{no_script}</noscript>
 {script}
 <script type="module">{boot}</script>"""
     style = theme_style() + assets.style("standalone", "site_page")

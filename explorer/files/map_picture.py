@@ -26,11 +26,11 @@ from explorer.files.picture import (
     Mark,
     Picture,
     Text,
-    ordered,
     shades,
     width_of,
 )
 from explorer.locale.messages import t, translated
+from explorer.locale.scripts import columns_of, ordered
 from explorer.locale.text import cell_number, fixed, shortened, weight_percent
 from model.trace import VISIBLE
 
@@ -103,9 +103,16 @@ def _hue(title: str) -> str:
 
 def _tile(map_: LabelledMap, view: ShownMaps, x: float, y: float, width: float, height: float) -> Iterator[Mark]:
     """Draw the cells of a map in a frame."""
-    colours = shades(scale_of(view), levels(map_, view.options.scale))
-    yield Cells(x, y, width, height, colours, map_.mask != VISIBLE)
+    colours, masked = shades(scale_of(view), levels(map_, view.options.scale)), map_.mask != VISIBLE
+    if map_.leftwards:
+        colours, masked = colours[:, ::-1], masked[:, ::-1]
+    yield Cells(x, y, width, height, colours, masked)
     yield Box(x, y, width, height, edge="#9aa5af")
+
+
+def _column(map_: LabelledMap, key: int) -> int:
+    """Where the column of a key is drawn, from 0 on the left."""
+    return len(map_.columns) - 1 - key if map_.leftwards else key
 
 
 def _every(count: int, room: float, size: float) -> int:
@@ -117,7 +124,7 @@ def _column_names(map_: LabelledMap, x: float, y: float, width: float, size: flo
     """Draw upright names above the columns."""
     n, hue = len(map_.columns), _hue(map_.column_title)
     for key in range(0, n, _every(n, width, size)):
-        at = x + (key + 0.5) * width / n
+        at = x + (_column(map_, key) + 0.5) * width / n
         yield Text(at, y - 0.04, _short(map_.marked_labels[1][key]), size, hue, "center", "bottom", upright=True)
 
 
@@ -208,10 +215,10 @@ def _labelled_tile(
         for (row, column), value in np.ndenumerate(map_.seen()):
             if not np.isnan(value):
                 ink = "#ffffff" if depth[row, column] > 0.5 else INK
-                x, y = left + (column + 0.5) * width / columns, (row + 0.5) * height / rows
+                x, y = left + (_column(map_, column) + 0.5) * width / columns, (row + 0.5) * height / rows
                 yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
     for row, column in map_.marks.cells:
-        corner = left + column * width / columns, row * height / rows
+        corner = left + _column(map_, column) * width / columns, row * height / rows
         yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
 
 
@@ -311,12 +318,13 @@ def _sentence(view: ShownMaps) -> Picture:
     marks: list[Mark] = []
     x = y = 0.0
     for key, token in enumerate(map(_short, first_map.columns)):
-        wide = 0.14 + 0.085 * max(len(token), 3, len(view.maps))
+        wide = 0.14 + 0.085 * max(columns_of(token), 3, len(view.maps))
         if x + wide > width and x:
             x, y = 0.0, y + (0.72 if heads else 0.5)
-        masked, middle = bool(np.isnan(seen[key])), x + wide / 2
+        corner = width - x - wide if first_map.leftwards else x
+        masked, middle = bool(np.isnan(seen[key])), corner + wide / 2
         ink = "#ffffff" if depths[key] > 0.5 else INK
-        marks.append(Box(x, y, wide, 0.26, tuple(fills[key]), "#c5ccd3", hatched=masked))
+        marks.append(Box(corner, y, wide, 0.26, tuple(fills[key]), "#c5ccd3", hatched=masked))
         marks.append(Text(middle, y + 0.13, token, 7.5, ink, "center"))
         share = "masked" if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
         marks.append(Text(middle, y + 0.34, share, 5.5, _FOOT, "center"))

@@ -18,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts.palette import LIGHT
+from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import head_title, numbered
-from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, ordered, tinted
+from explorer.decoding.view_options import ViewOptions
+from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, tinted
 from explorer.files.picture_drawing import frames
 from explorer.locale.messages import t
+from explorer.locale.scripts import columns_of, ordered
 from explorer.locale.text import percent
 from model.trace import VISIBLE, AttentionTrace
 
@@ -50,6 +53,7 @@ class StageStep:
         origin: where the curves begin: ("target", index) or ("source", index), from 0.
         keys_in: the sentence that contains the keys, "source" or "target".
         weights: [key] of the row, NaN where masked.
+        leftwards: whether the source, and whether the target, is written from right to left.
     """
 
     step: int
@@ -61,13 +65,16 @@ class StageStep:
     origin: tuple[str, int]
     keys_in: str
     weights: NDArray[np.float64]
+    leftwards: tuple[bool, bool] = (False, False)
 
 
-def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0) -> Iterator[StageStep]:
+def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: str = "") -> Iterator[StageStep]:
     """Yield every step of a decoding, for one head or (head 0) the mean over the heads of a layer.
 
-    The first `n_prompt` steps read a prompt.
+    The first `n_prompt` steps read a prompt. For `direction` see :class:`ViewOptions`.
     """
+    leftwards = ViewOptions(direction=direction).leftwards
+    source, target = (leftwards(is_leftwards_in(trace, side)) for side in ("source", "target"))
     maps = trace.weights(at.kind)[at.layer - 1]
     values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
     values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
@@ -86,6 +93,7 @@ def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0) -> Iterator
             origin=("source", query) if encoder else ("target", row + 1),
             keys_in="target" if at.kind == "decoder" else "source",
             weights=values[query, : row + 1] if at.kind == "decoder" else values[query],
+            leftwards=(source, target),
         )
 
 
@@ -118,9 +126,10 @@ def drawn_steps(
     report: Callable[[int, int], object] | None = None,
     *,
     n_prompt: int = 0,
+    direction: str = "",
 ) -> list[Image]:
     """Draw an image of each step, with one palette; `report` is called with the number of images drawn and of all."""
-    steps = list(islice(stage_steps(trace, at, n_prompt), MOST_STEPS))
+    steps = list(islice(stage_steps(trace, at, n_prompt, direction), MOST_STEPS))
     title = f"{model} · {head_title(at.kind, at.layer, at.head)}"
     if len(steps) < steps[0].steps:
         title += " · " + t("the first {n} steps", n=len(steps))
@@ -145,9 +154,9 @@ def moving_picture(images: Sequence[Image]) -> bytes:
 
 def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], title: str) -> Picture:
     """Draw one step; `whole` is the target at the last step, which sets the size of all frames."""
-    above = _chips(source, 0.62)
+    above = _chips(source, 0.62, step.leftwards[0])
     middle = above[-1][1] + ROW + GAP if above else 0.62 + GAP
-    below = _chips(whole, middle)
+    below = _chips(whole, middle, step.leftwards[1])
     height = below[-1][1] + ROW + 0.55
     shares = {"source": np.zeros(len(source)), "target": np.zeros(len(step.target))}
     shares[step.keys_in][: len(step.weights)] = np.nan_to_num(step.weights)
@@ -164,17 +173,17 @@ def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], tit
     return Picture(WIDTH, height, tuple(marks))
 
 
-def _chips(tokens: Sequence[str], top: float) -> Chips:
-    """Lay out the chips of a sentence, beginning at `top`."""
+def _chips(tokens: Sequence[str], top: float, leftwards: bool) -> Chips:
+    """Lay out the chips of a sentence, beginning at `top`, from the left or from the right."""
     chips: Chips = []
     x, y = 0.15, top
     for label in numbered(tokens):
-        wide = 0.2 + 0.078 * max(len(label), 4)
+        wide = 0.2 + 0.078 * max(columns_of(label), 4)
         if chips and x + wide > WIDTH - 0.15:
             x, y = 0.15, y + ROW
         chips.append((x, y, wide))
         x += wide + 0.06
-    return chips
+    return [(WIDTH - left - wide, y, wide) for left, y, wide in chips] if leftwards else chips
 
 
 def _sentence(

@@ -6,7 +6,6 @@ draws them as PNG, SVG, PDF or frames of a moving picture. Later marks cover ear
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts.palette import LIGHT
+from explorer.locale.scripts import columns_of
 
 INK, SOFT = "#1d2733", "#5b6672"
-_MARK = "\u200e"  # left-to-right mark, which is invisible
-_HEBREW_ARABIC = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
-_END = re.compile(rf"(?<={_HEBREW_ARABIC})(?![\s,;.!?'-]*{_HEBREW_ARABIC})")  # end of a run of right-to-left words
 Across = Literal["left", "center", "right"]
 Dashes = tuple[float, ...]
 Colour = str | tuple[float, ...]  # `#rrggbb`, or red, green and blue from 0 to 1
@@ -94,14 +91,9 @@ class Picture:
         return tuple(mark.text for mark in self.marks if isinstance(mark, Text))
 
 
-def ordered(text: str) -> str:
-    """Make a text run from left to right, even if it contains right-to-left words."""
-    return f"{_MARK}{_END.sub(_MARK, text)}" if _END.search(text) else text
-
-
 def width_of(text: str, size: float) -> float:
     """Estimate the width of a text in inches; `size` is in points."""
-    return len(text) * size * 0.62 / 72
+    return columns_of(text) * size * 0.62 / 72
 
 
 def shades(stops: tuple[str, ...], levels: NDArray[np.float64]) -> NDArray[np.float64]:

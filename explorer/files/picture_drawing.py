@@ -63,9 +63,9 @@ def draw(view: ShownMaps, kind: Format) -> bytes:
         return _save(_figure(picture), kind)
 
 
-def missing_note(view: ShownMaps) -> str:
-    """State which characters no font on this machine has; empty if there are none."""
-    texts = picture_of(view).texts
+def missing_note(texts: Iterable[str]) -> str:
+    """State which characters of the texts of a picture no font on this machine has; empty if there are none."""
+    texts = tuple(texts)
     if all(letter < _PLAIN or letter in _ALSO_PLAIN for text in texts for letter in text):
         return ""  # without importing matplotlib
     _, missing = fonts_for(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -25,9 +26,12 @@ from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
-from explorer.locale.messages import message, t
+from explorer.locale import language
+from explorer.locale.catalogue import packs
+from explorer.locale.messages import later, message, t
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
+from model.user_error import readable
 
 MOST_DIGITS = 4  # more would not fit into two bytes
 NEXT_READ = message("next token read")  # what follows a row of a given target: the model need not have predicted it
@@ -48,12 +52,13 @@ class Page:
 
     html: str
     height: int
+    title: str = "Attention"
 
     def _repr_html_(self) -> str:
         """The display in notebooks: a frame that can reach neither the notebook nor the network."""
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" allow="fullscreen" '
-            f'title="{html.escape(t("Attention"))}" '
+            f'title="{html.escape(self.title)}" '
             f'style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
         )
 
@@ -85,6 +90,7 @@ def show(
     height: int = 720,
     digits: Digits = "auto",
     sentence: int = 1,
+    lang: str = "",
 ) -> Page:
     """Show attention in a notebook: step by step, all heads, one head, lines, or the shaded sentence.
 
@@ -110,49 +116,71 @@ def show(
     is "auto" (as in the browser), "light" or "dark"; `height` is that of the frame, in pixels. `digits` is the number
     of decimals to which weights are rounded, at most 4 (as many as the views show), for a smaller page; None keeps the
     model's own float32. By default up to 200,000 weights are exact, and more are rounded to 4 decimals; the page says
-    so.
+    so. `lang` is the language of the page, such as "de", by default that of the environment variable HEADLIGHT_LANG or
+    English; another one than English needs Babel.
 
     Raises:
         AttentionError: an argument is not valid; the message says which and why.
     """
-    _check_choices(theme, digits, view, kind)
-    tensors: dict[AttentionKind, Any] = {"encoder": encoder, "decoder": decoder, "cross": cross}
-    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-    if (attention is None) == (not given):
-        raise AttentionError("Give either a trace or a file, or at least one of encoder, decoder and cross.")
-    if attention is None:
-        name, (trace, notes, was_given) = "", _of_tensors(given, source, target, sentence)
-    else:
-        (name, trace, notes), was_given = _recorded(attention), False
-    kinds = kinds_of(trace)
-    if kind and kind not in kinds:
-        raise AttentionError(
-            "kind is {kind}, but there is only attention of the kinds {kinds}.", kind=repr(kind), kinds=", ".join(kinds)
+    with language.written_in(_language(lang)):
+        _check_choices(theme, digits, view, kind)
+        tensors: dict[AttentionKind, Any] = {"encoder": encoder, "decoder": decoder, "cross": cross}
+        given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+        if (attention is None) == (not given):
+            raise AttentionError("Give either a trace or a file, or at least one of encoder, decoder and cross.")
+        if attention is None:
+            name, (trace, notes, was_given) = "", _of_tensors(given, source, target, sentence)
+        else:
+            (name, trace, notes), was_given = _recorded(attention), False
+        kinds = kinds_of(trace)
+        if kind and kind not in kinds:
+            raise AttentionError(
+                "kind is {kind}, but there is only attention of the kinds {kinds}.",
+                kind=repr(kind),
+                kinds=", ".join(kinds),
+            )
+        model = title or name or t("Attention")
+        weights = b"".join(trace.weights(each).tobytes() for each in kinds)
+        seq = hashlib.sha256(weights).hexdigest()[:16]
+        options = "" if view == "steps" else view
+        count = sum(trace.weights(each).size for each in kinds)
+        content = page(
+            [
+                Recording(
+                    Decoding(trace, seq, model, _predicted_ids(trace), chosen_by=NEXT_READ if was_given else "chosen")
+                )
+            ],
+            place_in(trace, kind=kind or kinds[-1], layer=layer, head=head, step=1),
+            title=model,
+            facts=notes,
+            view="steps" if view in ("", "steps") else "heads",
+            options=options,
+            digits=(MOST_DIGITS if count > MOST_EXACT else None) if digits == "auto" else digits,
+            theme_name=theme,
         )
-    model = title or name or t("Attention")
-    weights = b"".join(trace.weights(each).tobytes() for each in kinds)
-    seq = hashlib.sha256(weights).hexdigest()[:16]
-    options = "" if view == "steps" else view
-    count = sum(trace.weights(each).size for each in kinds)
-    content = page(
-        [Recording(Decoding(trace, seq, model, _predicted_ids(trace), chosen_by=NEXT_READ if was_given else "chosen"))],
-        place_in(trace, kind=kind or kinds[-1], layer=layer, head=head, step=1),
-        title=model,
-        facts=notes,
-        view="steps" if view in ("", "steps") else "heads",
-        options=options,
-        digits=(MOST_DIGITS if count > MOST_EXACT else None) if digits == "auto" else digits,
-        theme_name=theme,
-    )
-    return Page(content.decode(), height)
+        return Page(content.decode(), height, t("Attention"))
+
+
+def _language(asked: str) -> str:
+    code = asked or os.environ.get("HEADLIGHT_LANG") or language.ENGLISH
+    if code == language.ENGLISH:
+        return code
+    try:
+        known = packs()
+    except ImportError as missing:
+        raise AttentionError("A page in another language than English needs Babel: pip install babel.") from missing
+    if code not in known:
+        raise AttentionError(
+            "There is no language '{code}'; the packs here are {codes}.", code=readable(code), codes=", ".join(known)
+        )
+    return code
 
 
 def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
     if theme not in THEMES:
         raise AttentionError(
-            "theme is {themes} or {themes_2}, not {theme}.",
-            themes=", ".join(THEMES[:-1]),
-            themes_2=THEMES[-1],
+            "theme is one of {themes}, not {theme}.",
+            themes=", ".join(THEMES),
             theme=repr(theme),
         )
     if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
@@ -189,8 +217,8 @@ def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
         try:
             own = read_own(path.read_bytes(), path.name)
         except (OSError, OwnAttentionError) as unreadable:
-            raise AttentionError(str(unreadable)) from None
-        return path.name, own.trace, own.notes
+            raise AttentionError(unreadable) from None
+        return path.name, own.trace, tuple(map(str, own.notes))
 
 
 def _of_tensors(
@@ -223,10 +251,10 @@ def _of_tensors(
     try:
         trace, notes = trace_of(arrays, _PARAMETERS)
     except (OwnAttentionError, TraceError) as unfit:
-        raise AttentionError(str(unfit)) from None
+        raise AttentionError(unfit) from None
     for kind in given:
         _check_sums(kind, trace.weights(kind))
-    return trace, (*remarks, *notes), was_given
+    return trace, (*remarks, *map(str, notes)), was_given
 
 
 def _without_padding(
@@ -242,9 +270,9 @@ def _without_padding(
                 raise AttentionError(
                     "{kind} has {keys}, but {side} has {tokens}, and the rest is no padding: it has weights.",
                     kind=kind,
-                    keys=t("{n} key", "{n:,} keys", n=size),
+                    keys=later("{n} key", "{n:,} keys", n=size),
                     side=side,
-                    tokens=t("{n} token", "{n:,} tokens", n=len(tokens)),
+                    tokens=later("{n} token", "{n:,} tokens", n=len(tokens)),
                 )
             weights = kept
     return weights
@@ -255,9 +283,9 @@ def _check_sums(kind: AttentionKind, weights: NDArray[np.float32]) -> None:
     off = np.abs(sums - 1) > SUM_TOLERANCE
     if off.any():
         raise AttentionError(
-            "{row_at} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
+            "{place} sums to {sums:.4g}, not to 1. If the model is in training mode, dropout has "
             "changed its weights: call model.eval() first.",
-            row_at=row_at(kind, off),
+            place=row_at(kind, off),
             sums=sums[off][0],
         )
 
@@ -272,7 +300,7 @@ def _tokens(name: str, tokens: Any, sentence: int) -> list[str] | None:
                 "sentence is {sentence}, but {name} has {lists} of tokens.",
                 sentence=sentence,
                 name=name,
-                lists=t("{n} list", "{n:,} lists", n=len(tokens)),
+                lists=later("{n} list", "{n:,} lists", n=len(tokens)),
             )
         tokens = tokens[sentence - 1]
     token_list = [tokens] if isinstance(tokens, str) else list(tokens)

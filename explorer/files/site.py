@@ -55,7 +55,7 @@ def recorded(
         [Recording(own, own.text, t("the model's own choice"), step), *others],
         shown=own,
         place=Place("cross", own.trace.cross.shape[0], 0, row=step, step=step),
-        facts=own.notes,
+        facts=tuple(map(str, own.notes)),
         index=index,
     )
     name = f"{translator.name}-{number}.html"
@@ -80,13 +80,14 @@ def _continued(translator: Translator, own: Translation, row: int, rank: int) ->
     return Recording(other, other.text, fork_of(own, other, row + 1, token).detail, row + 1)
 
 
-def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]], *, live: bool = False) -> bytes:
+def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]], *, back: str = "") -> bytes:
     """Write the page with the list of examples; each group is a model's summary and its examples.
 
-    `live`: above it is a page that translates any sentence.
+    `back` is the address of a page that translates any sentence, if there is one.
     """
     sections = "\n".join(_section(summary, examples) for summary, examples in groups)
-    back = f'<p><a href="../">{html.escape(t("← Translate a sentence of your own"))}</a></p>' if live else ""
+    own = t("← Translate a sentence of your own")
+    link = f'<p><a href="{html.escape(back)}">{html.escape(own)}</a></p>' if back else ""
     title, about, foot = (
         t("What a translator looks at"),
         t(
@@ -97,7 +98,7 @@ def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]], *, li
         t("Made with Headlight. These pages load nothing and send nothing."),
     )
     body = f"""<main>
-{back}<h1>{html.escape(title)}</h1>
+{link}<h1>{html.escape(title)}</h1>
 <p>{html.escape(about)}</p>
 {sections}
 </main>

@@ -27,6 +27,7 @@ from explorer.browser.words import catalogue
 from explorer.charts.palette import THEME
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import Decoding, can_be_stepped
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.view_options import parse_view
 from explorer.files.html_page import document
 from explorer.locale.glossary import address_of, explain
@@ -97,7 +98,7 @@ def page(
             address_of(term): (entry.term, translated(entry.plain), translated(entry.explanation))
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
-        words=catalogue(),
+        words=catalogue(assets.sources(("standalone",), [_PACKS[view] for view in views])),
         recordings=[
             RecordingHeader(each.decoding.seq, printable(each.text), printable(each.detail), max(each.step, 1), forks)
             for each, forks in zip(recordings, forks_of(recordings), strict=True)
@@ -140,7 +141,7 @@ def translation_page(
         by_path.setdefault(recording.decoding.path, recording)
     about = [t("Translated by the model {model}.", model=shown.model)]
     if shown.trace.edits:
-        about.append(t("Heads were changed: {edits}.", edits="; ".join(shown.trace.edits)))
+        about.append(t("Heads were changed: {edits}.", edits=edits_in_words(shown.trace.edits)))
     return page(
         list(by_path.values()),
         place,

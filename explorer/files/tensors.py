@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import Later, later, message, t
 from model.config import AttentionKind
 from model.user_error import UserError
 
@@ -35,22 +35,25 @@ def by_layer(kind: AttentionKind, given: Any, sentence: int = 1) -> tuple[Floats
         AttentionError: a tensor is missing, differs in queries or keys from the others, or lacks that sentence.
     """
     if isinstance(given, list | tuple) and not given:
-        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=translated(_EAGER))
+        raise AttentionError("{kind} is an empty list. {eager}", kind=kind, eager=Later(_EAGER))
     if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
         return _joined_steps(kind, given, sentence), True, _of_batch(given[0][0], sentence)
     axis = _axis(kind, given)
-    layers = [_layer(f"layer {number} of {kind}", tensor, sentence) for number, tensor in enumerate(axis, start=1)]
+    layers = [
+        _layer(later("Layer {n} of {kind}", n=number, kind=kind), tensor, sentence)
+        for number, tensor in enumerate(axis, start=1)
+    ]
     for number, layer in enumerate(layers[1:], start=2):
         if layer.shape[1:] != layers[0].shape[1:]:
             raise AttentionError(
-                "Layer {number} of {kind} is {list} [head, query, key], but layer 1 is "
-                "{list_2}; layers may differ in heads, not in queries and keys. Show them one by one: "
-                "show({kind}=[attentions[{number_2}]], …).",
+                "Layer {number} of {kind} is {shape} [head, query, key], but layer 1 is "
+                "{first}; layers may differ in heads, not in queries and keys. Show them one by one: "
+                "show({kind}=[attentions[{index}]], …).",
                 number=number,
                 kind=kind,
-                list=list(layer.shape),
-                list_2=list(layers[0].shape),
-                number_2=number - 1,
+                shape=list(layer.shape),
+                first=list(layers[0].shape),
+                index=number - 1,
             )
     most = max(len(layer) for layer in layers)
     remarks = [
@@ -93,44 +96,40 @@ def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
     array = _array(kind, given)
     if array.ndim not in (4, 5):
         raise AttentionError(
-            "{kind} is {list}; it has to be a list with a tensor [batch, head, query, key] for each "
+            "{kind} is {shape}; it has to be a list with a tensor [batch, head, query, key] for each "
             "layer, or one array [layer, head, query, key].",
             kind=kind,
-            list=list(array.shape),
+            shape=list(array.shape),
         )
     return array
 
 
-def _layer(name: str, given: Any, sentence: int = 1) -> Floats:
+def _layer(name: str | Later, given: Any, sentence: int = 1) -> Floats:
     """Convert one layer to [head, query, key], that of one sentence of a batch."""
     array = _array(name, given)
     if array.ndim == 4:
         if not 1 <= sentence <= array.shape[0]:
             raise AttentionError(
-                "{upper}{name} has a batch of {shape}, and sentence is {sentence}, counted "
+                "{name} has a batch of {size}, and sentence is {sentence}, counted "
                 "from 1. After a beam search, rows are hypotheses: generate with num_beams=1.",
-                upper=name[0].upper(),
-                name=name[1:],
-                shape=array.shape[0],
+                name=name,
+                size=array.shape[0],
                 sentence=sentence,
             )
         array = array[sentence - 1]
     if array.ndim != 3 or 0 in array.shape:
         raise AttentionError(
-            "{upper}{name} is {list}, not [batch, head, query, key].",
-            upper=name[0].upper(),
-            name=name[1:],
-            list=list(array.shape),
+            "{name} is {shape}, not [batch, head, query, key].",
+            name=name,
+            shape=list(array.shape),
         )
     return array
 
 
-def _array(name: str, given: Any) -> Floats:
+def _array(name: str | Later, given: Any) -> Floats:
     """Convert a tensor of any library to float32."""
     if given is None:
-        raise AttentionError(
-            "{upper}{name} is missing (None). {eager}", upper=name[0].upper(), name=name[1:], eager=translated(_EAGER)
-        )
+        raise AttentionError("{name} is missing (None). {eager}", name=name, eager=Later(_EAGER))
     for step in ("detach", "float", "cpu"):  # PyTorch; numpy has no bfloat16
         given = getattr(given, step)() if hasattr(given, step) else given
     try:
@@ -140,9 +139,11 @@ def _array(name: str, given: Any) -> Floats:
         with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused later
             return array.astype(np.float32)
     except (ValueError, TypeError) as unfit:
-        raise AttentionError(
-            "{upper}{name} is not an array of numbers ({unfit}).", upper=name[0].upper(), name=name[1:], unfit=unfit
-        ) from None
+        raise AttentionError("{name} is not an array of numbers ({unfit}).", name=name, unfit=unfit) from None
+
+
+def _of_step(step: int, layer: int, kind: AttentionKind) -> Later:
+    return later("Step {step}, layer {layer} of {kind}", step=step, layer=layer, kind=kind)
 
 
 def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence: int) -> Floats:
@@ -150,12 +151,10 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence:
 
     A step has only its new queries, or all queries so far (without a cache), of which the new ones are taken.
     """
-    first = [_layer(f"step 1, layer {n} of {kind}", tensor, sentence) for n, tensor in enumerate(steps[0], start=1)]
+    first = [_layer(_of_step(1, n, kind), tensor, sentence) for n, tensor in enumerate(steps[0], start=1)]
     n_rows, rows = 0, []
     for number, step in enumerate(steps, start=1):
-        layers = [
-            _layer(f"step {number}, layer {n} of {kind}", tensor, sentence) for n, tensor in enumerate(step, start=1)
-        ]
+        layers = [_layer(_of_step(number, n, kind), tensor, sentence) for n, tensor in enumerate(step, start=1)]
         if len(layers) != len(first) or any(layer.shape != layers[0].shape for layer in layers):
             raise AttentionError(
                 "Step {number} of {kind} does not have as many layers as step 1, or its layers differ in shape.",
@@ -167,12 +166,12 @@ def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]], sentence:
         total = n_rows + new
         if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
             raise AttentionError(
-                "Step {number} of {kind} is {value} [head, query, key], which does not follow the "
+                "Step {number} of {kind} is {shape} [head, query, key], which does not follow the "
                 "{rows} before it: each step adds its new queries, and as many keys.",
                 number=number,
                 kind=kind,
-                value=[heads, queries, keys],
-                rows=t("{n} row", "{n:,} rows", n=n_rows),
+                shape=[heads, queries, keys],
+                rows=later("{n} row", "{n:,} rows", n=n_rows),
             )
         rows.append(np.stack(layers)[:, :, queries - new :])
         n_rows = total

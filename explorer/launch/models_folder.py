@@ -42,10 +42,10 @@ def models_folder(asked: Path | None = None, *, installed: bool = INSTALLED) -> 
             _bring(ROOT / "checkpoints" / name, folder / name)
     except OSError as error:
         raise LaunchError(
-            "Your models belong in {folder}, which cannot be written ({value}); "
+            "Your models belong in {folder}, which cannot be written ({reason}); "
             "name another folder with --checkpoints.",
             folder=folder,
-            value=error.strerror or error,
+            reason=error.strerror or error,
         ) from None
     return folder
 

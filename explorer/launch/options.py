@@ -111,14 +111,14 @@ def parse(arguments: Sequence[str]) -> Options:
     if first in SUBCOMMANDS:
         fail(f"A command comes first: {PROGRAM} {first} …")
     if not first.startswith("-"):
-        fail(f"There is no command '{first}'{nearest(first, SUBCOMMANDS)}")
+        fail(f"There is no command '{first}'. {nearest(first, SUBCOMMANDS)}")
     for argument in forwarded:
         name = argument.partition("=")[0]
         if name == "--server.port":
             fail("Choose the port with --port, not with --server.port.")
         if name.startswith("-") and "." not in name:
             known = re.findall(r"(?m)^  .*?(--[a-z-]+)(?: |$)", options.format_help())
-            fail(f"There is no option '{name}'{nearest(name, known)}")
+            fail(f"There is no option '{name}'. {nearest(name, known)}")
     return Options(**vars(given), forwarded=tuple(forwarded))
 
 

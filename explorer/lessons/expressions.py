@@ -63,9 +63,9 @@ def read_expression(text: str) -> Expression:
     """
     if len(text) > MAX_EXPRESSION:
         raise TermError(
-            "an expression has at most {max_expression} characters, not {text:,}",
+            "an expression has at most {max_expression} characters, not {length:,}",
             max_expression=MAX_EXPRESSION,
-            text=len(text),
+            length=len(text),
         )
     try:
         parts = shlex.split(text)
@@ -80,13 +80,13 @@ def read_expression(text: str) -> Expression:
         return Expression(_term(parts))
     left, right = parts[: places[0]], parts[places[0] + 1 :]
     if not left or not right:
-        raise TermError("one side of '{parts}' is empty in '{text}'", parts=parts[places[0]], text=text)
+        raise TermError("one side of '{sign}' is empty in '{text}'", sign=parts[places[0]], text=text)
     return Expression(_term(left), parts[places[0]], _right(right))
 
 
 def _term(parts: list[str]) -> Term:
     if not _NAME.fullmatch(parts[0]):
-        raise TermError("'{parts}' is not the name of a check: lowercase letters, digits and _ only", parts=parts[0])
+        raise TermError("'{name}' is not the name of a check: lowercase letters, digits and _ only", name=parts[0])
     written: dict[str, str] = {}
     for part in parts[1:]:
         key, sign, value = part.partition("=")

@@ -30,14 +30,14 @@ def models_in(checkpoints: Path) -> Models:
         try:
             return translator(model).loaded.target.encode(text).ids
         except (InputError, CheckpointError) as error:
-            raise TermError(str(error)) from error
+            raise TermError(error) from error
 
     @functools.cache
     def check(model: str, text: str, path: tuple[int, ...], term: Term) -> Value:
         try:
             live = Live(translator(model), translation(model, text, path), summaries[model])
         except (InputError, CheckpointError) as error:
-            raise TermError(str(error)) from error
+            raise TermError(error) from error
         return answer(term, live)
 
     return Models(lambda: summaries, encode, check)

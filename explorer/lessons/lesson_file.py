@@ -16,7 +16,9 @@ from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
 from explorer.lessons.lesson import PAGES, Choice, Lesson, LessonError, Link, Question, Step
 from explorer.lessons.lesson_format import LABELS, Front, StepParts
+from explorer.locale.messages import Later, later
 from model.file_formats import FormatError, Kind, checked
+from model.user_error import UserError
 
 MAX_BYTES, MAX_STEPS = 100_000, 30
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")
@@ -32,11 +34,11 @@ _NEEDS = {"Done": "Do", "Check": "Ask", "Right": "Ask", "Wrong": "Ask", "Within"
 _PAGE_PARAMETERS = {"model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block", "follow"}
 
 
-class _Fault(Exception):
+class _Fault(UserError):
     """An error in a line of the file."""
 
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message.removesuffix("."))
+    def __init__(self, line: int, message: str | Exception, /, **fields: object) -> None:
+        super().__init__(message, **fields)
         self.line = line
 
 
@@ -94,7 +96,8 @@ def parse_lesson(content: bytes, file: str) -> Lesson:
     try:
         return _lesson(name, content)
     except _Fault as fault:
-        raise LessonError("{file}, line {line}: {fault}.", file=file, line=fault.line, fault=fault) from None
+        what = str(fault).removesuffix(".")
+        raise LessonError("{file}, line {line}: {fault}.", file=file, line=fault.line, fault=what) from None
 
 
 def _lesson(name: str, content: bytes) -> Lesson:
@@ -107,7 +110,7 @@ def _lesson(name: str, content: bytes) -> Lesson:
     if not drafts:
         raise _Fault(len(lines) or 1, "there is no step: a step begins with a heading, '## Title'")
     if len(drafts) > MAX_STEPS:
-        raise _Fault(drafts[MAX_STEPS].line, f"a lesson has at most {MAX_STEPS} steps")
+        raise _Fault(drafts[MAX_STEPS].line, "a lesson has at most {most} steps", most=MAX_STEPS)
     defaults = {key: value for key, value in (("model", front.model), ("text", front.text)) if value is not None}
     return Lesson(
         name=name,
@@ -121,13 +124,15 @@ def _lesson(name: str, content: bytes) -> Lesson:
     )
 
 
-def _converted(values: Mapping[str, Any], kind: type[Kind], what: str, lines: Mapping[str, int], line: int) -> Kind:
+def _converted(values: Mapping[str, Any], kind: type[Kind], what: Later, lines: Mapping[str, int], line: int) -> Kind:
     """Convert the parts of `what` by name to a struct; errors name the part's line, or else `line`."""
     try:
         return checked(values, kind)[0]
     except FormatError as error:
         named = re.findall(r"['`]([A-Za-z][\w ]*)", str(error))
-        raise _Fault(next((lines[name] for name in named if name in lines), line), f"{what} {error}") from None
+        raise _Fault(
+            next((lines[name] for name in named if name in lines), line), "{part} {error}", part=what, error=error
+        ) from None
 
 
 def _front(lines: list[str]) -> tuple[Front, int]:
@@ -141,13 +146,15 @@ def _front(lines: list[str]) -> tuple[Front, int]:
         values = tomllib.loads("\n".join(lines[1:end]))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         match = re.search(r"\(at line (\d+)", str(error))
-        raise _Fault(int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
+        raise _Fault(
+            int(match[1]) + 1 if match else end, "the front matter is not TOML: {error}", error=error
+        ) from None
     except ValueError:  # raised by Python for a number with thousands of digits
         raise _Fault(end, "the front matter has a number that is too large") from None
     where = {
         key: next((i for i, text in enumerate(lines, start=1) if text.strip().startswith(key)), 1) for key in values
     }
-    front = _converted(values, Front, "the front matter", where, end + 1)
+    front = _converted(values, Front, later("the front matter"), where, end + 1)
     for sentence in front.recap:
         _check_prose(sentence, where["recap"])
         if next(placeholders(sentence), None):
@@ -183,7 +190,9 @@ def _drafts(lines: list[str], start: int) -> list[_Draft]:
         elif continues:
             draft.parts[-1][2].append(line.strip())
         else:
-            raise _Fault(number, f"text after '{draft.parts[-1][0]}:'; a step's text comes before its labels")
+            raise _Fault(
+                number, "text after '{label}:'; a step's text comes before its labels", label=draft.parts[-1][0]
+            )
     return drafts
 
 
@@ -197,12 +206,12 @@ def _step(draft: _Draft, defaults: dict[str, str]) -> Step:
     for label, line, words in draft.parts:
         joined = " ".join(words).strip()
         if not joined:
-            raise _Fault(line, f"there is nothing after '{label}:'")
+            raise _Fault(line, "there is nothing after '{label}:'", label=label)
         if label == "Claim":
             values[label].append(joined)
             claims.append(_expression(joined, line))
         elif label in values:
-            raise _Fault(line, f"a step can have only one '{label}:'")
+            raise _Fault(line, "a step can have only one '{label}:'", label=label)
         else:
             values[label] = _value(label, joined, line)
         lines[label] = line
@@ -210,14 +219,14 @@ def _step(draft: _Draft, defaults: dict[str, str]) -> Step:
             _check_prose(joined, line, answered=label in ("Right", "Wrong"))
     if draft.choices:
         values["choices"], lines["choices"] = [choice for _, choice in draft.choices], lines["Ask"]
-    parts = _converted(values, StepParts, "the step", lines, draft.line)
+    parts = _converted(values, StepParts, later("the step"), lines, draft.line)
     if parts.open and parts.then_open:
         raise _Fault(lines["Then open"], "a step has 'Open:' or 'Then open:', not both")
     if parts.then_open and not parts.ask:
         raise _Fault(lines["Then open"], "'Then open:' waits for an answer, but there is no 'Ask:'")
     for label, needed in _NEEDS.items():
         if label in values and needed not in values:
-            raise _Fault(lines[label], f"'{label}:' without '{needed}:'")
+            raise _Fault(lines[label], "'{label}:' stands without '{needed}:'", label=label, needed=needed)
     link = Link("", tuple(_query(defaults)), _models(defaults)) if defaults else None
     if opened := parts.open or parts.then_open:
         link = _link(opened, defaults, lines["Open" if parts.open else "Then open"])
@@ -241,7 +250,7 @@ def _value(label: str, written: str, line: int) -> Any:
     if label == "Within":
         number = as_number(written)
         if number is None:
-            raise _Fault(line, f"'{written}' is not a number")
+            raise _Fault(line, "'{written}' is not a number", written=written)
         return number
     if label in ("Needs", "Controls"):
         return [name.strip() for name in written.split(",") if name.strip()]
@@ -250,7 +259,7 @@ def _value(label: str, written: str, line: int) -> Any:
 
 def _question(draft: _Draft, parts: StepParts, lines: dict[str, int]) -> Question:
     if missing := next((label for label in ("Check", "Right", "Wrong") if label not in lines), None):
-        raise _Fault(lines["Ask"], f"the question has no '{missing}:'")
+        raise _Fault(lines["Ask"], "the question has no '{missing}:'", missing=missing)
     choices = tuple(_choice(text, line) for line, text in draft.choices)
     if len({choice.text for choice in choices}) < len(choices):
         raise _Fault(lines["Ask"], "two choices are the same")
@@ -258,7 +267,7 @@ def _question(draft: _Draft, parts: StepParts, lines: dict[str, int]) -> Questio
     pick = written if written in ("largest", "smallest") else ""
     compared = [choice for choice in choices if choice.expression]
     if pick and (not choices or len(compared) < len(choices)):
-        raise _Fault(line, f"'{pick}' needs choices that each have an expression: '- text :: expression'")
+        raise _Fault(line, "'{pick}' needs choices that each have an expression: '- text :: expression'", pick=pick)
     if compared and not pick:
         raise _Fault(line, "choices with expressions are compared: write 'Check: largest' or 'Check: smallest'")
     check = None if pick else _expression(written, line)
@@ -286,7 +295,7 @@ def _expression(text: str, line: int, *, exercise: bool = False) -> Expression:
             for term in expression.terms:
                 validate(term)
     except TermError as error:
-        raise _Fault(line, str(error)) from None
+        raise _Fault(line, error) from None
     return expression
 
 
@@ -304,7 +313,9 @@ def _check_prose(text: str, first: int, *, answered: bool = False) -> None:
     for line, words in enumerate(text.split("\n"), start=first):
         bare = "".join(part for part in CODE.split(words) if not part.startswith("`"))
         if match := _FORBIDDEN.search(bare):
-            raise _Fault(line, f"'{match[0]}': a lesson is Markdown without HTML, images or links other than http")
+            raise _Fault(
+                line, "'{found}': a lesson is Markdown without HTML, images or links other than http", found=match[0]
+            )
         for inside in placeholders(words):
             if not (answered and inside == "answer"):
                 _expression(inside, line)
@@ -321,15 +332,17 @@ def _query(query: dict[str, str]) -> list[tuple[str, str]]:
 def _link(text: str, defaults: dict[str, str], line: int) -> Link:
     page, _, written = text.removeprefix("/").partition("?")
     if page not in PAGES:
-        raise _Fault(line, f"there is no page '{page}'; the pages are {', '.join(PAGES)}")
+        raise _Fault(line, "there is no page '{page}'; the pages are {pages}", page=page, pages=", ".join(PAGES))
     try:
         given = dict(parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written), max_num_fields=20))
     except ValueError:
-        raise _Fault(line, f"'{written}' is not a list of parameters such as kind=cross&layer=1") from None
+        raise _Fault(
+            line, "'{written}' is not a list of parameters such as kind=cross&layer=1", written=written
+        ) from None
     query = {**defaults, **given}
     selection, problems = from_query({key: value for key, value in query.items() if key != "model"})
     if problems:
-        raise _Fault(line, " ".join(problems))
+        raise _Fault(line, UserError(" ".join(problems)))
     if unknown := query.keys() - {*to_query(selection), *_PAGE_PARAMETERS}:
-        raise _Fault(line, f"the link has an unknown parameter {min(unknown)}")
+        raise _Fault(line, "the link has an unknown parameter {parameter}", parameter=min(unknown))
     return Link(page, tuple(_query(query)), _models(query), query.get("tab", ""))

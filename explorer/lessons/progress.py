@@ -12,7 +12,6 @@ from explorer.lessons.library import Library
 from explorer.locale.messages import t
 
 LESSON, AT, DONE, PRESENT = "lesson", "at", "done", "present"  # names of the URL parameters
-PARAMETERS = (LESSON, AT, DONE, PRESENT)
 MAX_LINK = 2000  # characters of progress in a link
 MAX_KEPT = 20_000  # characters of progress in a browser
 

@@ -127,7 +127,7 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
         question = _question(asked, f"{lesson.name}.{at}", start, models) if asked else None
     except TermError as error:
         raise LessonError(
-            "Lesson {name}, step {at}: {value}.", name=lesson.name, at=at, value=str(error).removesuffix(".")
+            "Lesson {name}, step {at}: {problem}.", name=lesson.name, at=at, problem=str(error).removesuffix(".")
         ) from error
     page = step.link.page if step.link and not needs else ""
     return LessonStep(

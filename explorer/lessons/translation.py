@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from explorer.lessons.lesson import Choice, Lesson, Question, Step
+from explorer.locale.language import current
 from explorer.locale.messages import translated
 
 _LAID_OUT = re.compile(r"(?:[-*>]|\d+\.)\s|\||```")  # a paragraph whose line breaks mean something
@@ -14,7 +15,8 @@ _LAID_OUT = re.compile(r"(?:[-*>]|\d+\.)\s|\||```")  # a paragraph whose line br
 
 def in_language(lesson: Lesson) -> Lesson:
     """The lesson in the language chosen; what the language lacks stays in English."""
-    return _mapped(lesson, translated)
+    written = _mapped(lesson, translated)
+    return replace(written, language=current()) if written.title != lesson.title else written
 
 
 def texts_of(lesson: Lesson) -> Iterator[str]:

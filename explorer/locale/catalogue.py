@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "packs"
 TEMPLATE = FOLDER / "messages.pot"
 MAX_BYTES = 8_000_000
+ENOUGH = 0.8
+"""The share of translated messages from which a browser's language is used unasked."""
 MACHINE = "machine translation"
 """What stands for the last translator of a pack that nobody has read over, in its header `Last-Translator`."""
 
@@ -40,7 +42,7 @@ class PackError(UserError):
     """A language pack that cannot be used."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pack:
     """A language: its name in itself, direction of writing, translations by English message, and what is wrong."""
 
@@ -53,6 +55,11 @@ class Pack:
     by_machine: bool = False
     faults: tuple[str, ...] = ()
 
+    @property
+    def is_offered(self) -> bool:
+        """Whether a browser's language is used unasked: the pack is nearly complete, and somebody has read it over."""
+        return self.share >= ENOUGH and not self.by_machine
+
 
 def files() -> dict[str, Path]:
     """The packs' files by language code."""
@@ -62,8 +69,12 @@ def files() -> dict[str, Path]:
 
 
 def packs() -> dict[str, Pack]:
-    """The languages to choose from, English first; a pack that cannot be read is left out (see :func:`problems`)."""
-    found = {ENGLISH: Pack(ENGLISH, "English")}
+    """The languages to choose from, English first; a pack that cannot be read is left out (see :func:`problems`).
+
+    This looks at the files, as every run of a page does once; until then texts are written with the packs as they were.
+    """
+    _looked_up.cache_clear()
+    found = {ENGLISH: pack(ENGLISH)}
     for code in files():
         try:
             found[code] = _of_file(code)
@@ -85,8 +96,13 @@ def problems() -> list[str]:
 
 def pack(code: str) -> Pack:
     """The pack of a language; an empty one if there is none, or if it cannot be used."""
+    return _looked_up(code, os.environ.get("HEADLIGHT_LOCALES", ""))
+
+
+@lru_cache(maxsize=64)
+def _looked_up(code: str, extra: str) -> Pack:
     try:
-        return _of_file(code)
+        return _of_file(code) if code != ENGLISH else Pack(ENGLISH, "English")
     except PackError:
         return Pack(code, code)
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Literal
 
 from explorer.locale import language
-from explorer.locale.catalogue import in_digits_of
+from explorer.locale.catalogue import Pack, in_digits_of
 from explorer.locale.messages import t
-from model.nearest import MOST_LISTED, close_to, similar_to
+from explorer.locale.scripts import ordered
+from explorer.locale.scripts import shortened as shortened
 from model.plurals import plural as plural
 from model.user_error import printable as printable
 from model.user_error import refused_by_system
@@ -25,8 +26,9 @@ def plain(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters, for names, tokens and sentences.
 
     Line breaks and tabs become spaces; characters that would reorder or hide the surrounding text are written out.
+    Words that run from right to left reorder nothing beside them.
     """
-    joined = _ADDRESS.sub("\\1\u2060", printable(text.translate(_SPACES)))
+    joined = _ADDRESS.sub("\\1\u2060", ordered(printable(text.translate(_SPACES))))
     return _MARKDOWN.sub(r"\\\1", joined)
 
 
@@ -44,18 +46,6 @@ def listed(items: Iterable[str], conjunction: Literal["and", "or"] = "and") -> s
     if conjunction == "or":
         return t("{first} or {last}", first=joined, last=last)
     return t("{first} and {last}", first=joined, last=last)
-
-
-def nearest_in_words(word: str, known: Iterable[str]) -> str:
-    """The hint of :func:`model.nearest.nearest` after a sentence without its full stop, for pages."""
-    names = sorted(known)
-    if not names:
-        return "."
-    if close := close_to(word, names):
-        return t("; did you mean {names}?", names=listed([f"'{name}'" for name in close], "or"))
-    if len(names) <= MOST_LISTED:
-        return t("; known: {names}.", names=", ".join(names))
-    return t("; the most similar of {n} are {names}.", n=len(names), names=", ".join(similar_to(word, names)))
 
 
 def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
@@ -124,13 +114,17 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shortened(text: str, max_length: int) -> str:
-    """Cut a text to at most `max_length` characters; a text that is cut ends in "…"."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
-
-
 def why(error: Exception) -> str:
     """The sentence for an error: our own messages unchanged, the system's with file and reason."""
     if not isinstance(error, OSError):
         return str(error)
-    return refused_by_system(error, unnamed="A file", whole_path=False)
+    return refused_by_system(error, unnamed=t("A file"), whole_path=False)
+
+
+def language_name(pack: Pack) -> str:
+    """A language's name in a menu, with how much of it is translated, and by whom."""
+    if pack.by_machine:
+        return t("{language} (translated by a machine)", language=pack.name)
+    if pack.share < 0.995:
+        return t("{language} ({share} translated)", language=pack.name, share=percent(pack.share))
+    return pack.name

@@ -125,10 +125,10 @@ def _given_pair(loaded: LoadedModel, *texts: str) -> ChangedPair | None:
     src, other = (*translation.source.ids, EOS), (*loaded.source.encode(texts[1]).ids, EOS)
     if len(src) != len(other):
         raise PatchError(
-            "'{texts}' and '{texts_2}' have {src} and {other} tokens, not as many.",
-            texts=texts[0],
-            texts_2=texts[1],
-            src=len(src) - 1,
+            "'{sentence}' and '{changed}' have {tokens} and {other} tokens, not as many.",
+            sentence=texts[0],
+            changed=texts[1],
+            tokens=len(src) - 1,
             other=len(other) - 1,
         )
     return pair_of(loaded, src, [other], (SOS, *translation.path[translation.n_prompt : -1]))
@@ -159,7 +159,7 @@ def _line(pair: Pair) -> str:
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
         raise SampleError("A pair is a source, a translation if known, and their alignment if known, all of them text.")
     if len(parts) == 3 and parts[2] and not is_alignment(parts[2]):
-        raise SampleError("'{parts}' is not an alignment such as 0-0 1-2.", parts=parts[2][:60])
+        raise SampleError("'{links}' is not an alignment such as 0-0 1-2.", links=parts[2][:60])
     return "\t".join(map(_one_line, parts))
 
 

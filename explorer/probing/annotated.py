@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-from explorer.locale.text import plural
+from explorer.locale.messages import Later, later
 from explorer.probing.sample import SampleError, is_alignment
 
 _SENTENCE = re.compile(r"<s\s+snum\s*=\s*[\"']?0*(\d{1,9})[\"']?\s*>(.*?)</s>", re.DOTALL)
@@ -26,7 +26,11 @@ def annotated_lines(source: bytes, target: bytes, links: bytes) -> tuple[str, ..
     Raises:
         SampleError: a file is not text, or they do not belong together; the message says where.
     """
-    texts = [_text(name, content) for name, content in (("source", source), ("target", target), ("links", links))]
+    texts = [
+        _text(source, later("The file of the source is not text in UTF-8.")),
+        _text(target, later("The file of the target is not text in UTF-8.")),
+        _text(links, later("The file of the links is not text in UTF-8.")),
+    ]
     if _SENTENCE.search(texts[0]):
         return _naacl(*texts)
     return _pharaoh(*([line.strip() for line in text.strip("\n").split("\n")] for text in texts))
@@ -56,18 +60,18 @@ def _has_links(content: bytes) -> bool:
     return is_alignment(first) or bool(_LINK.fullmatch(first.strip()))
 
 
-def _text(name: str, content: bytes) -> str:
+def _text(content: bytes, refusal: Later) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\t", " ")
     except UnicodeDecodeError:
-        raise SampleError("The file of the {name} is not text in UTF-8.", name=name) from None
+        raise SampleError(refusal) from None
 
 
 def _pharaoh(sources: list[str], targets: list[str], links: list[str]) -> tuple[str, ...]:
     if not len(sources) == len(targets) == len(links):
         raise SampleError(
-            "The files do not belong together: the source has {plural}, the target {targets} and the links {links}.",
-            plural=plural(len(sources), "line"),
+            "The files do not belong together: {sources} lines of source, {targets} of target and {links} of links.",
+            sources=len(sources),
             targets=len(targets),
             links=len(links),
         )

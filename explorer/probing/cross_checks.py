@@ -16,7 +16,7 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import fixed, listed, percent, quoted, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
@@ -249,7 +249,7 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
     part, part_classes = sample_part(sample, classes, SENTENCES)
     changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
-    for nth, (src, read) in enumerate(read_pairs(part, report, t("Replacing rows"))):
+    for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
         counterfactuals = counterfactual_rows(loaded.transformer, src, read)
         stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
             : len(read) - 1
@@ -334,7 +334,7 @@ def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgr
     """Compare the three maps of every layer over the sample."""
     part = subsample(sample, SENTENCES)
     sums: dict[Layer, list[Floats]] = defaultdict(list)
-    for src, read in read_pairs(part, report, t("Setting values to zero")):
+    for src, read in read_pairs(part, report, later("Setting values to zero")):
         for at, maps in layer_maps(loaded.transformer, src, read).items():
             sums[at].append(_counts(maps))
     by_layer = {at: np.stack(lines) for at, lines in sums.items()}  # [sentence, rows, chance and pairs]

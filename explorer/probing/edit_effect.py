@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from explorer.decoding.head_change import MOST_ROW, Change
 from explorer.decoding.names import numbered, short_name
 from explorer.decoding.translator import InputError, Translation, Translator
-from explorer.locale.messages import t, translated
+from explorer.locale.messages import later, t, translated
 from explorer.locale.text import fixed, percent, quoted
 from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis import bootstrap
@@ -63,12 +63,11 @@ def quality_of(
     task: Task | None,
     edit: HeadEdits | None,
     report: Report = unheard,
-    label: str = "",
 ) -> Quality:
-    """Score a sample with an edit; the loss is that of the sample's own targets. `label` names the work in reports."""
+    """Score a sample with an edit; the loss is that of the sample's own targets."""
     model = loaded.transformer
     pairs = sample.pairs
-    check = progress_check(report, len(batches_of(pairs)) + len(scoring_batches(pairs)), label)
+    check = progress_check(report, len(batches_of(pairs)) + len(scoring_batches(pairs)), "")
     losses = edited_loss(model, pairs, edit, check=check)
     if not all(sample.references):
         return Quality(losses, None, None)
@@ -285,20 +284,20 @@ def from_another(translator: Translator, other: Translation, own: Translation, c
     if kind != "decoder" and pattern.shape[1] != needed[1]:
         raise InputError(
             "The pattern of {name} does not fit: {other} has "
-            "{plural} with <eos>, this sentence has {needed}. Choose a "
+            "{tokens} with <eos>, this sentence has {needed}. Choose a "
             "sentence of equal length, or take the head's output.",
             name=name,
             other=quoted(change.other),
-            plural=t("{n} source token", "{n:,} source tokens", n=pattern.shape[1]),
+            tokens=later("{n} source token", "{n:,} source tokens", n=pattern.shape[1]),
             needed=needed[1],
         )
     if kind == "decoder" and pattern.shape != needed:
         raise InputError(
             "The pattern of {name} does not fit: the translation of {other} has "
-            "{plural}, that of this sentence {needed}.",
+            "{steps}, that of this sentence {needed}.",
             name=name,
             other=quoted(change.other),
-            plural=t("{n} step", "{n:,} steps", n=pattern.shape[0]),
+            steps=later("{n} step", "{n:,} steps", n=pattern.shape[0]),
             needed=needed[0],
         )
     return pattern

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
-from explorer.locale.messages import message, t
+from explorer.locale.messages import later, message, t
 from explorer.locale.text import fixed, quoted
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.pattern_shares import coverage
@@ -48,8 +48,9 @@ class Example:
         return self.score - self.chance
 
     def sort_key(self) -> str:
-        """Write the gain, by which sentences are sorted, as a subtraction."""
-        return f"{fixed(self.gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
+        """Write the gain, by which sentences are sorted, as a subtraction of the two numbers as they are written."""
+        gain = round(self.score, 2) - round(self.chance, 2)
+        return f"{fixed(gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
@@ -140,7 +141,7 @@ def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) 
     """
     part = subsample(sample, SENTENCES)
     tables = []
-    for src, read in read_pairs(part, report, t("Splitting scores into terms")):
+    for src, read in read_pairs(part, report, later("Splitting scores into terms")):
         terms = head_terms(loaded.transformer, src, read, head)
         table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
         if np.isfinite(table).all():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import capitalised, fixed, rounded
 from explorer.probing.edit_effect import interval, reference_scores
 from explorer.probing.reporting import Report, progress_check
@@ -200,14 +200,21 @@ class PruningCurve:
             str(number) if number <= total else t("more than {total}", total=total)
             for number in (by_chance[0], by_chance[-1])
         )
-        later = (own or total + 1) > by_chance[-1]
+        random = low if low == high else t("{low} to {high}", low=low, high=high)
+        outcome, times = self._outcome(PER_TOKEN, own), len(by_chance)
         said = [
             t(
-                "{outcome}; in random order, drawn {times} times, with {heads}: {compared}.",
-                outcome=self._outcome(PER_TOKEN, own),
-                times=len(by_chance),
-                heads=low if low == high else t("{low} to {high}", low=low, high=high),
-                compared=t("later than each of them") if later else t("no later than some of them"),
+                "{outcome}; in random order, drawn {times} times, with {heads}: later than each of them.",
+                outcome=outcome,
+                times=times,
+                heads=random,
+            )
+            if (own or total + 1) > by_chance[-1]
+            else t(
+                "{outcome}; in random order, drawn {times} times, with {heads}: no later than some of them.",
+                outcome=outcome,
+                times=times,
+                heads=random,
             )
         ]
         last, values = list(quality.items())[-1]
@@ -215,7 +222,7 @@ class PruningCurve:
             said.append(f"{self._outcome(last, self._fallen(values))}.")
         said.append(
             t(
-                "'Probability per token' is that of the right token (geometric mean), with its 95 % interval over "
+                "“Probability per token” is that of the right token (geometric mean), with its 95 % interval over "
                 "sentences. The order was chosen on {sentences} and scored on {others} others; it is that of the whole "
                 "model, not recomputed as heads are removed.",
                 sentences=t("{n} sentence", "{n:,} sentences", n=self.chosen_on),
@@ -259,7 +266,7 @@ def _one_by_one(model: Transformer, part: Sample, report: Report) -> Callable[[]
     n_heads = len(heads_of(model.config))
     total = (n_heads + 1) * len(batches_of(part.pairs))
     return progress_check(
-        report, total, t("Switching off {n} head one by one", "Switching off {n:,} heads one by one", n=n_heads)
+        report, total, later("Switching off {n} head one by one", "Switching off {n:,} heads one by one", n=n_heads)
     )
 
 
@@ -282,7 +289,7 @@ def measure_curve(
     choice, part = halves(sample)
     model = loaded.transformer
     if by_gradient:
-        report(0.0, t("Computing gradients"))
+        report(0.0, later("Computing gradients"))
         order = least_first(gradient_scores(model, choice.pairs))
     else:
         order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
@@ -291,7 +298,7 @@ def measure_curve(
     n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)
     inner = counts[1:-1]  # every order begins and ends with the same heads
     n_checks = len(counts) * n_batches + ORDERS * len(inner) * len(batches_of(part.pairs))
-    check = progress_check(report, n_checks, t("Switching heads off, the least important first"))
+    check = progress_check(report, n_checks, later("Switching heads off, the least important first"))
     losses, exacts, bleus, changes = [], [], [], []
     whole: SentenceLosses | None = None
     for step in pruning_curve(model, part.pairs, order, target, check=check):

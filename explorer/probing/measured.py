@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from explorer.decoding.translator import Translator
-from explorer.locale.messages import Later, t
+from explorer.locale.messages import Later, later
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
@@ -85,7 +85,7 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     Raises:
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
     """
-    report(0.0, t("Gathering sentences"))
+    report(0.0, later("Gathering sentences"))
     sample, about, task = gather(choice, loaded, report)
     seeds = seeds_for(loaded)
     stored = None if again else load(loaded.folder, sample_hash(sample, seeds))
@@ -98,7 +98,9 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
         done = tally.sentences
         report(
             done / len(sample),
-            t("Measuring: {done} of {n} sentence", "Measuring: {done} of {n:,} sentences", done=done, n=len(sample)),
+            later(
+                "Measuring: {done} of {n} sentence", "Measuring: {done} of {n:,} sentences", done=done, n=len(sample)
+            ),
         )
     probe = tally.result()
     if sample.statistical:
@@ -133,7 +135,7 @@ def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Obs
         by_index[index] = observed
         report(
             len(by_index) / len(sample),
-            t(
+            later(
                 "Reading: {done} of {n} sentence",
                 "Reading: {done} of {n:,} sentences",
                 done=len(by_index),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import capitalised, fixed, percent, quoted, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, unheard
@@ -236,7 +236,7 @@ def changed_pairs(loaded: LoadedModel, sample: Sample, report: Report = unheard)
     The change is the first of a random order that does, not the one with the largest effect.
     """
     generator, pairs = random.Random(0), []
-    for src, read in read_pairs(subsample(sample, PAIRS), report, t("Changing one word")):
+    for src, read in read_pairs(subsample(sample, PAIRS), report, later("Changing one word")):
         others = others_of(loaded, src[:-1])
         generator.shuffle(others)
         pair = pair_of(loaded, src, [(*other, EOS) for other in others], read)
@@ -362,7 +362,7 @@ def mean_patches(loaded: LoadedModel, pairs: Sequence[ChangedPair], report: Repo
     for nth, pair in enumerate(pairs):
         report(
             nth / len(pairs),
-            t("Patching: {done} of {n} pair", "Patching: {done} of {n:,} pairs", done=nth, n=len(pairs)),
+            later("Patching: {done} of {n} pair", "Patching: {done} of {n:,} pairs", done=nth, n=len(pairs)),
         )
         effects = patch_effects(loaded.transformer, pair.src, pair.other, pair.read, pair.token, pair.instead)
         gaps.append(effects.gap)

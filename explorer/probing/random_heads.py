@@ -97,12 +97,12 @@ def random_sets(chosen: Sequence[Head], config: ModelConfig, draws: int = DRAWS)
 
 
 def measure_random(
-    loaded: LoadedModel, sample: Sample, chosen: Sequence[Head], report: Report = unheard, label: str = ""
+    loaded: LoadedModel, sample: Sample, chosen: Sequence[Head], report: Report = unheard
 ) -> RandomHeads:
     """Measure the loss without random heads, beside `chosen`, on a whole sample."""
     model, pairs = loaded.transformer, sample.pairs
     sets = random_sets(chosen, model.config)
-    check = progress_check(report, (len(sets) + 1) * len(batches_of(pairs)), label)
+    check = progress_check(report, (len(sets) + 1) * len(batches_of(pairs)), "")
     whole = edited_loss(model, pairs, None, check=check).loss
     changes = tuple(edited_loss(model, pairs, without(heads), check=check).loss - whole for heads in sets)
     others = not any(set(heads) & set(chosen) for heads in sets)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Report = Callable[[float, str], None]
+from explorer.locale.messages import Later
+
+Report = Callable[[float, str | Later], None]
 """Called with the share of work done, 0 to 1, and a label of the current work; may raise to stop it."""
 
 
-def unheard(done: float, label: str) -> None:
+def unheard(done: float, label: str | Later) -> None:
     """Ignore a progress report."""
     del done, label
 
 
-def progress_check(report: Report, total: int, label: str) -> Callable[[], None]:
+def progress_check(report: Report, total: int, label: str | Later) -> Callable[[], None]:
     """Return a function that reports one more of `total` parts as done each time it is called."""
     done = 0
 

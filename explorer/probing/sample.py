@@ -16,12 +16,10 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, cast
 
 from explorer.decoding.examples import FILES
-from explorer.locale.messages import Later, t
-from explorer.locale.text import fixed
+from explorer.locale.messages import Later, later
 from explorer.probing.reporting import Report
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
 from model.analysis.statistical_alignment import error_rate_on_scenes, scenes_error_rate, train_aligner
@@ -112,7 +110,7 @@ def from_link(text: str) -> SampleChoice:
     if match[5] == _TOO_LONG:
         raise SampleError(
             "The list of sentences behind this link was too long for a link. The task's test set is measured "
-            "instead: enter the list again under 'Choose sentences'."
+            "instead: enter the list again under “Choose sentences”."
         )
     lines = lines_of(_unpacked(match[5])) if match[5] else ()
     return SampleChoice(cast(Origin, match[1]), lines, int(match[2]), bool(match[3]), bool(match[4]))
@@ -135,8 +133,8 @@ def lines_of(text: str) -> tuple[str, ...]:
     """
     if len(text) > MAX_CHARACTERS:
         raise SampleError(
-            "The list has {text:,} characters; at most {max_characters:,} are read.",
-            text=len(text),
+            "The list has {length:,} characters; at most {max_characters:,} are read.",
+            length=len(text),
             max_characters=MAX_CHARACTERS,
         )
     lines = tuple(line.strip() for line in text.replace("\r\n", "\n").split("\n") if line.strip())
@@ -161,13 +159,13 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     """
     if choice.origin == "own":
         own = _spread([_own_example(line) for line in choice.lines], choice)
-        return own, Later(lambda: t("your own sentences")), None
+        return own, later("your own sentences"), None
     if choice.origin == "scenes":
         if not reads_scenes(loaded.data_config):
             raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
         all_scenes = scene_examples(loaded.data_config.src_lang)
         chosen = _spread(all_scenes, choice)
-        return chosen, Later(partial(_of_scenes, len(chosen), len(all_scenes))), None
+        return chosen, _of_scenes(len(chosen), len(all_scenes)), None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -181,11 +179,11 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     chosen = _spread(splits[split], choice)
-    return chosen, Later(partial(_of_split, split, len(chosen), len(splits[split]), task.name)), task
+    return chosen, _of_split(split, len(chosen), len(splits[split]), task.name), task
 
 
-def _of_scenes(chosen: int, n: int) -> str:
-    return t(
+def _of_scenes(chosen: int, n: int) -> Later:
+    return later(
         "{chosen} of {n} aligned scene of Headlight's own (sentences and alignments written with a language model), "
         "evenly spread",
         "{chosen} of {n:,} aligned scenes of Headlight's own (sentences and alignments written with a language model), "
@@ -195,16 +193,16 @@ def _of_scenes(chosen: int, n: int) -> str:
     )
 
 
-def _of_split(split: str, chosen: int, n: int, task: str) -> str:
+def _of_split(split: str, chosen: int, n: int, task: str) -> Later:
     if split == "test":
-        return t(
+        return later(
             "{chosen} of {n} test sentence of {task}, evenly spread",
             "{chosen} of {n:,} test sentences of {task}, evenly spread",
             chosen=chosen,
             n=n,
             task=task,
         )
-    return t(
+    return later(
         "{chosen} of {n} validation sentence of {task}, evenly spread",
         "{chosen} of {n:,} validation sentences of {task}, evenly spread",
         chosen=chosen,
@@ -258,7 +256,7 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         def check() -> None:
             nonlocal calls
             calls += 1
-            report(1 - 0.9**calls, t("Translating {n} sentence", "Translating {n:,} sentences", n=len(examples)))
+            report(1 - 0.9**calls, later("Translating {n} sentence", "Translating {n:,} sentences", n=len(examples)))
 
         sample = translated_sample(
             loaded.transformer,
@@ -279,18 +277,15 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
     if choice.aligned:
         sample, note = align(sample, loaded, task or _readable_task(loaded), report)
 
-    def in_words() -> str:
-        if written:
-            text = t("{sample}, read with their reference translations", sample=about)
-        elif has_encoder:
-            text = t("{sample}, read with the model's own translations", sample=about)
-        else:
-            text = t("{sample}, read with the model's own continuations", sample=about)
-        if left_out:
-            text = t("{sample}; {n} empty or too long left out", sample=text, n=left_out)
-        return f"{text}. {str(note)[:-1]}" if note else text
-
-    return sample, Later(in_words), task
+    if written:
+        text = later("{sample}, read with their reference translations", sample=about)
+    elif has_encoder:
+        text = later("{sample}, read with the model's own translations", sample=about)
+    else:
+        text = later("{sample}, read with the model's own continuations", sample=about)
+    if left_out:
+        text = later("{sample}; {n} empty or too long left out", sample=text, n=left_out)
+    return sample, later("{sample}. {note}", sample=text, note=note) if note else text, task
 
 
 def _readable_task(loaded: LoadedModel) -> Task | None:
@@ -333,9 +328,9 @@ def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report
     targets = targets_of(sample, loaded.target)
     own = [(source.text, target.text) for source, target in zip(sample.sources, targets, strict=True) if target.text]
     if not own:
-        return sample, Later(lambda: t("No sentence could be aligned."))
+        return sample, later("No sentence could be aligned")
     pairs = [*_training_pairs(task), *own]
-    doing = t("Aligning words in {n} pair", "Aligning words in {n:,} pairs", n=len(pairs))
+    doing = later("Aligning words in {n} pair", "Aligning words in {n:,} pairs", n=len(pairs))
     aligner = train_aligner(pairs, lambda done: report(done, doing))
     links, alignments = [], []
     for source, target in zip(sample.sources, targets, strict=True):
@@ -345,7 +340,7 @@ def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report
     aligned = dataclasses.replace(sample, links=tuple(links), alignments=tuple(alignments), statistical=True)
     languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
     rate = scenes_error_rate(aligner, languages[0]) if set(languages) == {"en", "de"} else None
-    return aligned, Later(partial(_aligner_note, aligner.pairs, rate))
+    return aligned, _aligner_note(aligner.pairs, rate)
 
 
 def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
@@ -358,19 +353,17 @@ def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
     return [(examples[i].source, examples[i].target) for i in chosen]
 
 
-def _aligner_note(pairs: int, rate: float | None) -> str:
+def _aligner_note(pairs: int, rate: float | None) -> Later:
     """State what the aligner is, from how many pairs it learnt, and its error rate if right alignments are known."""
-    text = t(
+    text = later(
         "These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on {pairs}. "
-        "Trained on Headlight's {scenes} alone, it has an alignment error rate of {rate} on their links, which were "
-        "annotated with a language model",
-        pairs=t("{n} pair", "{n:,} pairs", n=pairs),
-        scenes=t("{n} scene", "{n:,} scenes", n=len(scenes())),
-        rate=fixed(error_rate_on_scenes("en"), 2),
+        "Trained on Headlight's {scenes} alone, it has an alignment error rate of {rate:.2f} on their links, which "
+        "were annotated with a language model",
+        pairs=later("{n} pair", "{n:,} pairs", n=pairs),
+        scenes=later("{n} scene", "{n:,} scenes", n=len(scenes())),
+        rate=error_rate_on_scenes("en"),
     )
-    if rate is not None:
-        text = t("{note}; the one used here has {rate} on them", note=text, rate=fixed(rate, 2))
-    return f"{text}."
+    return text if rate is None else later("{note}; the one used here has {rate:.2f} on them", note=text, rate=rate)
 
 
 def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
@@ -387,12 +380,12 @@ def subsample(sample: Sample, most: int) -> Sample:
     return sample.part(evenly_spaced(len(sample), most))
 
 
-def read_pairs(sample: Sample, report: Report, doing: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def read_pairs(sample: Sample, report: Report, doing: Later) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield what encoder and decoder read for each sentence: source ids with <eos>, target ids after <sos>."""
     for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
         report(
             nth / len(sample),
-            t(
+            later(
                 "{doing}: {done} of {n} sentence",
                 "{doing}: {done} of {n:,} sentences",
                 doing=doing,

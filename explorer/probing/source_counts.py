@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import percent
 from explorer.probing.cross_checks import (
     ALL,
@@ -136,7 +136,7 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     if has_cross:
         for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
             ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
-    for nth, (src, read) in enumerate(read_pairs(part, report, t("Dividing predictions"))):
+    for nth, (src, read) in enumerate(read_pairs(part, report, later("Dividing predictions"))):
         words = len(read) - 1
         shares = source_shares(loaded.transformer, src, read)[:words]
         x = ends[nth][:words] if has_cross else np.zeros(words)

@@ -176,7 +176,7 @@ def _holder(checkpoints: Path, name: str) -> Iterator[Path]:
     """
     target = checkpoints / check_name(name)
     if target.exists():
-        raise ArchiveError("There is already a model '{name}'; choose another name.", name=target.name)
+        raise ArchiveError("There is already a model “{name}”; choose another name.", name=target.name)
     checkpoints.mkdir(parents=True, exist_ok=True)
     _delete_leftovers(checkpoints)
     holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"

@@ -15,9 +15,10 @@ import msgspec
 from explorer.locale.durations import span
 from explorer.locale.messages import t
 from explorer.runs.home import ROOT
-from explorer.runs.process import RunError, lower_priority, niceness
+from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from model.durations import rounded_span
 from model.user_error import UserError
+from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
@@ -34,7 +35,7 @@ class PlanError(UserError):
     `refused`: the run itself could not start with these settings, and the message is the command's own sentence.
     """
 
-    def __init__(self, message: str, /, *, refused: bool = False, **fields: object) -> None:
+    def __init__(self, message: str | Later | Exception, /, *, refused: bool = False, **fields: object) -> None:
         super().__init__(message, **fields)
         self.refused = refused
 
@@ -128,7 +129,7 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
     try:
         nice = niceness()
     except RunError as error:
-        raise PlanError(str(error)) from None
+        raise PlanError(error) from None
     process = subprocess.Popen(
         [sys.executable, *command[1:]],
         cwd=ROOT,
@@ -138,6 +139,7 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
         text=True,
         encoding="utf-8",
         errors="replace",
+        env=environment(),
     )
     lower_priority(process.pid, nice)
     output, errors = None, ""
@@ -159,8 +161,10 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
             ) from None
     if process.returncode:
         lines = [line.strip() for line in errors.splitlines() if line.strip()]
-        refused = process.returncode == REFUSAL and bool(lines)
-        raise PlanError(lines[-1] if lines else "The training command failed without a message.", refused=refused)
+        refused = process.returncode == REFUSAL
+        if not lines:
+            raise PlanError("The training command failed without a message.")
+        raise PlanError(last_sentence(lines), refused=refused)
     return read_plan(output)
 
 

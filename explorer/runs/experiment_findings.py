@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.locale.messages import t, translated
-from explorer.locale.text import listed
+from explorer.locale.text import listed, quoted
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
@@ -57,7 +57,7 @@ def headline(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
 def in_short(arms: Sequence[ArmRuns]) -> str:
     """State the first kind of difference, and name the arms that do not show it."""
     named = {relation.arm.label for each in _leading(arms) for relation in each}
-    others = [f"'{arm.label}'" for arm in arms[1:] if arm.runs and arm.label not in named]
+    others = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.label not in named]
     rest = [t("No such difference shows for {variants}.", variants=listed(others))] if named and others else []
     return " ".join([*headline(arms)[0], *rest])
 
@@ -153,8 +153,8 @@ def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int, *, brie
     def named(arm: ArmRuns, value: MeanAndRange | None) -> str:
         # Each of several names with its number, so that nobody has to count along two lists.
         if several and numbers and value and relation.first:
-            return t("'{variant}' with {number}", variant=arm.label, number=value.text(relation.write))
-        return f"'{arm.label}'"
+            return t("“{variant}” with {number}", variant=arm.label, number=value.text(relation.write))
+        return quoted(arm.label)
 
     names, base = listed(named(each.arm, each.own) for each in stated), named(first, relation.first)
     seen = _seen(first, stated) if numbers else ""
@@ -214,7 +214,7 @@ def shared_note(arms: Sequence[ArmRuns]) -> str:
     if len(sharing) < 2 or all(len(arm.runs) >= len(first.runs) for arm in others):
         return ""
     return t(
-        "{runs} of '{variant}' against fewer of the others: {n} experiments compare their variants with it, so it was "
+        "{runs} of “{variant}” against fewer of the others: {n} experiments compare their variants with it, so it was "
         "run more often. The test allows for unequal numbers.",
         runs=t("{n} run", "{n:,} runs", n=len(first.runs)),
         variant=first.label,
@@ -229,7 +229,7 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     if reaching.runs:
         sentences.append(_target(reaching))
     sentences += [
-        t("'{variant}', seed {seed}: {error}", variant=arm.label, seed=run.seed, error=run.error)
+        t("“{variant}”, seed {seed}: {error}", variant=arm.label, seed=run.seed, error=run.error)
         for arm in arms
         for run in arm.runs
         if run.error
@@ -239,9 +239,9 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
 
 def _missing(arms: Sequence[ArmRuns]) -> list[str]:
     """Name the arms without runs, and those with fewer than planned."""
-    none = [f"'{arm.label}'" for arm in arms if not arm.runs]
+    none = [quoted(arm.label) for arm in arms if not arm.runs]
     some = [
-        t("'{variant}' has {runs} of {seeds}", variant=arm.label, runs=len(arm.runs), seeds=len(arm.recipe.seeds))
+        t("“{variant}” has {runs} of {seeds}", variant=arm.label, runs=len(arm.runs), seeds=len(arm.recipe.seeds))
         for arm in arms
         if 0 < len(arm.runs) < len(arm.recipe.seeds)
     ]
@@ -256,7 +256,7 @@ def _target(arm: ArmRuns) -> str:
     runs, measure = t("{n} run", "{n:,} runs", n=len(arm.runs)), translated(arm.metric.name)
     if not updates:
         return t(
-            "The target is {target} {measure}: '{variant}' reaches it in {reached} of {runs}.",
+            "The target is {target} {measure}: “{variant}” reaches it in {reached} of {runs}.",
             target=arm.target,
             measure=measure,
             variant=arm.label,
@@ -264,7 +264,7 @@ def _target(arm: ArmRuns) -> str:
             runs=runs,
         )
     return t(
-        "The target is {target} {measure}: '{variant}' reaches it in {reached} of {runs}; on validation it first "
+        "The target is {target} {measure}: “{variant}” reaches it in {reached} of {runs}; on validation it first "
         "reached that after {updates} updates.",
         target=arm.target,
         measure=measure,
@@ -283,7 +283,7 @@ def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
     comparisons = COMPARISONS * len(others)
     said = [
         t(
-            "Each variant is compared with '{first}' by score, updates to {target} and loss, and by whether scores are "
+            "Each variant is compared with “{first}” by score, updates to {target} and loss, and by whether scores are "
             "equal within {margin}: {n} comparisons. Something is claimed if it passes an exact rank-sum test with "
             "Holm's correction over these {n}, so that an experiment whose variants do not differ claims a difference "
             "in at most {percent:.0f} % of cases. It must also be large enough: {margin} of the score, {evaluations} "

@@ -63,7 +63,7 @@ def stamp(folder: Path, step: int) -> str:
         status = snapshot_path(folder, step).stat()
     except OSError:
         raise CheckpointError(
-            "Step {step:,} of '{name}' is no longer here: the run was deleted or renamed. Choose another one.",
+            "Step {step:,} of “{name}” is no longer here: the run was deleted or renamed. Choose another one.",
             step=step,
             name=folder.name,
         ) from None

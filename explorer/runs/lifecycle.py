@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.locale.messages import message
+from explorer.locale.messages import Later, later, message
 from explorer.locale.text import why
 from explorer.runs.command import longer_command, resume_command
 from explorer.runs.process import (
@@ -204,9 +204,7 @@ class Runs:
         refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or not status.resumable:
-            raise RunError(
-                "'{name}' cannot be resumed: it is {state}.", name=name, state=status.state if status else "not a run"
-            )
+            raise RunError("“{name}” cannot be resumed. Its state: {state}.", name=name, state=_state(status))
         launch = self.launch(name)
         if launch is not None and not os.path.exists(self.folder(name) / STATUS):
             start_process(self.checkpoints, name, launch.arguments)  # it never created its folder: repeat the command
@@ -222,11 +220,7 @@ class Runs:
         refuse(message("Changing runs is switched off: this server is for looking only."))
         status = self.status(name)
         if status is None or status.state != "finished":
-            raise RunError(
-                "'{name}' cannot be trained longer: it is {state}.",
-                name=name,
-                state=status.state if status else "not a run",
-            )
+            raise RunError("“{name}” cannot be trained longer. Its state: {state}.", name=name, state=_state(status))
         start_process(self.checkpoints, name, longer_command(name, steps, self.checkpoints))
 
     def stop(self, name: str) -> None:
@@ -265,7 +259,7 @@ class Runs:
         refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
             raise RunError(
-                "'{name}' came with Headlight and cannot be given a note; export it and import a copy.", name=name
+                "“{name}” came with Headlight and cannot be given a note; export it and import a copy.", name=name
             )
         write_note(self.folder(name), text)
 
@@ -276,7 +270,7 @@ class Runs:
             CheckpointError: the new name is not allowed. RunError: it came with Headlight, is being trained, or the
                 new name is taken.
         """
-        self._refuse_bundled(name, "renamed")
+        self._refuse_bundled(name)
         if new == name:
             return
         self._refuse_taken(new)
@@ -295,7 +289,7 @@ class Runs:
         Raises:
             RunError: it came with Headlight, or is being trained.
         """
-        self._refuse_bundled(name, "deleted")
+        self._refuse_bundled(name)
         folder = self.folder(name)
         if folder.exists():
             doomed = self.checkpoints / f".{name}.deleted"
@@ -307,21 +301,24 @@ class Runs:
     def _refuse_taken(self, name: str) -> None:
         check_name(name)
         if self._taken(name):
-            raise RunError("There is already a run or model '{name}'; choose another name.", name=name)
+            raise RunError("There is already a run or model “{name}”; choose another name.", name=name)
 
-    def _refuse_bundled(self, name: str, participle: str) -> None:
+    def _refuse_bundled(self, name: str) -> None:
         refuse(message("Changing runs is switched off: this server is for looking only."))
         if name in SHIPPED:
             raise RunError(
-                "'{name}' came with Headlight and cannot be {participle}; export it and import a copy.",
+                "“{name}” came with Headlight and can be neither renamed nor deleted; export it and import a copy.",
                 name=name,
-                participle=participle,
             )
         status, launch = self.peek(name), self.launch(name)
         # Without a readable status.json, the process started from a page decides.
         busy = status.busy if status is not None else launch is not None and launch.alive
         if busy:
-            raise RunError("'{name}' is being trained; stop it first.", name=name)
+            raise RunError("“{name}” is being trained; stop it first.", name=name)
+
+
+def _state(status: RunStatus | None) -> Later:
+    return Later(status.state) if status else later("not a run")
 
 
 def read_note(folder: Path) -> str:

@@ -25,6 +25,7 @@ from explorer.runs.process import (
     forget_launch,
     free_name,
     last_lines,
+    last_sentence,
     read_launch,
     start_process,
     terminate,
@@ -83,15 +84,15 @@ class Making:
             return t("Reading the data and the models …")
         if self.seconds_left is None:
             return t(
-                "'{model}' translates: {done:,} of {n} sentence",
-                "'{model}' translates: {done:,} of {n:,} sentences",
+                "“{model}” translates: {done:,} of {n} sentence",
+                "“{model}” translates: {done:,} of {n:,} sentences",
                 model=self.model,
                 done=self.done,
                 n=self.sentences,
             )
         return t(
-            "'{model}' translates: {done:,} of {n} sentence, about {duration} left",
-            "'{model}' translates: {done:,} of {n:,} sentences, about {duration} left",
+            "“{model}” translates: {done:,} of {n} sentence, about {duration} left",
+            "“{model}” translates: {done:,} of {n:,} sentences, about {duration} left",
             model=self.model,
             done=self.done,
             n=self.sentences,
@@ -101,8 +102,8 @@ class Making:
     def origin(self) -> str:
         """State which models wrote which side, and what they left out: "targets by 'a', sources by 'b'"."""
         order = self.order
-        parts = [t("targets by '{model}'", model=order.model)] if order.model else []
-        parts += [t("sources by '{model}'", model=order.reverse)] if order.reverse else []
+        parts = [t("targets by “{model}”", model=order.model)] if order.model else []
+        parts += [t("sources by “{model}”", model=order.reverse)] if order.reverse else []
         if order.sample:
             parts.append(
                 t("drawn at random (temperature {sample:g}, seed {seed})", sample=order.sample, seed=order.seed)
@@ -175,10 +176,10 @@ class MadePairs:
         for making in self.all():
             if making.state == "running":
                 raise RunError(
-                    "Pairs are being made already ('{name}'); wait until that has ended, or stop it.", name=making.name
+                    "Pairs are being made already (“{name}”); wait until that has ended, or stop it.", name=making.name
                 )
             if making.state == "finished" and making.order == order:
-                raise RunError("These pairs are made already: '{name}'.", name=making.name)
+                raise RunError("These pairs are made already: “{name}”.", name=making.name)
         for making in self.unfinished():
             if making.order == order:
                 self.remove(making.name)
@@ -263,7 +264,7 @@ def _why_ended(lines: Sequence[str], code: int | None) -> str:
         return translated(_NO_MESSAGE)
     if any(line.startswith("Traceback") for line in sentences):
         return t("The program failed ({reason}); please report this.", reason=sentences[-1])
-    return sentences[-1]
+    return str(last_sentence(lines))
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,7 @@ def _missing(data: DataConfig, side: str) -> str:
         (name for name, data_of in tasks.items() if (data_of.src_lang, data_of.tgt_lang) == (source, target)), ""
     )
     example = (
-        t("Train a model of the reverse direction first, for example on the data '{data}'.", data=reverse)
+        t("Train a model of the reverse direction first, for example on the data “{data}”.", data=reverse)
         if reverse
         else t(
             "Train a model of the reverse direction first, for example on the same pairs with their columns exchanged."

@@ -85,7 +85,7 @@ def _missing(folder: Path, config: Mapping[str, Any]) -> str:
     absent = []
     init = config.get("init")
     if isinstance(init, str) and not config.get("first") and not (folder.parent / init).is_dir():
-        absent.append(t("the weights of '{model}'", model=init))
+        absent.append(t("the weights of “{model}”", model=init))
     names = [str(entry.get("file")) for entry in _list(config, "added_data") if isinstance(entry, dict)]
     if names and not _added_are_here(folder):
         absent.append(t("the pairs in {files}", files=listed(names)))

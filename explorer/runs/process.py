@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
 from explorer.runs.home import ROOT
+from model.commands import AS_DATA
 from model.folder import read_json, write_json
 from model.user_error import UserError
+from model.wording import Later, from_data
 
 LAUNCHES = ".launches"  # inside the checkpoints folder; hidden, so that no model can have this name
 # Adjusting the clock shifts every start time; a pid is reused only much later.
@@ -66,6 +69,7 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
+            env=environment(),
             **_detached(),
         )
     started = lower_priority(process.pid, nice)
@@ -75,6 +79,20 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
         folder / f"{name}.json", {"pid": launch.pid, "started": launch.started, "arguments": list(launch.arguments)}
     )
     return launch
+
+
+def environment() -> dict[str, str]:
+    """The environment of a command whose refusal :func:`last_sentence` reads."""
+    return os.environ | {AS_DATA: "1"}
+
+
+def last_sentence(lines: Sequence[str]) -> Later:
+    """The last of the lines that a command printed, which can be written in other languages if it is a refusal."""
+    if len(lines) > 1 and lines[-2].startswith('{"message"'):
+        with suppress(msgspec.DecodeError):
+            if text := from_data(msgspec.json.decode(lines[-2])):
+                return text
+    return Later(lines[-1] if lines else "")
 
 
 def _detached() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from explorer.locale.catalogue import in_digits_of
 from explorer.locale.durations import span
 from explorer.locale.language import cached_by_language, current
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import count, fixed, listed
+from explorer.locale.text import count, fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
 from model.analysis.run_curves import Curves, bounds
@@ -156,7 +156,7 @@ def queue_sentence(statuses: Sequence[RunStatus], name: str = "") -> str:
     earlier = busy[: names.index(name)] if name in names else busy
     if not earlier:
         return translated(STATE_SENTENCES["queued"]) if name else ""
-    runs, n = listed(f"'{status.name}'" for status in earlier), len(earlier)
+    runs, n = listed(quoted(status.name) for status in earlier), len(earlier)
     if name:
         sentence = t("It waits until {runs} has ended.", "It waits until {runs} have ended.", n=n, runs=runs)
     else:

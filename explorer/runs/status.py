@@ -14,10 +14,11 @@ from typing import Any, Literal
 import psutil
 
 from explorer.locale.messages import message, t, translated
-from explorer.runs.process import Launch, exit_code, is_alive, last_lines
+from explorer.runs.process import Launch, exit_code, is_alive, last_lines, last_sentence
 from model.file_formats import Status
 from model.folder import STATUS, STOP, CheckpointError, checked, read_json
-from model.user_error import MESSAGE, readable
+from model.user_error import bounded
+from model.wording import from_data
 
 State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
@@ -31,7 +32,7 @@ STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 _MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
 _LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
 _DISK_FULL = message("The disk is full: free some space.")
-_OUT = message("Memory ran out: lower 'Tokens per batch' (max_tokens) or choose a smaller model.")
+_OUT = message("Memory ran out: lower “Tokens per batch” (max_tokens) or choose a smaller model.")
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
 _SIGKILL = int(getattr(signal, "SIGKILL", 9))  # Windows has none
@@ -126,7 +127,7 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
             state=repr(state),
             states=", ".join(STATES),
         )
-    error = readable(str(values.get("error") or ""), MESSAGE)
+    error = bounded(str(from_data(values.get("error_message")) or values.get("error") or ""))
     if state in BUSY:
         if not _is_active(values):
             state = "failed"
@@ -176,7 +177,7 @@ def _seconds(value: Any) -> float | None:
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
     """Why the command ended before it created a run folder: its last line is a message for the user."""
     lines = last_lines(checkpoints, name)
-    reason = _in_log(lines) or (lines[-1] if lines else "")
+    reason = _in_log(lines) or bounded(str(last_sentence(lines)))
     how = _how(exit_code(launch.pid))
     return reason or (
         t("The command ended before it could create the run's folder ({how}).", how=how)
@@ -207,7 +208,7 @@ def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
     else:
         reason = t(
             "The process was killed at step {step}, most likely by the system because memory ran out, or by hand. If "
-            "it happens again, lower 'Tokens per batch' (max_tokens) or choose a smaller model.",
+            "it happens again, lower “Tokens per batch” (max_tokens) or choose a smaller model.",
             step=step,
         )
     return f"{reason} {advice}"

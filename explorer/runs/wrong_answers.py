@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.locale.messages import t
+from explorer.locale.messages import later, t
 from explorer.locale.text import percent
 from explorer.probing.reporting import Report
 from explorer.probing.sample import task_of
@@ -20,10 +20,42 @@ _BATCH = 64  # sentences between two progress reports
 
 @dataclass(frozen=True)
 class WrongAnswers:
-    """The wrong answers as columns, in the order of the validation sentences, with a caption that counts them."""
+    """The wrong answers: source, right answer and the model's, in the order of the validation sentences.
 
-    columns: dict[str, list[str]]
-    caption: str
+    Of `n_all` sentences, `n_chosen` were chosen, and `n_translated` of these are not too long for the model.
+    """
+
+    answers: list[tuple[str, str, str]]
+    n_translated: int
+    n_chosen: int
+    n_all: int
+
+    def columns(self) -> dict[str, list[str]]:
+        """The answers by their heading."""
+        names = (t("source"), t("right answer"), t("model's answer"))
+        return {name: list(texts) for name, texts in zip(names, zip(*self.answers, strict=True), strict=True)}
+
+    def caption(self) -> str:
+        """State how many answers are wrong."""
+        answers = t("{n} validation answer", "{n:,} validation answers", n=self.n_translated)
+        if self.n_chosen < self.n_all:
+            answers = t("{answers} of {all:,}, evenly chosen,", answers=answers, all=self.n_all)
+        if self.n_translated:
+            said = t(
+                "{n} of {answers} is not exactly right ({share}): greedy search, with the weights in the folder.",
+                "{n:,} of {answers} are not exactly right ({share}): greedy search, with the weights in the folder.",
+                n=len(self.answers),
+                answers=answers,
+                share=percent(len(self.answers) / self.n_translated, 1),
+            )
+        else:
+            said = t(
+                "0 of {answers} are not exactly right: greedy search, with the weights in the folder.", answers=answers
+            )
+        if left_out := self.n_chosen - self.n_translated:
+            unfit = t("Left out as empty or too long for the model: {left_out:,}.", left_out=left_out)
+            return f"{said} {unfit}"
+        return said
 
 
 def validation_task(loaded: LoadedModel) -> Task:
@@ -45,12 +77,12 @@ def wrong_answers(loaded: LoadedModel, task: Task, report: Report) -> WrongAnswe
     all_examples = task.splits["valid"]
     examples = [all_examples[i] for i in evenly_spaced(len(all_examples), MAX_SENTENCES)]
     limit = loaded.model_config.max_positions - 1
-    columns: dict[str, list[str]] = {t("source"): [], t("right answer"): [], t("model's answer"): []}
+    wrong: list[tuple[str, str, str]] = []
     n_translated = 0
     for at in range(0, len(examples), _BATCH):
         report(
             at / len(examples),
-            t(
+            later(
                 "Translating: {done:,} of {n} validation sentence",
                 "Translating: {done:,} of {n:,} validation sentences",
                 done=at,
@@ -68,29 +100,5 @@ def wrong_answers(loaded: LoadedModel, task: Task, report: Report) -> WrongAnswe
         answers = translate_pairs(loaded.model, pairs, loaded.target, DecodeConfig())
         for example, answer in zip(part, answers, strict=True):
             if not task.equivalent(answer, example):
-                for column, text in zip(columns.values(), (example.source, example.target, answer), strict=True):
-                    column.append(text)
-    return WrongAnswers(columns, _caption(len(columns[t("source")]), n_translated, len(examples), len(all_examples)))
-
-
-def _caption(n_wrong: int, n_translated: int, n_chosen: int, n_all: int) -> str:
-    """State how many answers are wrong; `n_chosen` counts sentences too long for the model, too."""
-    answers = t("{n} validation answer", "{n:,} validation answers", n=n_translated)
-    if n_chosen < n_all:
-        answers = t("{answers} of {all:,}, evenly chosen,", answers=answers, all=n_all)
-    if n_translated:
-        said = t(
-            "{n} of {answers} is not exactly right ({share}): greedy search, with the weights in the folder.",
-            "{n:,} of {answers} are not exactly right ({share}): greedy search, with the weights in the folder.",
-            n=n_wrong,
-            answers=answers,
-            share=percent(n_wrong / n_translated, 1),
-        )
-    else:
-        said = t(
-            "0 of {answers} are not exactly right: greedy search, with the weights in the folder.", answers=answers
-        )
-    if left_out := n_chosen - n_translated:
-        unfit = t("Left out as empty or too long for the model: {left_out:,}.", left_out=left_out)
-        return f"{said} {unfit}"
-    return said
+                wrong.append((example.source, example.target, answer))
+    return WrongAnswers(wrong, n_translated, len(examples), len(all_examples))

@@ -20,6 +20,7 @@ from explorer.lessons.site_lessons import models_of, site_lessons
 from explorer.lessons.translation import in_language
 from explorer.locale import language
 from explorer.locale.catalogue import packs
+from explorer.locale.messages import translated
 from explorer.locale.text import plural
 from model.checkpoint import load_model
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
@@ -56,9 +57,10 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--lang",
-        default=language.ENGLISH,
+        action="append",
         metavar="CODE",
-        help="the language of the pages, one of the packs in explorer/locale/packs or HEADLIGHT_LOCALES (%(default)s)",
+        help="a language of the pages, one of the packs in explorer/locale/packs or HEADLIGHT_LOCALES; repeat it for "
+        "several (default: English and each complete language; the first for one page, --no-live and --scorm)",
     )
     result.add_argument("--overwrite", action="store_true", help="replace files of the same names")
     add_checkpoints(result)
@@ -86,15 +88,16 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("--examples counts a model's own sentences: leave it out where you give sentences.")
     if not all(sentence.strip() for sentence in options.sentences):
         raise CommandError("A sentence is empty; type one between quotation marks.")
-    if options.lang not in packs():
+    known = packs()
+    options.lang = list(dict.fromkeys(options.lang or [code for code in known if known[code].is_offered]))
+    if unknown := [code for code in options.lang if code not in known]:
         raise CommandError(
-            "There is no language '{code}'; the packs here are {codes}.", code=options.lang, codes=", ".join(packs())
+            "There is no language '{code}'; the packs here are {codes}.", code=unknown[0], codes=", ".join(known)
         )
     if options.scorm and (one_page or options.no_live or options.sentences):
         raise CommandError("--scorm writes packages into a folder; it goes with --model and --checkpoints only.")
     if one_page:
-        with language.written_in(options.lang):
-            page = _single(options.model[0], options)
+        page = _single(options.model[0], options)
         _write(options.out, page, options.overwrite)
         print(f"{options.out}: {len(page) / 1000:,.0f} kB.")
         return 0
@@ -108,102 +111,123 @@ def main(arguments: Sequence[str]) -> int:
             "There is no trained model in {checkpoints}; name another folder with --checkpoints.",
             checkpoints=options.checkpoints,
         )
-    with language.written_in(options.lang):
-        return _write_packages(names, options) if options.scorm else _write_folder(names, options)
+    return _write_packages(names, options) if options.scorm else _write_folder(names, options)
 
 
 def _single(name: str, options: argparse.Namespace) -> bytes:
     """One page for one sentence: with its model, or recorded."""
+    code = options.lang[0]
     if not options.no_live:
         try:
-            model = live_site.live_model(find_model(options.checkpoints, name))
+            models = live_site.live_models(find_model(options.checkpoints, name), [code])
         except live_site.NotLive as reason:
             print(f"{reason} The page has a recording.")
         else:
-            return live_site.single_page([model], {"text": options.sentences[0]})
-    (example,) = _examples(name, options)
+            with language.written_in(code):
+                return live_site.single_page([models[code]], {"text": options.sentences[0]})
+    (example,) = _examples(name, [code], options)[code]
     return example.page
 
 
 def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     out: Path = options.out
-    live = [] if options.no_live else _live(names, options)
-    recordings = out / EXAMPLES if live else out
-    groups: list[tuple[dict[str, Any], list[Example]]] = []
-    size = 0
-    for name in names:
-        examples = _examples(name, options, INDEX)
-        recordings.mkdir(parents=True, exist_ok=True)
-        for example in examples:
-            _write(recordings / example.file, example.page, options.overwrite)
-            if live:  # until this version, recordings stood in the folder itself
-                _write(out / example.file, moved(f"{EXAMPLES}/{quote(example.file)}"), options.overwrite)
-            size += len(example.page)
-        groups.append((summarize(find_model(options.checkpoints, name)), examples))
-        print(f"{name}: {plural(len(examples), 'recorded page')}.", flush=True)
-    _write(recordings / INDEX, index_page(groups, live=bool(live)), options.overwrite)
-    pages = plural(sum(len(examples) for _, examples in groups), "recorded page")
+    live = {} if options.no_live else _live(names, options)
+    first = options.lang[0]
+    folders = {first: out}
     if live:
-        files = live_site.site_pages(live, _lessons(options.checkpoints, live))
+        folders = {code: out / live_site.examples_folder(code, first) for code in options.lang}
+    groups: dict[str, list[tuple[dict[str, Any], list[Example]]]] = {code: [] for code in folders}
+    size = n_pages = 0
+    for name in names:
+        for code, examples in _examples(name, list(folders), options, INDEX).items():
+            folders[code].mkdir(parents=True, exist_ok=True)
+            for example in examples:
+                _write(folders[code] / example.file, example.page, options.overwrite)
+                if live and code == first:  # until this version, recordings stood in the folder itself
+                    _write(out / example.file, moved(f"{EXAMPLES}/{quote(example.file)}"), options.overwrite)
+                size += len(example.page)
+            groups[code].append((summarize(find_model(options.checkpoints, name)), examples))
+            n_pages += len(examples)
+        print(f"{name}: {plural(len(examples), 'recorded page')}.", flush=True)
+    for code, folder in folders.items():
+        back = "" if not live else "../" if code == first else f"../../?lang={code}"
+        with language.written_in(code):
+            _write(folder / INDEX, index_page(groups[code], back=back), options.overwrite)
+    pages = plural(n_pages, "recorded page")
+    if live:
+        by_code = {code: [models[code] for models in live.values()] for code in options.lang}
+        lessons = _lessons(options, list(live))
+        files = live_site.site_pages({code: (by_code[code], lessons[code]) for code in options.lang})
         for address, content in files.items():
             (out / address).parent.mkdir(parents=True, exist_ok=True)
             _write(out / address, content, options.overwrite)
         size += sum(map(len, files.values()))
         print(f"{plural(len(live), 'model')} and {pages}, {size / 1e6:.1f} MB. Put {out} on a web server.")
         return 0
-    print(f"{pages}, {size / 1e6:.1f} MB. Open {recordings / INDEX}.")
+    print(f"{pages}, {size / 1e6:.1f} MB. Open {out / INDEX}.")
     return 0
 
 
-def _live(names: Sequence[str], options: argparse.Namespace) -> list[live_site.LiveModel]:
-    """Read the models that the browser can compute."""
-    folders = [find_model(options.checkpoints, name) for name in names]  # all of them, before one is read
-    models = []
-    for folder in folders:
+def _live(names: Sequence[str], options: argparse.Namespace) -> dict[str, dict[str, live_site.LiveModel]]:
+    """Read the models that the browser can compute, by name and language."""
+    folders = {name: find_model(options.checkpoints, name) for name in names}  # all of them, before one is read
+    models = {}
+    for name, folder in folders.items():
         try:
-            models.append(live_site.live_model(folder))
+            models[name] = live_site.live_models(folder, options.lang)
         except live_site.NotLive as reason:
             print(f"{reason} Its examples are recordings.")
     return models
 
 
-def _lessons(checkpoints: Path, live: Sequence[live_site.LiveModel]) -> list[LessonOnSite]:
-    """The lessons, if their models are here; on a site of other models there are none."""
-    names = [model.card.name for model in live]
-    written = [in_language(lesson) for lesson in read_library(lesson_files(FOLDER)).lessons]
-    lessons = site_lessons(written, models_in(checkpoints), names)
-    return lessons if any(lesson.steps for lesson in lessons) else []
+def _lessons(options: argparse.Namespace, live: Sequence[str]) -> dict[str, list[LessonOnSite]]:
+    """The lessons by language, if their models are here; on a site of other models there are none."""
+    found, models = {}, models_in(options.checkpoints)
+    for code in options.lang:
+        with language.written_in(code):
+            written = [in_language(lesson) for lesson in read_library(lesson_files(FOLDER)).lessons]
+            lessons = site_lessons(written, models, live)
+        found[code] = lessons if any(lesson.steps for lesson in lessons) else []
+    return found
 
 
 def _write_packages(names: Sequence[str], options: argparse.Namespace) -> int:
     """Write a package for each lesson and one with all, each with the models that it needs."""
-    live = {model.card.name: model for model in _live(names, options)}
-    lessons = _lessons(options.checkpoints, list(live.values()))
+    options.lang, code = options.lang[:1], options.lang[0]
+    live = {name: models[code] for name, models in _live(names, options).items()}
+    lessons = _lessons(options, list(live))[code]
     if not lessons:
         raise CommandError("No lesson is about these models.")
 
     def page(chosen: tuple[LessonOnSite, ...]) -> bytes:
         needed = [live[name] for name in models_of(chosen)] or list(live.values())[:1]
-        return live_site.single_page(needed, {}, lessons=chosen, title=chosen[0].title if len(chosen) == 1 else TITLE)
+        heading = chosen[0].title if len(chosen) == 1 else translated(TITLE)
+        return live_site.single_page(needed, {}, lessons=chosen, title=heading)
 
     options.out.mkdir(parents=True, exist_ok=True)
-    for file, content in packages(lessons, page):
-        _write(options.out / file, content, options.overwrite)
-        print(f"{options.out / file}: {len(content) / 1e6:.1f} MB.", flush=True)
+    with language.written_in(code):
+        for file, content in packages(lessons, page):
+            _write(options.out / file, content, options.overwrite)
+            print(f"{options.out / file}: {len(content) / 1e6:.1f} MB.", flush=True)
     return 0
 
 
-def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[Example]:
-    """Make the pages of one model; its weights are freed afterwards."""
+def _examples(
+    name: str, languages: Sequence[str], options: argparse.Namespace, index: str = ""
+) -> dict[str, list[Example]]:
+    """Make the pages of one model in each language; its weights are freed afterwards."""
     folder = find_model(options.checkpoints, name)
-    loaded = load_model(folder)
-    translator, summary = Translator(loaded), summarize(folder)
-    prompts = examples_of(summary)
-    sentences = options.sentences or [prompt.source for prompt in prompts][: options.examples]
-    return [
-        recorded(translator, sentence, number, word=word_for(sentence, prompts), forks=options.forks, index=index)
-        for number, sentence in enumerate(sentences, start=1)
-    ]
+    translator, summary = Translator(load_model(folder)), summarize(folder)
+    found = {}
+    for code in languages:
+        with language.written_in(code):
+            prompts = examples_of(summary)
+            sentences = options.sentences or [prompt.source for prompt in prompts][: options.examples]
+            found[code] = [
+                recorded(translator, text, number, word=word_for(text, prompts), forks=options.forks, index=index)
+                for number, text in enumerate(sentences, start=1)
+            ]
+    return found
 
 
 def _write(path: Path, content: bytes, overwrite: bool) -> None:

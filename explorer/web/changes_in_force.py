@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.decoding.head_change import Change, Changes, added, describe, fitting
+from explorer.decoding.head_change import Change, Changes, added, describe, edits_in_words, fitting
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
@@ -150,7 +150,7 @@ def draw_edited(translation: Translation) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(
-            plain(t("edited: {edits}", edits="; ".join(translation.trace.edits))),
+            plain(t("edited: {edits}", edits=edits_in_words(translation.trace.edits))),
             color="orange",
             icon=":material/content_cut:",
         )

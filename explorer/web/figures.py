@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ import streamlit as st
 
 from explorer.charts.chart import Figure
 from explorer.decoding.labelled_map import map_caption, map_table
+from explorer.decoding.view_options import parse_view
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.messages import t
 from explorer.locale.text import plain
+from explorer.web import session
 from explorer.web.downloads import download_button
 
 if TYPE_CHECKING:
@@ -65,6 +68,12 @@ def _arrow(columns: dict[str, Any]) -> pa.Table:
     return pa.table(columns)
 
 
+def in_direction(labelled_map: LabelledMap) -> LabelledMap:
+    """Lay out the columns of a map in the direction that the session has chosen."""
+    leftwards = parse_view(session.selection().view).leftwards(labelled_map.leftwards)
+    return replace(labelled_map, leftwards=leftwards)
+
+
 def draw_map(
     labelled_map: LabelledMap,
     *,
@@ -80,6 +89,7 @@ def draw_map(
     """
     from explorer.browser.labelled_map import labelled_map_view
 
+    labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(labelled_map.title)}")
     caption = f"{prefix} {map_caption(labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers)
@@ -93,6 +103,14 @@ def draw_map(
             _draw_files(labelled_map, caption, key, away)
 
 
+def draw_missing(*maps: LabelledMap) -> None:
+    """Say which characters of the maps' tokens no font on this machine has, below the buttons of their pictures."""
+    from explorer.files.picture_drawing import missing_note
+
+    if note := missing_note(token for each in maps for token in (*each.rows, *each.predicted, *each.columns)):
+        st.caption(plain(note))
+
+
 def _draw_files(labelled_map: LabelledMap, caption: str, key: str, away: str) -> None:
     """Draw one button per format; a file is made when its button is pressed."""
     from explorer.files.map_files import KINDS, ONE_MAP, map_file, stem
@@ -102,3 +120,4 @@ def _draw_files(labelled_map: LabelledMap, caption: str, key: str, away: str) ->
         for kind in ONE_MAP:
             make = partial(map_file, kind, labelled_map, caption)
             download_button(kind.upper(), make, f"{name}.{kind}", KINDS[kind].mime, key=f"{key}_{kind}")
+    draw_missing(labelled_map)

@@ -7,14 +7,12 @@ import streamlit as st
 from explorer.locale import language
 from explorer.locale.catalogue import Pack, packs
 from explorer.locale.messages import t
-from explorer.locale.text import percent, plain
+from explorer.locale.text import language_name, plain
 from explorer.web import address, session
 from explorer.web.streamlit_private import in_page_run
 from model.user_error import readable
 
-_CHOSEN, _CURRENT, _MENU = "_language_chosen", "_language", "language"
-ENOUGH = 0.8
-"""The share of translated messages from which a browser's language is used unasked."""
+_CHOSEN, _CURRENT, _SWITCHED, _MENU = "_language_chosen", "_language", "_language_switched", "language"
 
 
 def of_session() -> str:
@@ -47,7 +45,7 @@ def of_browser(locale: str, known: dict[str, Pack]) -> str:
     """
     for code in (locale, locale.partition("-")[0]):
         found = known.get(code)
-        if found is not None and found.share >= ENOUGH and not found.by_machine:
+        if found is not None and found.is_offered:
             return code
     return language.ENGLISH
 
@@ -61,7 +59,7 @@ def draw_menu() -> None:
     st.selectbox(
         t("Language"),
         list(known),
-        format_func=lambda code: name_of(known[code]),
+        format_func=lambda code: language_name(known[code]),
         key=_MENU,
         on_change=_choose,
         help=t("A language is a file: the documentation says how to add one.")
@@ -70,17 +68,19 @@ def draw_menu() -> None:
     )
 
 
-def name_of(found: Pack) -> str:
-    """A language's name in the menu, with how much of it is translated, and by whom."""
-    if found.by_machine:
-        return t("{language} (translated by a machine)", language=found.name)
-    if found.share < 0.995:
-        return t("{language} ({share} translated)", language=found.name, share=percent(found.share))
-    return found.name
-
-
 def _choose() -> None:
     st.session_state[_CHOSEN] = st.session_state[_MENU]
+    st.session_state[_SWITCHED] = True
+
+
+def run_again_if_switched() -> None:
+    """Run the page once more after a switch; call this at its end.
+
+    Streamlit then removes from the address what the widgets of the language before had written into it, such as the
+    open tab; the second run writes it again.
+    """
+    if st.session_state.pop(_SWITCHED, False):
+        st.rerun()
 
 
 def write_address() -> None:

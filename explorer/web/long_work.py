@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from explorer.locale.messages import t
+from explorer.locale.messages import Later, t
 from explorer.locale.text import plain
 from explorer.probing.reporting import Report
 from explorer.web.measurements import PATIENCE, Key, store
@@ -58,9 +58,9 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
         bar = st.progress(0.0, text=plain(label))
         st.button(t("Stop"), key=f"stop-{name}", on_click=_stop, args=(key,))
 
-    def report(done: float, text: str) -> None:
+    def report(done: float, text: str | Later) -> None:
         # Also if nothing has changed: only in such a call does Streamlit notice that Stop was pressed.
-        bar.progress(min(max(done, 0.0), 1.0), text=plain(text or label))
+        bar.progress(min(max(done, 0.0), 1.0), text=plain(str(text) or label))
 
     try:
         result = store().get(key, make, report)

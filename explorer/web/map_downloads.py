@@ -8,9 +8,11 @@ from functools import partial
 import streamlit as st
 
 from explorer.decoding.coordinates import Place
+from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from explorer.decoding.translator import Translation
 from explorer.files.map_files import KINDS, maps_file, maps_stem
+from explorer.files.map_picture import picture_of
 from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
@@ -21,7 +23,7 @@ from model.trace import AttentionTrace
 def draw_translation_downloads(translation: Translation, at: Place, view: str, *, key: str) -> None:
     """Draw the downloads of a translation's maps, whose files name the model, the sentence and its translation."""
     sentence = t("Translation: {text}", text=translation.text)
-    if edits := "; ".join(translation.trace.edits):
+    if edits := edits_in_words(translation.trace.edits):
         sentence = t("Translation: {text} (edited: {edits})", text=translation.text, edits=edits)
     facts = t("Model {model}. Sentence: {text}", model=translation.model, text=translation.source.text), sentence
     n_prompt, model = translation.n_prompt, translation.model
@@ -63,5 +65,5 @@ def draw_downloads(
             download_button(kind.upper(), partial(make, kind), name, mime, key=f"{key}_{kind}", help=translated(about))
     beside = sheet.options.beside and sheet.options.view == "head"
     notes = [t("Of the maps side by side, the one in focus is exported.")] if beside else []
-    if notes := [*notes, *filter(None, [missing_note(sheet)])]:
+    if notes := [*notes, *filter(None, [missing_note(picture_of(sheet).texts)])]:
         st.caption(plain(" ".join(notes)))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.cache import ByteCache, size_of
-from explorer.locale.messages import t
+from explorer.locale.messages import Later, later
 from explorer.probing.reporting import Report
 
 Result = TypeVar("Result")
@@ -39,7 +39,8 @@ class Job:
     """
 
     def __init__(self, turn: threading.Lock, wanted: Callable[[Job], bool]) -> None:
-        self.done, self.words = 0.0, ""
+        self.done = 0.0
+        self.words: str | Later = ""
         self.error: Exception | None = None
         self.waiting = False
         self._turn, self._wanted = turn, wanted
@@ -75,7 +76,7 @@ class Job:
         finally:
             self._ended.set()
 
-    def _report(self, done: float, words: str) -> None:
+    def _report(self, done: float, words: str | Later) -> None:
         """Record the progress between two parts of the work, and wait here if other work goes first."""
         self.done, self.words = done, words
         self._check()
@@ -138,7 +139,9 @@ class Store:
         while (stored := self.find(key)) is None:
             job = self._begin(key, make)
             while not job.look(_WAIT):
-                report(job.done, t("Waiting: the machine is measuring something else") if job.waiting else job.words)
+                report(
+                    job.done, later("Waiting: the machine is measuring something else") if job.waiting else job.words
+                )
             if job.error is not None:
                 raise job.error
         result: Result = stored

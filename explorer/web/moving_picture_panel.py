@@ -6,9 +6,12 @@ import streamlit as st
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.translator import Translation
+from explorer.decoding.view_options import parse_view
 from explorer.files.moving_picture import MOST_STEPS, drawn_steps, moving_picture
+from explorer.files.picture_drawing import missing_note
 from explorer.locale.messages import t
 from explorer.locale.text import plain
+from explorer.web import session
 
 _DRAWN = "_moving_picture"
 
@@ -16,7 +19,8 @@ _DRAWN = "_moving_picture"
 def draw(translation: Translation, at: Place) -> None:
     """Draw the button that makes the picture behind a progress bar; afterwards the picture and its download."""
     steps = min(len(translation.trace.read_tokens), MOST_STEPS)
-    drawn_for = (translation.seq, at.kind, at.layer, at.head)
+    direction = parse_view(session.selection().view).direction
+    drawn_for = (translation.seq, at.kind, at.layer, at.head, direction)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
             t("Draw it"),
@@ -33,6 +37,7 @@ def draw(translation: Translation, at: Place) -> None:
             translation.model,
             lambda done, of: bar.progress(done / of, t("Drawing step {done} of {n}", done=done, n=of)),
             n_prompt=translation.n_prompt,
+            direction=direction,
         )
         content = moving_picture(images)
         bar.empty()
@@ -42,4 +47,7 @@ def draw(translation: Translation, at: Place) -> None:
         return
     st.image(content, width=560, alt=t("The steps of {head}, one after the other", head=at.title))
     label, name = t("GIF, {size:,.0f} kB", size=len(content) / 1000), f"{translation.model}-steps.gif"
+    trace = translation.trace
+    if note := missing_note((*trace.src_tokens, *trace.read_tokens, *trace.predicted_tokens)):
+        st.caption(plain(note))
     st.download_button(label, content, name, "image/gif", key="moving_gif", on_click="ignore")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import nearest_in_words, plain, why
+from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
@@ -25,6 +25,7 @@ from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, with_progress
 from model.data.task import DataError
 from model.folder import METRICS, CheckpointError
+from model.nearest import nearest
 from model.user_error import UserError, readable
 
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
         chosen = asked if asked in options else st.session_state.get(key)
         if asked and asked not in options:
             st.session_state[_MISSING] = t(
-                "There is no '{name}' here{nearest}",
+                "There is no “{name}” here. {nearest}",
                 name=readable(asked),
-                nearest=nearest_in_words(asked, list(filter(None, names))),
+                nearest=nearest(asked, list(filter(None, names))),
             )
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
     st.session_state[key] = chosen if chosen in options else options[0]
@@ -146,7 +147,7 @@ def draw_again(runs: Runs, name: str, key: str) -> None:
 
 
 def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    about = t("The same data and settings as '{name}'. The same seed gives the same weights.", name=name)
+    about = t("The same data and settings as “{name}”. The same seed gives the same weights.", name=name)
     st.caption(plain(f"{about} {run.computed}"))
     # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
     seed = int(st.number_input(t("Seed"), value=run.seed + 1, step=1, key=f"{key}_seed_{name}"))
@@ -163,7 +164,7 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    about = t("'{name}' continues from update {n:,}.", name=name, n=run.steps)
+    about = t("“{name}” continues from update {n:,}.", name=name, n=run.steps)
     st.caption(plain(f"{about} {run.longer_sentence}"))
     twice = max(2 * run.steps, run.steps + 1)
     steps = int(st.number_input(t("Updates in total"), value=twice, step=1, key=f"{key}_steps_{name}"))
@@ -210,10 +211,9 @@ def draw_wrong_answers(name: str) -> None:
         return
     if answers is None:
         return
-    st.caption(plain(answers.caption))
-    if answers.columns["source"]:
-        columns = {name: list(values) for name, values in answers.columns.items()}
-        draw_table(columns, answers.caption, file="wrong-answers")
+    st.caption(plain(answers.caption()))
+    if answers.answers:
+        draw_table(answers.columns(), answers.caption(), file="wrong-answers")
 
 
 def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:

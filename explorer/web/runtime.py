@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from explorer.decoding.aggregates import Floats
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Explanation, Translation, Translator
+    from explorer.locale.messages import Later
     from explorer.probing.reporting import Report
     from model.checkpoint import LoadedModel
     from model.config import AttentionKind
@@ -69,9 +70,9 @@ def summary(name: str) -> dict[str, Any]:
         why = broken_models().get(name)
         if why:
             raise CheckpointError(
-                "The model '{name}' cannot be opened: {why} Choose another one in the sidebar.", name=name, why=why
+                "The model “{name}” cannot be opened: {why} Choose another one in the sidebar.", name=name, why=why
             )
-        raise CheckpointError("The model '{name}' is no longer here. Choose another one in the sidebar.", name=name)
+        raise CheckpointError("The model “{name}” is no longer here. Choose another one in the sidebar.", name=name)
     return available
 
 
@@ -130,7 +131,7 @@ def fingerprint(name: str) -> str:
             status = path.stat()
         except OSError as error:
             raise CheckpointError(
-                "{name}/{name_2} cannot be read: {strerror}.", name=name, name_2=path.name, strerror=error.strerror
+                "{name}/{file} cannot be read: {reason}.", name=name, file=path.name, reason=error.strerror
             ) from error
         parts.append(f"{status.st_mtime_ns}-{status.st_size}")
     return "/".join(parts)
@@ -298,7 +299,7 @@ def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], r
         CheckpointError: the model cannot be opened. Exceptions of `work` and `report` are passed on.
     """
 
-    def between_parts(done: float, words: str) -> None:
+    def between_parts(done: float, words: str | Later) -> None:
         with model_queue.place_offered():
             report(done, words)
 

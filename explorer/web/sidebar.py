@@ -14,8 +14,9 @@ from explorer.decoding.examples import Prompt, examples_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.selection import Selection
 from explorer.locale.messages import t
-from explorer.locale.text import nearest_in_words, plain
+from explorer.locale.text import plain
 from explorer.web import address, decoding_choice, runtime, session
+from model.nearest import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
 _SELECTION, _TURN, _FIELD_OF, _ASKED = "_selection", "_tour_turn", "_field_of", "_asked"
@@ -132,8 +133,8 @@ def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
 def _absent(name: str, others: Sequence[str]) -> str:
     """Why the model called `name` is not shown, and what can be done."""
     if why := runtime.broken_models().get(name):
-        return t("The model '{name}' cannot be opened: {why} Another model is shown.", name=name, why=why)
-    return t("There is no model '{name}' here{nearest}", name=name, nearest=nearest_in_words(name, others))
+        return t("The model “{name}” cannot be opened: {why} Another model is shown.", name=name, why=why)
+    return t("There is no model “{name}” here. {nearest}", name=name, nearest=nearest(name, others))
 
 
 def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt], *, labelled: bool) -> str:

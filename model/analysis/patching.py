@@ -19,12 +19,12 @@ from torch import Tensor
 from model.config import SPECIALS, AttentionKind, ModelConfig
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.edits import patch
-from model.plurals import plural
 from model.points import attention_scope, embedded, layer_output
 from model.recording import PointRecorder
 from model.tap import Tap
 from model.transformer import Transformer
 from model.user_error import UserError
+from model.wording import later
 
 Floats = NDArray[np.float64]
 Stack = Literal["encoder", "decoder"]
@@ -239,9 +239,9 @@ def patch_grid(
 def _check_lengths(src: Sequence[int], other: Sequence[int]) -> None:
     if len(src) != len(other):
         raise PatchError(
-            "Patching needs two sentences of equal length in tokens: this one has {plural}, "
+            "Patching needs two sentences of equal length in tokens: this one has {tokens}, "
             "the other one {other}. Change a word for another one.",
-            plural=plural(len(src) - 1, "token"),
+            tokens=later("{n} token", "{n:,} tokens", n=len(src) - 1),
             other=len(other) - 1,
         )
 

@@ -15,7 +15,7 @@ from model.wording import t
 Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
 NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 
-FEWEST_LOGS, FEWEST_EVALS = 8, 3
+FEWEST_EVALS = 3
 GUESSING = 15.0  # nats; guessing costs less with any vocabulary, since e^15 is 3 million tokens
 EXPLODED = 0.5  # nats above the lowest training loss, and share of the previous gain
 MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of the lowest

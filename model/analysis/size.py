@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.config import ATTENTION_KINDS, ModelConfig
-from model.wording import t
+from model.wording import message, t
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _attention_flops(queries: int, keys: int, width: int) -> int:
 
 PAPER_VOCABULARY = 37_000
 PAPER = {
-    "paper base": ({"d_model": 512, "d_ff": 2048, "heads": 8, "layers": 6}, 65e6),
-    "paper big": ({"d_model": 1024, "d_ff": 4096, "heads": 16, "layers": 6}, 213e6),
+    message("paper base"): ({"d_model": 512, "d_ff": 2048, "heads": 8, "layers": 6}, 65e6),
+    message("paper big"): ({"d_model": 1024, "d_ff": 4096, "heads": 16, "layers": 6}, 213e6),
 }
 """Sizes of Vaswani et al. (2017), Table 3, and the parameter counts printed there; both sides share 37,000 pieces."""

@@ -45,4 +45,4 @@ def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None, fe
         return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir, fetch=fetch)
     if name == "files":
         return files_task(folder=data_dir)
-    raise DataError("there is no task '{name}'{nearest}", name=name, nearest=nearest(name, (*TASKS, "files")))
+    raise DataError("there is no task '{name}'. {nearest}", name=name, nearest=nearest(name, (*TASKS, "files")))

@@ -18,7 +18,7 @@ from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
 from model.text.pieces import clean
-from model.wording import t
+from model.wording import later, t
 
 Languages = tuple[str, str]
 
@@ -243,9 +243,9 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
         )
     if len(examples) < 2:
         raise DataError(
-            "{name} has {plural}; at least 2 are needed, and some hundreds to learn from.",
+            "{name} has {pairs}; at least 2 are needed, and some hundreds to learn from.",
             name=name,
-            plural=t("{n} pair", "{n:,} pairs", n=len(examples)),
+            pairs=later("{n} pair", "{n:,} pairs", n=len(examples)),
         )
     return pairs
 

@@ -234,14 +234,13 @@ def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
         for path in (folder / f"{name}.gz", folder / name):
             if path.is_file():
                 return path
-    otherwise = "unset HEADLIGHT_DATA" if data_dir == named_folder() else "leave out --data-dir"
     raise DataError(
         "{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
-        "(they are at {address}), or {otherwise} to have them downloaded.",
+        "(they are at {address}), or leave out {setting} to have them downloaded.",
         data_dir=data_dir,
         name=name,
         address=ADDRESS,
-        otherwise=otherwise,
+        setting="HEADLIGHT_DATA" if data_dir == named_folder() else "--data-dir",
     )
 
 

@@ -50,9 +50,9 @@ def sheet_rows(name: str, data: bytes) -> Iterator[tuple[int, tuple[str, ...]]]:
     # Damaged sheets raise whatever the reader meets first.
     except Exception as error:
         raise DataError(
-            "{name} cannot be read as a spreadsheet ({name_2}); export it as CSV.",
+            "{name} cannot be read as a spreadsheet ({error}); export it as CSV.",
             name=name,
-            name_2=type(error).__name__,
+            error=type(error).__name__,
         ) from error
 
 

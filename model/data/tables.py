@@ -142,9 +142,9 @@ class Table:
         if name.isdecimal() and 1 <= int(name) <= len(self.columns):
             return int(name) - 1
         raise DataError(
-            "{name} has no column '{name_2}'; its columns are {columns}.",
+            "{name} has no column '{column}'; its columns are {columns}.",
             name=self.name,
-            name_2=name,
+            column=name,
             columns=", ".join(self.columns),
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from model.data.task import DataError
-from model.plurals import plural
+from model.wording import Later, later, message
 
 MAX_BYTES = 100 * 2**20
 ENCODINGS = ("windows-1252", "latin-1", "windows-1250", "windows-1251")
@@ -17,15 +17,15 @@ ENCODINGS = ("windows-1252", "latin-1", "windows-1250", "windows-1251")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # byte order marks, which Windows programs write
 _SAMPLE = 24  # characters around the first letter that is not ASCII
 _FOREIGN = {
-    b"\x1f\x8b": "is compressed; unpack it first",
-    b"PK\x03\x04": "is a spreadsheet or an archive; name it .xlsx if it is one, or unpack it",
+    b"\x1f\x8b": message("{name} is compressed; unpack it first."),
+    b"PK\x03\x04": message("{name} is a spreadsheet or an archive; name it .xlsx if it is one, or unpack it."),
 }
 
 
 class EncodingError(DataError):
     """A text file that is not UTF-8; `samples` has a few of its letters as each possible encoding reads them."""
 
-    def __init__(self, message: str, samples: Mapping[str, str]) -> None:
+    def __init__(self, message: Later, samples: Mapping[str, str]) -> None:
         super().__init__(message)
         self.samples = samples
 
@@ -45,9 +45,9 @@ def read_bytes(path: Path) -> bytes:
         ) from error
     except OSError as error:
         raise DataError(
-            "{name} cannot be read ({value}); check its name and location.",
+            "{name} cannot be read ({reason}); check its name and location.",
             name=path.name,
-            value=error.strerror or error,
+            reason=error.strerror or error,
         ) from error
     if len(data) > MAX_BYTES:
         raise DataError(
@@ -67,9 +67,9 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         EncodingError: it is in none of these encodings.
     """
     data = read_bytes(path)
-    for signature, advice in _FOREIGN.items():
+    for signature, refusal in _FOREIGN.items():
         if data.startswith(signature):
-            raise DataError("{name} {advice}.", name=path.name, advice=advice)
+            raise DataError(Later(refusal, None, {"name": path.name}))
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(marked)
@@ -96,10 +96,15 @@ def _not_utf8(name: str, data: bytes, at: int) -> EncodingError:
         if sample.isprintable() and sample not in samples.values():
             samples[encoding] = sample
     line = data.count(b"\n", 0, at) + 1
-    readings = "; ".join(f"as {encoding} it reads “{sample}”" for encoding, sample in samples.items())
     return EncodingError(
-        f"{name} is not UTF-8: line {line} holds the byte 0x{data[at]:02X}. Save it as UTF-8, or name its encoding "
-        f"(--encoding): {readings}.",
+        later(
+            "{name} is not UTF-8: line {line} holds the byte 0x{byte:02X}. Save it as UTF-8, or name its encoding "
+            "(--encoding), which reads it as: {readings}.",
+            name=name,
+            line=line,
+            byte=data[at],
+            readings="; ".join(f"{encoding} “{sample}”" for encoding, sample in samples.items()),
+        ),
         samples,
     )
 
@@ -125,10 +130,10 @@ def parallel(
     sources, targets = (read_lines(path, exact=exact, encoding=encoding) for path in (source, target))
     if len(sources) != len(targets):
         raise DataError(
-            "{name} has {plural} and {name_2} has {targets}; they must correspond line by line.",
-            name=source.name,
-            plural=plural(len(sources), "line"),
-            name_2=target.name,
+            "{source} has {sources} and {target} has {targets}; they must correspond line by line.",
+            source=source.name,
+            sources=later("{n} line", "{n:,} lines", n=len(sources)),
+            target=target.name,
             targets=len(targets),
         )
     return sources, targets

@@ -28,5 +28,5 @@ EXPERIMENTS = _read(CATALOGUE)
 def get_experiment(name: str) -> Experiment:
     """The experiment of this name; a ConfigError names the nearest if there is none."""
     if name not in EXPERIMENTS:
-        raise ConfigError("there is no experiment '{name}'{nearest}", name=name, nearest=nearest(name, EXPERIMENTS))
+        raise ConfigError("there is no experiment '{name}'. {nearest}", name=name, nearest=nearest(name, EXPERIMENTS))
     return EXPERIMENTS[name]

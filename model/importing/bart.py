@@ -43,12 +43,12 @@ def read_bart(folder: SourceFolder, config: dict[str, Any], languages: Languages
     pairs = read_byte_pairs(folder, "<s>", "</s>")
     if pairs.names.get(pairs.end) != eos:
         raise ImportFailed(
-            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {end_2:.20}.",
+            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token:.20}.",
             config=CONFIG,
             eos=eos,
             file=pairs.file,
             end=repr(pairs.end),
-            end_2=repr(pairs.names.get(pairs.end)),
+            token=repr(pairs.names.get(pairs.end)),
         )
     size = settings.vocab_size
     vocabulary = reorder(pairs.names, size, pad=pad, start=start, eos=pairs.end, unk=_UNK, file=pairs.file)
@@ -72,11 +72,11 @@ def set_learned_positions(ledger: Ledger, model: ModelConfig, order: Tensor) -> 
         table = ledger.take(f"model.{stack}.embed_positions.weight")
         if table.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
             raise ImportFailed(
-                "model.{stack}.embed_positions.weight has shape {list}, but {config} asks for {value}.",
+                "model.{stack}.embed_positions.weight has shape {shape}, but {config} asks for {needed}.",
                 stack=stack,
-                list=list(table.shape),
+                shape=list(table.shape),
                 config=CONFIG,
-                value=[model.max_positions + POSITIONS_OFFSET, model.d_model],
+                needed=[model.max_positions + POSITIONS_OFFSET, model.d_model],
             )
         ledger.parameters[f"positions_{side}.embedding.weight"] = table[POSITIONS_OFFSET:]
         set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)

@@ -19,6 +19,7 @@ from model.importing.source_folder import (
 from model.importing.translator import TokenizerSettings
 from model.text.bytelevel import QWEN_PATTERN, Split, read_byte_merges
 from model.text.pieces import Merge
+from model.wording import Later, later
 
 # Options of BPE that no supported tokenizer uses.
 _SWITCHED_OFF = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
@@ -63,7 +64,7 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     model = _part(values, "model")
     for key, value in model.items():
         if (key in _SWITCHED_OFF and value) or (key == "type" and value != "BPE"):
-            raise _other_kind(f"a model with {key}={value!r:.40}")
+            raise _other_kind(later("a model with {key}={value:.40}", key=key, value=repr(value)))
     split, prefix_space = _split(_part(values, "pre_tokenizer"), values.get("normalizer"))
     names, added = model.get("vocab"), values.get("added_tokens") or []
     has_merges = fits(model.get("merges"), list[tuple[str, str] | str])
@@ -92,7 +93,7 @@ def _split(splitter: dict[str, Any], normalizer: Any) -> tuple[Split, bool]:
     by_pattern = last.get("use_regex", True)
     if normalizer is not None and not (isinstance(normalizer, dict) and normalizer.get("type") == "NFC"):
         kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
-        raise _other_kind(f"the normaliser {kind!r:.40}")
+        raise _other_kind(later("the normaliser {kind:.40}", kind=repr(kind)))
     match [part.get("type") for part in parts], normalizer:
         case ["ByteLevel"], None if by_pattern is True:
             return "gpt2", space
@@ -102,19 +103,23 @@ def _split(splitter: dict[str, Any], normalizer: Any) -> tuple[Split, bool]:
             known = {"type": "Split", "pattern": {"Regex": QWEN_PATTERN}, "behavior": "Isolated", "invert": False}
             if parts[0] == known:
                 return "qwen2", space
-    names = " and ".join(str(part.get("type")) for part in parts) + (" after the normaliser NFC" if normalizer else "")
+    names = " + ".join(["NFC"] * bool(normalizer) + [str(part.get("type")) for part in parts])
     pattern = next((part["pattern"] for part in parts if "pattern" in part), None)
-    raise _other_kind(f"text split by {names:.80}" + (f" with the pattern {pattern!r:.120}" if pattern else ""))
+    if pattern is None:
+        raise _other_kind(later("text split by {names:.80}", names=names))
+    raise _other_kind(
+        later("text split by {names:.80} with the pattern {pattern:.120}", names=names, pattern=repr(pattern))
+    )
 
 
 def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     part = values.get(name)
     if not isinstance(part, dict):
-        raise _other_kind(f"no {name}")
+        raise _other_kind(later("no {name}", name=name))
     return part
 
 
-def _other_kind(what: str) -> ImportFailed:
+def _other_kind(what: Later) -> ImportFailed:
     return ImportFailed(
         "{tokenizers} has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read.",
         tokenizers=TOKENIZERS,
@@ -137,4 +142,4 @@ def _begin_and_end(processor: Any) -> tuple[str, str]:
                     return begin, ""
                 case [{"SpecialToken": {"id": str(begin)}}, {"Sequence": _}, {"SpecialToken": {"id": str(end)}}]:
                     return begin, end
-    raise _other_kind("a post-processor with special tokens other than one before and one after a text")
+    raise _other_kind(later("a post-processor with special tokens other than one before and one after a text"))

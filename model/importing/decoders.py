@@ -142,10 +142,10 @@ def _of_gpt_neo(settings: _GPTNeo) -> dict[str, Any]:
 def _of_opt(settings: _OPT) -> dict[str, Any]:
     if settings.word_embed_proj_dim not in (None, settings.d_model):
         raise ImportFailed(
-            "{config} has word_embed_proj_dim={word_embed_proj_dim} beside hidden_size={d_model}, "
+            "{config} has word_embed_proj_dim={width} beside hidden_size={d_model}, "
             "as OPT-350m has; this Transformer has one width.",
             config=CONFIG,
-            word_embed_proj_dim=settings.word_embed_proj_dim,
+            width=settings.word_embed_proj_dim,
             d_model=settings.d_model,
         )
     return {"positions": "learned"}
@@ -399,9 +399,9 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
         table = ledger.take(name)
         if table.dim() != 2 or table.size(0) <= max(vocabulary.rows):
             raise ImportFailed(
-                "{name} of shape {list} does not fit {rows} tokens.",
+                "{name} of shape {shape} does not fit {rows} tokens.",
                 name=name,
-                list=list(table.shape),
+                shape=list(table.shape),
                 rows=len(rows) - 3,
             )
         return table[rows]

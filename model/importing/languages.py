@@ -9,6 +9,7 @@ from typing import Any
 
 from model.importing.source_folder import SPECIAL_TOKENS, TOKENIZER, TOKENIZERS, ImportFailed, SourceFolder
 from model.nearest import nearest
+from model.wording import Later
 
 _LANGUAGE = re.compile(r"__[a-z]{2,4}(_[A-Za-z]+)?__|[a-z]{2,4}_[A-Z][A-Za-z]{1,3}")  # __de__, de_DE, deu_Latn
 
@@ -81,14 +82,14 @@ def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> L
             some = ", ".join(sorted(codes)[:8])
             raise ImportFailed(
                 "choose the {role} language with {option}; the model has {codes}: {some}, …",
-                role=role,
+                role=Later(role),
                 option=option,
                 codes=len(codes),
                 some=some,
             )
         raise ImportFailed(
-            "the model has no {role} language {name:.40}{nearest}",
-            role=role,
+            "the model has no {role} language {name:.40}. {nearest}",
+            role=Later(role),
             name=repr(name),
             nearest=nearest(name, codes),
         )

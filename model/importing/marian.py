@@ -52,10 +52,10 @@ def read_marian(folder: SourceFolder, config: dict[str, Any], languages: Languag
     target_names = folder.json(target_file) if separate else names
     if target_names.get(_EOS) != eos:
         raise ImportFailed(
-            "{config} ends sentences with id {eos}, but the vocabulary says {eos_2}.",
+            "{config} ends sentences with id {eos}, but the vocabulary says {token}.",
             config=CONFIG,
             eos=eos,
-            eos_2=repr(target_names.get(_EOS)),
+            token=repr(target_names.get(_EOS)),
         )
     source_pad = names.get("<pad>", pad)
     source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file=VOCABULARY)

@@ -67,21 +67,21 @@ class SourceFolder:
         path = self.folder / name
         if not path.is_file():
             raise ImportFailed(
-                "{name} has no {name_2}, so it is not complete; copy the whole model folder.",
-                name=self.name,
-                name_2=name,
+                "{folder} has no {file}, so it is not complete; copy the whole model folder.",
+                folder=self.name,
+                file=name,
             )
         if path.is_symlink() and not real_path(path).is_relative_to(real_path(self.folder)):
             raise ImportFailed(
-                "{name}/{name_2} is a link that leads out of the folder; copy the file itself.",
-                name=self.name,
-                name_2=name,
+                "{folder}/{file} is a link that leads out of the folder; copy the file itself.",
+                folder=self.name,
+                file=name,
             )
         if path.stat().st_size > limit:
             raise ImportFailed(
-                "{name}/{name_2} is larger than {limit} MB; it is refused.",
-                name=self.name,
-                name_2=name,
+                "{folder}/{file} is larger than {limit} MB; it is refused.",
+                folder=self.name,
+                file=name,
                 limit=limit >> 20,
             )
         return path
@@ -92,7 +92,7 @@ class SourceFolder:
             content = self.path(name).read_bytes()
         except OSError as error:
             raise ImportFailed(
-                "{name}/{name_2} cannot be read: {value}.", name=self.name, name_2=name, value=error.strerror or error
+                "{folder}/{file} cannot be read: {reason}.", folder=self.name, file=name, reason=error.strerror or error
             ) from None
         self._hashes[name] = hashlib.sha256(content).hexdigest()
         return content
@@ -106,13 +106,13 @@ class SourceFolder:
         try:
             values = decode(self.read(name).replace(_NO_LIMIT, b"null"))
         except FormatError as error:
-            raise ImportFailed("{name}/{name_2} {error}", name=self.name, name_2=name, error=error) from None
+            raise ImportFailed("{folder}/{file} {error}", folder=self.name, file=name, error=error) from None
         if not isinstance(values, dict):
             raise ImportFailed(
-                "{name}/{name_2} must hold a JSON object, not {name_3}.",
-                name=self.name,
-                name_2=name,
-                name_3=type(values).__name__,
+                "{folder}/{file} must hold a JSON object, not {type}.",
+                folder=self.name,
+                file=name,
+                type=type(values).__name__,
             )
         return values
 

@@ -139,9 +139,9 @@ def _check_memory(sizes: Sequence[int], copies: int) -> None:
     needed, free = 4 * (sum(sizes) + (1 + copies) * max(sizes, default=0)), psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
-            "the model has {sum:,} numbers and needs {needed:,.1f} GB of memory, but only "
+            "the model has {numbers:,} numbers and needs {needed:,.1f} GB of memory, but only "
             "{free:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model.",
-            sum=sum(sizes),
+            numbers=sum(sizes),
             needed=needed / 1000000000.0,
             free=free / 1000000000.0,
         )
@@ -197,22 +197,21 @@ def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
         ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
     """
     if unused := sorted(ledger.left):
-        more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
         raise ImportFailed(
-            "{file} has tensors that no part of this model takes: {unused}{more}.",
+            "{file} has {n} tensors that no part of this model takes, such as {unused}.",
             file=ledger.file,
+            n=len(unused),
             unused=", ".join(unused[:3]),
-            more=more,
         )
     expected = empty_transformer(config).state_dict()
     for name, tensor in ledger.parameters.items():
         if tensor.shape != expected[name].shape:
             raise ImportFailed(
-                "{file}: what becomes {name} has shape {list}, but config.json asks for {list_2}.",
+                "{file}: what becomes {name} has shape {shape}, but config.json asks for {needed}.",
                 file=ledger.file,
                 name=name,
-                list=list(tensor.shape),
-                list_2=list(expected[name].shape),
+                shape=list(tensor.shape),
+                needed=list(expected[name].shape),
             )
     return ledger.parameters
 
@@ -295,8 +294,8 @@ def read_shared(
     if bias is not None:
         if bias.numel() <= max(target.rows):
             raise ImportFailed(
-                "final_logits_bias has {numel} numbers for {rows} tokens.",
-                numel=bias.numel(),
+                "final_logits_bias has {numbers} numbers for {rows} tokens.",
+                numbers=bias.numel(),
                 rows=len(target.rows) - 1,
             )
         ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
@@ -318,7 +317,7 @@ def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Se
         table = ledger.read(name)
         if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
             raise ImportFailed(
-                "an embedding of shape {list} does not fit {rows} tokens.", list=list(table.shape), rows=len(rows) - 1
+                "an embedding of shape {shape} does not fit {rows} tokens.", shape=list(table.shape), rows=len(rows) - 1
             )
         return table[torch.tensor(rows)[:, None], order]  # permutes rows and columns in one copy
 
@@ -359,10 +358,10 @@ def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes:
     side = weight.size(0 if writes else -1) if weight.dim() == 2 else 0
     if side != len(order):
         raise ImportFailed(
-            "{theirs}.weight has shape {list}, which does not fit d_model={order}.",
+            "{theirs}.weight has shape {shape}, which does not fit d_model={d_model}.",
             theirs=theirs,
-            list=list(weight.shape),
-            order=len(order),
+            shape=list(weight.shape),
+            d_model=len(order),
         )
     ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
     ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
@@ -374,11 +373,11 @@ def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
         values = ledger.take(f"{theirs}.{part}")
         if values.shape != order.shape:
             raise ImportFailed(
-                "{theirs}.{part} has shape {list}, not [{order}].",
+                "{theirs}.{part} has shape {shape}, not [{needed}].",
                 theirs=theirs,
                 part=part,
-                list=list(values.shape),
-                order=len(order),
+                shape=list(values.shape),
+                needed=len(order),
             )
         ledger.parameters[f"{ours}.{part}"] = values[order]
 

@@ -162,12 +162,12 @@ def learn_merges(words: Mapping[str, int], vocab_size: int) -> Merges:
     alphabet = sorted({" ", *(c for c, n in characters.items() if n >= RARE_CHARACTER)})
     if FIRST_PIECE + len(alphabet) > vocab_size:
         raise TokenizerError(
-            "vocab_size={vocab_size} has no room for {first_piece} specials and bytes and {alphabet} different "
-            "characters; set it to {first_piece_2} or more.",
+            "vocab_size={vocab_size} has no room for {reserved} specials and bytes and {alphabet} different "
+            "characters; set it to {needed} or more.",
             vocab_size=vocab_size,
-            first_piece=FIRST_PIECE,
+            reserved=FIRST_PIECE,
             alphabet=len(alphabet),
-            first_piece_2=FIRST_PIECE + len(alphabet),
+            needed=FIRST_PIECE + len(alphabet),
         )
     library = Library(BPE())
     trainer = BpeTrainer(

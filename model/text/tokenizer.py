@@ -172,7 +172,7 @@ class Tokenizer(ABC):
             TokenizerError: an id outside the vocabulary.
         """
         if not 0 <= i < len(self):
-            raise TokenizerError("token id {i} is outside this vocabulary of {value} ids.", i=i, value=len(self))
+            raise TokenizerError("token id {i} is outside this vocabulary of {size} ids.", i=i, size=len(self))
         return SPECIALS[i] if i < len(SPECIALS) else self.pieces[i - len(SPECIALS)]
 
     def label(self, i: int) -> str:

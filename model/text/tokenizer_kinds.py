@@ -60,7 +60,9 @@ def tokenizer_from_dict(values: Any) -> Tokenizer:
     """
     kind = values.get("kind") if isinstance(values, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise TokenizerError("'{kind}' is no kind of tokenizer{nearest}", kind=kind, nearest=nearest(str(kind), _KINDS))
+        raise TokenizerError(
+            "'{kind}' is no kind of tokenizer. {nearest}", kind=kind, nearest=nearest(str(kind), _KINDS)
+        )
     return _kind(kind).from_dict(values)
 
 
@@ -84,10 +86,10 @@ def tokenizers_from_dict(values: Any) -> tuple[Tokenizer, Tokenizer]:
         raise TokenizerError("tokenizer.json must hold format_version, source and target; copy the model folder again.")
     if values["format_version"] != TOKENIZER_FORMAT_VERSION:
         raise TokenizerError(
-            "tokenizer.json has format version {values}, "
-            "this program reads {tokenizer_format_version}; update the program or train the model again.",
-            values=repr(values["format_version"]),
-            tokenizer_format_version=TOKENIZER_FORMAT_VERSION,
+            "tokenizer.json has format version {version}, "
+            "this program reads {supported}; update the program or train the model again.",
+            version=repr(values["format_version"]),
+            supported=TOKENIZER_FORMAT_VERSION,
         )
     source, target = tokenizer_from_dict(values["source"]), values["target"]
     if isinstance(target, dict) and target.get("same_as") == "source":

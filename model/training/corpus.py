@@ -16,6 +16,7 @@ from model.data.task import Example
 from model.text.tokenizer import Tokenizer
 from model.training.failure import TrainingError
 from model.training.randomness import stream_seed
+from model.wording import Later
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ def fitting_pairs(
     fitting = [i for i, sides in enumerate(pairs.lengths) if sides[0] > 1 and read(sides) <= max_positions]
     if not fitting:
         raise TrainingError(
-            "no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data.",
-            what=what,
+            "no {split} example has between 1 and {max_positions} tokens; raise max_positions or look at the data.",
+            split=Later(what),
             max_positions=max_positions,
         )
     return tuple(examples[i] for i in fitting), pairs.part(fitting)

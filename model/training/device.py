@@ -23,6 +23,7 @@ from model.fast.matmul import fast_matmul
 from model.plurals import plural
 from model.training.corpus import Corpus
 from model.transformer import Transformer
+from model.wording import later
 
 FAST_OPERATIONS = 4_000_000_000
 """Operations per forward and backward pass above which size-specialised kernels are faster."""
@@ -157,7 +158,7 @@ def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runt
     device = runtime.torch_device
     needed, memory = _activations(config, training, tokens, runtime), _memory_of(device)
     if needed > memory:
-        where = "this machine" if device.type in ("cpu", "mps") else "the GPU"
+        where = later("this machine") if device.type in ("cpu", "mps") else later("the GPU")
         raise ConfigError(
             "max_tokens={max_tokens} makes a batch of {tokens:,} tokens, which needs about "
             "{needed:,.1f} GB of memory, but {where} has {memory:,.1f} GB; lower max_tokens (and raise "

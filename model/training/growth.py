@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from model.config import ConfigError, ModelConfig
+from model.wording import Later, later
 
 _FEED_FORWARD = re.compile(r"\.feed_forward\.(linear1\.weight|linear1\.bias|linear2\.weight)$")
 _LAST_PROJECTION = re.compile(r"\.(out_proj|linear2)\.(weight|bias)$")
@@ -59,13 +60,19 @@ def _widened(old: Tensor, new: Tensor, *, zeros: bool) -> Tensor:
     return widened
 
 
-def _refusal(name: str, key: str, old: Tensor | None, config: ModelConfig) -> str:
-    """The message on why training cannot start from the smaller model, and what to do."""
-    start = f"training cannot start from '{name}'"
+def _refusal(name: str, key: str, old: Tensor | None, config: ModelConfig) -> Later:
+    """Why training cannot start from the smaller model, and what to do."""
     if old is None and _LAYER.match(key):
         needed = "residual" if config.norm_first else "norm_first"
-        return f"{start}: layers can only be added with {needed}=true; keep the number of layers."
-    return (
-        f"{start}: its '{key}' has another shape than the settings require; only d_ff and the numbers of layers may "
-        "differ, and only be larger."
+        return later(
+            "training cannot start from '{name}': layers can only be added with {needed}=true; keep the number of "
+            "layers.",
+            name=name,
+            needed=needed,
+        )
+    return later(
+        "training cannot start from '{name}': its '{key}' has another shape than the settings require; only d_ff and "
+        "the numbers of layers may differ, and only be larger.",
+        name=name,
+        key=key,
     )

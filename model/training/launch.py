@@ -32,6 +32,8 @@ from model.training.snapshots import forget_snapshots_after
 from model.training.state import Progress, load_state, saved_progress
 from model.training.terminal import Terminal
 from model.training.trainer import StopRequested, Trainer
+from model.user_error import bounded
+from model.wording import Later, later, to_data
 
 
 class Signals:
@@ -138,7 +140,10 @@ class Launch:
                 return finished
         except BaseException as error:
             message = sentence(error, setup.settings.training)
-            _fail(run, message or f"the program failed ({type(error).__name__}: {error}); please report this.")
+            bug = later(
+                "the program failed ({kind}: {error}); please report this.", kind=type(error).__name__, error=error
+            )
+            _fail(run, message or bug)
             if message is None:
                 raise
             raise TrainingError(message) from error
@@ -258,9 +263,9 @@ def _describe(setup: Setup, folder: Path, results: Mapping[str, Any]) -> None:
     write_bytes(folder / CARD, _card(setup, results).encode())
 
 
-def _fail(run: RunFolder, why: str) -> None:
+def _fail(run: RunFolder, why: Later) -> None:
     """Write state `failed`; report on standard error if even that fails, as on a full disk."""
     try:
-        run.status("failed", error=why)
+        run.status("failed", error=bounded(str(why)), error_message=to_data(why))
     except OSError as error:
         print(f"status.json could not be written: {error}", file=sys.stderr)

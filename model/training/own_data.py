@@ -59,7 +59,7 @@ def refuse_for_others(options: argparse.Namespace) -> None:
     """Raise a CommandError if your own data are given for a task that has its own."""
     if options.task != "files" and (given := named(options)):
         raise CommandError(
-            "--{value} brings your own data: use it with --task files.", value=given[0].replace("_", "-")
+            "--{option} brings your own data: use it with --task files.", option=given[0].replace("_", "-")
         )
 
 

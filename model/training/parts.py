@@ -60,11 +60,11 @@ def like(options: Namespace) -> Namespace:
         changes["init"] = str(config["init"])
         if not (options.checkpoints / changes["init"]).is_dir():
             raise CommandError(
-                "'{like}' started from the weights of '{changes}', which is not in "
+                "'{like}' started from the weights of '{start}', which is not in "
                 "{checkpoints}; its card names the command that makes everything, and --init NAME starts "
                 "from another model.",
                 like=options.like,
-                changes=changes["init"],
+                start=changes["init"],
                 checkpoints=options.checkpoints,
             )
     changes["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)

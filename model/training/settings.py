@@ -19,11 +19,12 @@ from model.config import (
 )
 from model.nearest import nearest
 from model.presets import Preset
+from model.wording import message
 
 GIVEN_ELSEWHERE = {
-    "src_vocab_size": "it is counted from the data",
-    "tgt_vocab_size": "it is counted from the data",
-    "task": "use --task",
+    "src_vocab_size": message("{key} cannot be set: it is counted from the data."),
+    "tgt_vocab_size": message("{key} cannot be set: it is counted from the data."),
+    "task": message("{key} cannot be set: use --task."),
 }
 TOKEN_FIELDS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 
@@ -51,9 +52,9 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
             raise ConfigError("--set takes key=value, such as d_model=64, not '{word}'.", word=word)
         [(key, value)] = with_current_names({key: value}).items()
         if key not in names:
-            raise ConfigError("unknown setting '{key}'{nearest}", key=key, nearest=nearest(key, names))
+            raise ConfigError("unknown setting '{key}'. {nearest}", key=key, nearest=nearest(key, names))
         if key in GIVEN_ELSEWHERE:
-            raise ConfigError("{key} cannot be set: {given_elsewhere}.", key=key, given_elsewhere=GIVEN_ELSEWHERE[key])
+            raise ConfigError(GIVEN_ELSEWHERE[key], key=key)
         pairs[key] = value
     return pairs
 

@@ -14,12 +14,17 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = perf_counte
     return clock() - begun
 
 
-def in_turns(works: Mapping[str, Callable[[], object]], repeats: int, warm_up: int = 3) -> dict[str, float]:
+def in_turns(
+    works: Mapping[str, Callable[[], object]],
+    repeats: int,
+    warm_up: int = 3,
+    clock: Callable[[], float] = perf_counter,
+) -> dict[str, float]:
     """Median milliseconds of each, called in turns, forth and back."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for repeat in range(warm_up + repeats):
         for name in works if repeat % 2 else reversed(works):
-            time = 1000 * seconds(works[name])
+            time = 1000 * seconds(works[name], clock)
             if repeat >= warm_up:
                 times[name].append(time)
     return {name: median(found) for name, found in times.items()}

@@ -12,11 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from explorer.collecting.sources import all_messages
 from explorer.lessons.checks import CHECKS
 from explorer.lessons.exercises import EXERCISES
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import in_language
 from explorer.locale import language
+from model.commands import SUBCOMMANDS
 from model.experiments.catalogue import EXPERIMENTS
 from tests.benchmarks import performance
 from tests.docs import commands, formats
@@ -49,6 +51,31 @@ def lessons(code: str = language.ENGLISH) -> str:
             if lesson.language == language.ENGLISH
         ]
     return "\n".join(rows)
+
+
+def messages() -> str:
+    """The messages that there are to translate, in hundreds, and what stays English on purpose."""
+    places = {
+        "explorer/lessons/content": "lessons",
+        "explorer/locale/glossary.py": "glossary",
+        "explorer/browser/": "views in the browser",
+        "model/": "errors, checks of data, settings and tasks",
+        "": "pages, captions and exports",
+    }
+    found: dict[str, set[str]] = {name: set() for name in places.values()}
+    seen: set[str] = set()
+    for each in all_messages():
+        found[next(name for begin, name in places.items() if each.file.startswith(begin))] |= {each.message} - seen
+        seen.add(each.message)
+    rows = ["| texts | messages, about |", "| --- | --- |"]
+    rows += [f"| {name} | {round(len(texts), -2):,} |" for name, texts in found.items()]
+    rows.append(f"| **together** | **{round(len(seen), -2):,}** |")
+    translated = {path.stem for path in documents() if path.parent.name == "de"}
+    english = [path for path in documents() if path.parent.name != "de" and path.stem not in translated]
+    return "\n".join(rows) + (
+        f"\n\nDeliberately English are the {len(SUBCOMMANDS) + 1} command lines with their help, {len(english)} "
+        "for those who run, change or script Headlight, and the following."
+    )
 
 
 def experiments() -> str:
@@ -89,6 +116,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "headlight": commands.overview,
     "lessons": lessons,
     "lessons de": partial(lessons, "de"),
+    "messages": messages,
     "model folders": formats.model_folders,
     "performance": performance.table,
 }

@@ -51,13 +51,3 @@ def test_an_address_opens_what_it_names(address: str) -> None:
 
 def _lesson_file(name: str) -> Path:
     return ROOT / "explorer" / "lessons" / "content" / f"{name}.md"
-
-
-def test_a_wrong_address_is_noticed() -> None:
-    at = visit("attention", model="reverse", text="hello", cell="none")
-    assert at.warning
-
-
-def test_the_readme_has_five_addresses() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len({urlsplit(link).path for link in links(text) if link.startswith(f"{APP}/")}) == 5

@@ -52,13 +52,6 @@ def test_links_and_pictures_are_there(path: Path) -> None:
     assert [address for address, alternative in markdown.pictures(text_of(path)) if not alternative] == []
 
 
-def test_a_broken_link_is_found() -> None:
-    page = ROOT / "docs" / "index.md"
-    assert broken(page, ["install.md", "install.md#in-a-window", "https://example.org"]) == []
-    wrong = ["nothing.md", "install.md#nothing", "#nothing", "../README.md"]
-    assert broken(page, wrong) == wrong
-
-
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_generated_parts_are_up_to_date(path: Path) -> None:
     assert renewed(text_of(path)) == text_of(path), "renew it: python -m tests.docs"

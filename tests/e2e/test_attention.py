@@ -70,15 +70,6 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
 
 
-def test_one_kind_is_sent_at_first_and_another_when_it_is_opened(visit: Visit) -> None:
-    page = visit(ADDRESS)
-    drawn(page)
-    page.get_by_role("button", name="Side by side").click()
-    drawn(page, "encoder+decoder+cross")
-    expect(page.locator(".tile")).to_have_count(30)
-    wait_for(page, view="heads.beside")
-
-
 def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&step=1")
     drawn(page)

@@ -43,6 +43,7 @@ def weights_in(rows: list[dict[str, str]], shape: tuple[int, ...]) -> np.ndarray
     return np.array([float(row["weight"]) for row in rows], np.float32).reshape(shape)
 
 
+@pytest.mark.nightly  # tests/explorer/files/test_map_files.py reads each kind of file
 def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     """Complete, in every format; tests/explorer/files compares them with other traces."""
     page = visit(address(panel="export"))
@@ -65,23 +66,13 @@ def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, t
     assert document.rstrip().endswith(b"%%EOF")
 
 
-def test_a_map_in_a_panel_is_exported_with_its_own_numbers(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
-    page = visit(address(panel="aggregates.which-mean-all"))
-    page.get_by_text("The numbers").nth(1).click()
-    # The table appears a moment after its box has opened, and moves the buttons below it.
-    page.locator('[data-testid="stDataFrame"] canvas').locator("visible=true").first.wait_for()
-    rows = rows_of(download(page, "CSV", tmp_path))
-    means = np.array([float(row["mean weight"]) for row in rows]).reshape(5, 5)
-    np.testing.assert_allclose(means, trace.cross.mean((0, 1)), atol=1e-6)
-    assert {row["map"] for row in rows} == {"All layers: mean over heads and layers"}
-
-
 def in_words(page: Page) -> list[str]:
     """What the views say."""
     parts = (".explorer figcaption:visible", ".cell", ".caption", ".walk output", ".panel select[name=scale]")
     return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
 
 
+@pytest.mark.nightly
 def test_a_manifest_reopens_the_same_view(
     visit: Visit, elsewhere: Visit, server: Server, translator: Translator, tmp_path: Path
 ) -> None:
@@ -100,22 +91,7 @@ def test_a_manifest_reopens_the_same_view(
     assert query(other) == query(page)
 
 
-def test_a_link_reopens_a_panel_with_what_was_chosen_in_it(visit: Visit, elsewhere: Visit) -> None:
-    page = visit(address(panel="compare"))
-    page.get_by_test_id("stButtonGroup").get_by_text("another sentence").click()
-    field = page.get_by_role("textbox", name="The other sentence")
-    field.fill("They buy blue cars")
-    field.press("Enter")
-    wait_for(page, panel="compare.way-text", other="They buy blue cars")
-    expect(page.get_by_text("Cells are compared by position")).to_be_visible()
-    other = elsewhere(page.url)
-    expect(other.get_by_role("textbox", name="The other sentence")).to_have_value("They buy blue cars")
-    expect(other.get_by_text("Cells are compared by position")).to_be_visible()
-    captions = [tab.get_by_test_id("stCaptionContainer").all_inner_texts() for tab in (page, other)]
-    assert captions[0] == captions[1]
-    assert query(other) == query(page)
-
-
+@pytest.mark.nightly
 def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> None:
     page.set_viewport_size({"width": 1366, "height": 2400})  # all of the tree, below the views
     visit(address(panel="tree", step="1"))

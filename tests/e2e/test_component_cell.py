@@ -164,24 +164,6 @@ def test_masked_keys_and_those_that_did_not_exist_are_hatched_and_said(cell: Ben
     assert cell.text(".key:nth-child(1) .share") == "0.0171", "what was masked in another row is not here"
 
 
-def test_edits_of_the_head_are_said(cell: Bench) -> None:
-    cell.prepare()
-    header, arrays = wire.read(planted())
-    even = np.full(len(TOKENS), 0.2, dtype=np.float32)
-    cell.show(wire.write(header, arrays | {"weights": even, "output": even @ arrays["values"]}))
-    assert cell.text(".wins") == (
-        "A head edit replaced the weights of this row, so its scores do not decide. By its scores, 2 read would be "
-        "heaviest, with 0.9317."
-    )
-    assert "heaviest" not in cell.text(".body")
-    assert cell.text(".sums") == "Σ weight × value = output of the head"
-    cell.show(wire.write(header, arrays | {"output": np.zeros(SIZE, dtype=np.float32)}))
-    assert "2 read is heaviest" in cell.text(".wins")
-    assert cell.text(".sums") == "output of the head, replaced by an edit"
-    click_product(cell, 2, 3)
-    assert "An edit of this head replaced its output: it is 0.00000." in cell.text(".chain")
-
-
 def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None:
     assert shown("tbody tr").count() == 0, "closed by default"
     shown.click("summary")
@@ -215,8 +197,7 @@ def test_all_keys_of_an_ordinary_sentence_are_in_the_list_without_scrolling(cell
     assert cell.text(".how").startswith("Scroll the list to see all 40 keys. Choose a product")
 
 
-@pytest.mark.parametrize("width", [1000, 358])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "dark"), [(1000, False), (358, True)])
 def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int, dark: bool) -> None:
     tokens = (NASTY * 10)[:100]
     cell.prepare(dark=dark, width=width)
@@ -233,14 +214,6 @@ def test_a_hundred_strange_keys_scroll_with_their_labels(cell: Bench, width: int
     assert heads["y"] + heads["height"] <= last["y"] + 1 <= sums["y"] - last["height"] + 2
     assert cell.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert cell("img, script").count() == 0
-
-
-def test_on_a_phone_the_query_is_named_in_full(cell: Bench) -> None:
-    cell.prepare(width=358)
-    cell.show(planted(query="beautiful"))
-    name, strip_box = box(cell, ".asks bdi"), box(cell, ".asks canvas")
-    assert name["x"] + name["width"] <= strip_box["x"]
-    assert cell(".asks > :first-child").evaluate("(e) => e.scrollWidth <= e.clientWidth")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -67,8 +67,7 @@ def test_without_a_clipboard_the_table_can_be_copied_by_hand(shown: Page) -> Non
     )
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1366, 390])
+@pytest.mark.parametrize(("width", "dark"), [(1366, False), (390, True)])
 def test_the_page_is_accessible_and_fits(shown: Page, width: int, dark: bool) -> None:
     shown.set_viewport_size({"width": width, "height": 800})
     shown.emulate_media(color_scheme="dark" if dark else "light")

@@ -71,14 +71,6 @@ def test_a_click_on_a_source_word_is_a_guess(stage: Bench, chip: int, answer: st
     assert marked == [i == chip for i in range(5)]
 
 
-def test_by_touch_one_taps_and_with_a_mouse_one_clicks(stage: Bench) -> None:
-    guessing(stage)
-    assert "or click the source word" in stage.text(".says")
-    stage.page.context.new_cdp_session(stage.page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    guessing(stage)
-    assert "or tap the source word" in stage.text(".says")
-
-
 @pytest.mark.parametrize(
     ("word", "answer"),
     [
@@ -135,21 +127,3 @@ def test_the_other_views_are_closed_until_somebody_asks_for_them(heads: Bench) -
     assert not heads(".sealed").is_visible()
     assert "To write lis" in heads.text(".lead")
     assert heads.reported_view() == "heads"
-
-
-def test_on_a_phone_there_is_a_button_and_a_lesson_that_hides_the_bars_asks_all_the_same(stage: Bench) -> None:
-    stage.mount(width=358, step=2, layer=1, head=2)
-    stage.click(".predict")
-    settled(stage)
-    assert is_hidden(stage)
-    assert stage(".controls").evaluate("(e) => e.scrollWidth <= e.clientWidth")
-    stage.page.add_style_tag(content="#host { --bars: none }")
-    assert stage(".guess button").is_visible()
-
-
-def test_nothing_moves_when_the_answer_appears(stage: Bench) -> None:
-    guessing(stage)
-    places = "() => ['.stage', '.source .chip', '.telling', '.maps'].map((part) => root.querySelector(part).offsetTop)"
-    before = stage.page.evaluate(places)
-    stage.click(".guess button")
-    assert stage.page.evaluate(places) == before

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.names import KIND_TITLES
 from tests.browser import box_of
 from tests.e2e.bench import Bench, ends_of_scale
-from tests.e2e.heads import LEFT, RIGHT, N, small_trace
+from tests.e2e.heads import LEFT, RIGHT, N, long_trace, small_trace
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 
 # All heads
@@ -163,15 +167,6 @@ def test_brushing_rows_and_columns(heads: Bench) -> None:
     assert "rows 1–2 put" in heads.text(".cell")
 
 
-def test_over_words_only_eos_is_left_out_and_the_caption_says_how_much(heads: Bench) -> None:
-    heads.mount(random_trace(["the", "dog", "."], ["le", "chien"]), kind="cross", layer=1, head=1, view="head.content")
-    expect(heads(".caption")).to_contain_text("<eos>, other specials and punctuation are left out, on average ")
-    expect(heads("figure.cross figcaption")).to_contain_text("words only, scaled to 1")
-    expect(heads(".swatch")).to_have_text("masked or left out")
-    heads('.kinds button[value="encoder"]').click()
-    expect(heads(".caption")).not_to_contain_text("left out")
-
-
 def test_only_up_to_this_step_leaves_later_rows_out(heads: Bench) -> None:
     heads.mount(heads_trace(), kind="cross", layer=1, head=1, view="head.steps", step=2)
     assert heads.plot("cross")[3] == 2
@@ -225,23 +220,6 @@ def test_lines_of_several_heads_and_the_share_that_they_hold(heads: Bench) -> No
     assert f"{trace.cross[1, 1, 2, 3]:.4f}" in heads.text("tbody")
 
 
-def test_long_columns_scroll_to_what_is_looked_at(heads: Bench) -> None:
-    trace = random_trace([*(f"w{i}" for i in range(79)), "<eos>"], ["<sos>", *("v" for _ in range(59))])
-    trace.cross[:] = 0.0
-    for query in range(60):
-        trace.cross[:, :, query, 79 - query] = 1.0
-    heads.mount(trace, kind="cross", layer=1, head=1, view="lines", step=60)
-
-    def in_view(tokens: str, at: int) -> bool:
-        room, own = box_of(heads(tokens.split()[0])), box_of(heads(tokens).nth(at))
-        return bool(room["y"] <= own["y"] and own["y"] + own["height"] <= room["y"] + room["height"] + 1)
-
-    assert [in_view(".left .end", 59), in_view(".right .end", 20), in_view(".right .end", 79)] == [True, True, False]
-    heads.press("Home")
-    assert in_view(".left .end", 0)
-    assert in_view(".right .end", 79)
-
-
 # The sentence
 
 
@@ -276,18 +254,101 @@ def test_pointing_at_a_key_shades_the_tokens_that_look_at_it(heads: Bench) -> No
     assert heads(LEFT).nth(2).get_attribute("aria-pressed") == "true", "the row in view is back"
 
 
-@pytest.mark.parametrize(("view", "token"), [("lines", ".right .end"), ("text", RIGHT)])
-def test_several_heads_are_shown_at_once_in_their_colours(heads: Bench, view: str, token: str) -> None:
-    trace = random_trace(["a", "b", "<eos>"], ["<sos>", "x"], heads=(2, 3))
-    heads.mount(trace, kind="cross", layer=1, head=1, view=view, step=2)
-    heads.click(".headpick:has-text('all')")
-    pressed = heads(".headpick").evaluate_all("all => all.map((b) => b.ariaPressed === 'true')")
-    assert pressed[:4] == [True, True, True, False]
-    assert all(f"L1 H{head}:" in heads.text(".caption") for head in (1, 2, 3))
-    assert heads.reported_view() == f"{view}.h-1-2-3"
-    if view == "text":
-        bars = heads(f"{token}:first-child .shares i")
-        heights = bars.evaluate_all("all => all.map((bar) => parseInt(bar.style.height))")
-        assert heights == [int(20 * weight + 0.5) for weight in trace.cross[0, :, 1, 0]]
-    else:
-        assert heads(token).first.evaluate("b => b.style.background").count("color-mix") >= 3
+# Sizes
+
+
+def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
+    heads.mount(long_trace(), kind="cross", layer=1, head=1, view="head.beside")
+    cells = [heads.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
+    assert min(cells) >= 16
+    assert len(set(cells)) == 1, "a weight has the same area in all three"
+    assert all(f"{title}, L" in heads.text(".caption") for title in KIND_TITLES.values()), "a sentence for each"
+    for kind in ("encoder", "decoder", "cross"):
+        room, canvas = (box_of(heads(f"figure.{kind}{part}")) for part in ("", " canvas"))
+        assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
+
+
+def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(heads: Bench) -> None:
+    boxes = "[...root.querySelectorAll('.bar, .lead, .reads, .legend')].filter((box) => box.checkVisibility())"
+    for left_out in ({"--steps": "none"}, {"--views": "none", "--reads": "block"}):
+        heads.mount(long_trace(), kind="cross", layer=1, head=1, width=576)
+        assert "▸ above" in heads.text(".under-views")
+        heads.page.evaluate("set => Object.entries(set).forEach((pair) => host.style.setProperty(...pair))", left_out)
+        heads.frame()
+        heads.press("ArrowRight")
+        places = heads.page.evaluate(f"{boxes}.map((box) => box.getBoundingClientRect().toJSON())")
+        assert len(places) >= 3
+        for above, below in pairwise(sorted(places, key=lambda place: place["top"])):
+            apart = min(above["right"], below["right"]) <= max(above["left"], below["left"])
+            assert apart or above["bottom"] <= below["top"] + 1
+        assert heads(".walk").is_visible() or "▸ above" not in heads.text(".under-views")
+
+
+# What all views share
+
+
+def test_what_is_reported_reopens_the_same_view(heads: Bench) -> None:
+    view = "lines.next.steps.log.cividis.by-keys.most-20.mass-60.h-0-2"
+
+    def drawn() -> tuple[str | None, str]:
+        return heads(".body canvas").get_attribute("data-lines"), heads.text(".caption")
+
+    heads.mount(small_trace(), kind="decoder", layer=3, head=2, view=view)
+    heads.click(".left .end:nth-child(2)")
+    report, before = heads.report(), drawn()
+    assert heads.reported_view() == view
+    place = {name: report[name] for name in ("kind", "layer", "head", "step")}
+    heads.mount(small_trace(), **place, view=view)
+    assert drawn() == before
+
+
+def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
+    caption, cell = heads.text(".caption"), heads.plot("cross")[2]
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => root.fullscreenElement?.matches('.explorer')")
+    heads.frame()
+    assert heads.text(".present") == "End presentation"
+    assert heads.text(".caption") == caption
+    assert heads.plot("cross")[2] >= cell
+    zoom = heads(".caption").evaluate("element => element.currentCSSZoom")
+    wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
+    assert zoom == pytest.approx(min(wide / 960, high / 540), abs=0.01)
+    assert zoom > 1, "all of it is larger"
+    heads.click(".options")
+    heads.click(".present")
+    heads.page.wait_for_function("() => !root.fullscreenElement")
+
+
+def test_words_put_subwords_together(heads: Bench) -> None:
+    trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
+    trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
+    heads.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
+    assert heads.plot("cross")[3:] == (5, 5)
+    heads.click(".options")
+    heads("input[name=words]").check()
+    heads.frame()
+    assert heads.plot("cross")[3:] == (3, 3)
+    share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
+    heads.open_table()
+    assert f"1 unbreakable {share:.4f}" in heads.text("tbody")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
+    assert heads.text(".reads") == "reads 2 unzerbrechlich → predicts tassen"
+    heads.choose("next", "next")
+    assert "reads 1 <sos> → predicts unzerbrechlich" in heads.text(".caption")
+    heads.press("ArrowRight")
+    assert "reads 2 unzerbrechlich → predicts tassen" in heads.text(".caption")
+
+
+def test_numbers_of_a_kind_are_waited_for(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", kinds=())
+    heads(".none:text('Loading')").wait_for()
+    heads.carry("cross")
+    assert heads.text(".none") == ""
+    assert heads(".tile").count() == len(CROSS) + 2
+    heads.click(".kinds button[value=encoder]")
+    assert "Loading" in heads.text(".none")
+    heads.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
+    heads.carry("encoder")
+    assert heads(".tile").count() == len(ENCODER) + 2

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.bench import NASTY, Bench, ends_of_scale
+from tests.e2e.stage import long_trace
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import random_trace
 
-WIDTHS = (1000, 358)
 READOUT = {"stepper": "figure.{} .readout", "heads": ".cell"}
 
 
@@ -75,8 +75,13 @@ def test_masked_cells_are_grey_off_the_scale_and_say_why(either: Bench) -> None:
             either.click("summary")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("view", ["stepper", "heads", "head", "lines", "text", "heads.beside", "head.beside"])
+@pytest.mark.parametrize(
+    ("view", "width"),
+    [
+        *((view, 1000) for view in ("stepper", "heads", "head", "lines", "text")),
+        *((view, 358) for view in ("stepper", "heads.beside", "head.beside")),
+    ],
+)
 def test_tokens_are_only_ever_text(request: pytest.FixtureRequest, view: str, width: int) -> None:
     bench: Bench = request.getfixturevalue("stage" if view == "stepper" else "heads")
     requests: list[str] = []
@@ -95,8 +100,7 @@ def test_tokens_are_only_ever_text(request: pytest.FixtureRequest, view: str, wi
     assert [url for url in requests if not url.startswith(("blob:", "about:", "data:"))] == []
 
 
-@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("n_src", "n_tgt", "width"), [(1, 1, 358), (1, 4, 1000), (100, 1, 358), (100, 100, 358)])
 def test_any_length_is_drawn_by_the_stepper(stage: Bench, n_src: int, n_tgt: int, width: int) -> None:
     source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
     stage.narrow(width)
@@ -110,7 +114,7 @@ def test_any_length_is_drawn_by_the_stepper(stage: Bench, n_src: int, n_tgt: int
     assert stage.fits()
 
 
-@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
+@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 4), (100, 100)])
 def test_any_length_is_drawn_by_the_views_of_heads(heads: Bench, n_src: int, n_tgt: int) -> None:
     source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
     trace = random_trace([*source, "<eos>"], ["<sos>", *target], layers=(1, 2), heads=(3, 5))
@@ -123,3 +127,38 @@ def test_any_length_is_drawn_by_the_views_of_heads(heads: Bench, n_src: int, n_t
         assert (heads(".left .end").count(), heads(".right .end").count()) == (rows, columns)
         heads.click(".views button[value=text]")
         assert heads(".strip > div:last-child .word").count() == columns
+
+
+BOX = "root.querySelector('figure.cross canvas').parentNode"
+
+
+def test_cells_of_a_long_sentence_are_readable_unless_somebody_zooms_out(either: Bench) -> None:
+    for words in (45, 100):
+        either.mount(long_trace(words), kind="cross", layer=1, head=1, seq=f"{words}", step=2, view="head")
+        assert either.plot("cross")[2] >= 12
+        either.press("-", "-")
+        assert either.plot("cross")[2] < 12
+        either.press("0", "+")
+        assert either.plot("cross")[2] > 12
+        either.click("figure.cross .zoom button[value='0']")
+        assert either.plot("cross")[2] == 12
+
+
+def test_a_long_map_follows_the_step_and_keeps_its_labels_in_sight(either: Bench) -> None:
+    either.mount(long_trace(60), kind="cross", layer=1, head=1, step=1, view="head")
+    assert either.page.evaluate(f"{BOX}.scrollTop") == 0
+    either.listen()
+    either.press("End")
+    either.frame()
+    left, top, cell, *_ = either.plot("cross")
+    x, y, width, height = either.page.evaluate(
+        f"(() => {{ const b = {BOX}; return [b.scrollLeft, b.scrollTop, b.clientWidth, b.clientHeight]; }})()"
+    )
+    assert y > 0
+    assert y + top <= top + 60 * cell <= y + height, "the row in view is in sight"
+    labels = either.written("cross")
+    ratio = either.page.evaluate("devicePixelRatio")
+    assert labels["61 word59"][0] / ratio < x + left, "its label stands at the left edge"
+    column = labels["61 <eos>"]
+    assert y <= column[1] / ratio <= y + top, "the label of the last key stands above the cells in sight"
+    assert x + left <= column[0] / ratio <= x + width

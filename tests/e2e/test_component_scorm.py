@@ -129,30 +129,3 @@ def test_a_lesson_over_two_visits_within_the_standard(page: Page, site: str) -> 
     assert kept["cmi.core.lesson_status"] == "passed"
     assert kept["cmi.suspend_data"] == "attention.5551155"
     assert (kept["cmi.core.score.raw"], kept["cmi.core.exit"]) == ("100", "")
-
-
-def test_without_a_platform_a_line_says_so_and_the_browser_keeps_the_progress(page: Page, site: str) -> None:
-    page.goto(f"{site}attention/index.html")
-    expect(page.locator("#notice")).to_have_text(
-        "No learning platform was found, so your progress is kept in this browser only."
-    )
-    page.get_by_role("button", name="Start").click()
-    page.get_by_role("textbox").fill("6")
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.locator(".feedback .right")).to_be_visible()
-    assert page.evaluate("() => localStorage.getItem('headlight.lessons')") == "attention.1"
-
-
-def test_a_platform_that_refuses_is_named_and_the_lesson_works(page: Page, site: str) -> None:
-    page.goto(site)
-    frame = begin(page, {})
-    page.evaluate("() => platform.api.LMSFinish('')")
-    frame.get_by_role("button", name="Start").click()
-    answer(frame, "6")
-    expect(frame.locator("#notice")).to_have_text(
-        "The learning platform did not take the progress (error 301, Not initialized). "
-        "It is lost when this page is closed."
-    )
-    frame.get_by_role("button", name="Next", exact=True).click()
-    expect(frame.locator(".lessons h2")).to_have_text("Where should it look?")
-    page.evaluate("() => finish()")

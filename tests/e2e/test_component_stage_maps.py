@@ -8,12 +8,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 
 from explorer.decoding.model_diagram import diagram_of
 from model.config import ModelConfig
 from tests.e2e.bench import Bench
-from tests.e2e.stage import CURVES, MIDDLE, POSITION, settled
+from tests.e2e.stage import POSITION
 from tests.explorer.planted import planted_trace
 
 # Whole words
@@ -50,21 +49,6 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
     assert marked("touched") == [[0, 1], [1, 2, 3]]
     stage.click(".words")
     assert "4 e, cross-attention looks at 4 <eos> 80 %, 2 known 20 %." in stage.text(".says")
-
-
-def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(stage: Bench) -> None:
-    trace = planted_trace([*["ex"] * 8, "far", *"abcd", "<eos>"], ["<sos>", "xy", "z"])
-    trace = dataclasses.replace(trace, src_words=(*[0] * 8, 1, 2, 3, 4, 5, -1), tgt_words=(-1, 0, 1))
-    trace.cross[0, 0] = np.eye(14)[[8, 8, 8]]
-    stage.mount(trace, step=2, layer=1, head=1)
-    places = []
-    for _ in range(2):
-        settled(stage)
-        painted = stage.page.evaluate(CURVES, 0.05)
-        places.append(stage.page.evaluate(MIDDLE, ".source .slot:nth-child(9) .chip"))
-        assert sum(painted) / len(painted) == pytest.approx(places[-1], abs=5)
-        stage(".words").click()
-    assert abs(places[0] - places[1]) > 5, "without their numbers, the parts of the word are narrower"
 
 
 # The maps and what is said of them

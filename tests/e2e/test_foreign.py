@@ -77,18 +77,7 @@ def readable(page: Page) -> bool:
     return found
 
 
-def test_the_search_finds_what_a_probe_would_make(tour: Tour) -> None:
-    page = tour.page
-    page.goto("about:blank")
-    page.set_content(f"<main></main><b class={MARK}>x</b><a href='javascript:alert(1)'>y</a><img src='data:,{HOST}'>")
-    shadow = f"""document.querySelector("main").attachShadow({{mode: "open"}})
-      const i = document.createElement("i"); i.className = "{MARK}"
-      document.querySelector("main").shadowRoot.append(i)"""
-    page.evaluate(shadow)
-    assert sorted(name.split()[0] for name in made_by_probes(page)) == ["A", "B", "I", "IMG"]
-    assert not readable(page)
-
-
+@pytest.mark.nightly
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
     """The tour reports what each probe would do on a page without escaping."""
     with touring(browser, server, made_by_probes) as tour:
@@ -112,6 +101,7 @@ def test_tokens_sentences_and_names_on_every_page(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_parameters_on_every_page(tour: Tour) -> None:
     query = {name: PROBES[i % len(PROBES)] for i, name in enumerate(PARAMETERS)} | {"sample": SAMPLE}
     for address in ADDRESSES:
@@ -119,24 +109,11 @@ def test_parameters_on_every_page(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_panels_of_attention(tour: Tour) -> None:
     for name in PANELS:
         query = HOSTILE | {"view": "lines", "cell": "2-3", "other": sentence(2), "panel": name}
         tour.go(f"/attention?{urlencode(query)}", f"/attention, {name}")
-    assert tour.problems() == []
-
-
-def test_lessons(tour: Tour) -> None:
-    page = tour.go("/lessons")
-    expect(page.get_by_test_id("stAlert").filter(has_text="refused.md, line")).to_be_visible()
-    expect(page.get_by_test_id("stAlert").filter(has_text=FILE_NAME)).to_be_visible()
-    page.locator(".st-key-lesson_start_hostile button").click()
-    expect(page.get_by_role("heading", name=PROBES[0])).to_be_visible()
-    tour.look("/lessons, a step")
-    page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").first.click()
-    page.get_by_role("button", name="Check the answer").click()
-    tour.look("/lessons, answered")
-    tour.go(f"/positions?{urlencode({'lesson': 'hostile', 'at': '1'})}", "/positions with a lesson")
     assert tour.problems() == []
 
 
@@ -147,6 +124,7 @@ def upload(page: Page, ending: str, content: bytes) -> None:
     settle(page)
 
 
+@pytest.mark.nightly
 def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     for kind in ("npz", "json", "refused"):
         page = tour.go(f"/attention?{urlencode({'model': 'hostile', 'text': 'I read', 'panel': 'own'})}")
@@ -159,6 +137,7 @@ def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     page = tour.go("/train")
     page.get_by_role("combobox", name="Data").click()
@@ -173,6 +152,7 @@ def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     assert tour.problems() == []
 
 
+@pytest.mark.nightly
 def test_names_in_a_zip_file(tour: Tour) -> None:
     page = tour.go("/runs?entry=hostile")
     page.get_by_role("tab", name="Import").click()

@@ -14,7 +14,7 @@ from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
-from tests.browser import SCREEN, Server, box_of, download, rest, settle
+from tests.browser import SCREEN, box_of, download, rest, settle
 from tests.e2e.address import Visit
 from tests.paths import ROOT
 
@@ -64,10 +64,8 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["attention", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("machine", "translate"))]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["attention", "machine", "translate"])
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
     """Each question is answered wrongly first, then rightly; after any answer, the picture is there.
 
@@ -141,6 +139,7 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     assert box_of(sheet)["y"] > 740
 
 
+@pytest.mark.nightly
 def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     page = visit("/lessons?lesson=masks&at=4")
     page.get_by_role("button", name="Open on the page Masks").click()
@@ -174,6 +173,7 @@ def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
     context.close()
 
 
+@pytest.mark.nightly
 def test_handout_and_summary_open_without_a_network_and_run_nothing(
     visit: Visit, offline: tuple[Page, list[str], list[str]], tmp_path: Path
 ) -> None:
@@ -222,10 +222,3 @@ def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> Non
     page.get_by_role("button", name="Clear it").click()
     expect(start).to_have_text("Start")
     page.wait_for_function("localStorage.getItem('headlight.lessons') === null")
-
-
-def test_a_browser_that_keeps_nothing_is_named(new_page: Page, server: Server) -> None:
-    page = new_page
-    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })")
-    page.goto(f"{server.url}/lessons")
-    expect(page.get_by_text("This browser lets pages keep nothing")).to_be_visible()

@@ -21,8 +21,11 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
+from explorer.decoding.comparison import compare, compare_rows, counterpart, pair_in_words, with_marks
+from explorer.decoding.coordinates import Place
+from explorer.decoding.labelled_map import map_caption
 from explorer.decoding.translator import Translation, Translator
 from explorer.site.command import main
 from model.checkpoint import load_model
@@ -194,6 +197,72 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     expect(page.get_by_role("alert")).to_contain_text("The model nobody is not on this page")
     expect(page.get_by_role("alert")).to_contain_text("not a list of token ids")
     expect(page.get_by_role("alert")).to_contain_text("'cross.9.9.zero' is left out")
+
+
+def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
+    context = browser.new_context(locale="de-AT")
+    page = context.new_page()
+    visit(
+        page,
+        f"{site}attention/",
+        model="reverse",
+        text="abc",
+        kind="encoder",
+        layer="2",
+        head="1",
+        view="head",
+        cell="1-2",
+    )
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator("figcaption:visible")).to_contain_text("Schicht 2 · Kopf 1")
+    before = urlsplit(page.url).query
+    assert "lang" not in before
+    for code, caption, inside in (("en", "layer 2 · head 1", "Inside"), ("de", "Schicht 2 · Kopf 1", "Im Inneren")):
+        page.locator("#language").select_option(code)
+        answered(page)
+        expect(page.locator("html")).to_have_attribute("lang", code)
+        expect(page.locator("figcaption:visible")).to_contain_text(caption)
+        assert urlsplit(page.url).query == f"lang={code}&{before}"
+        assert f"lang={code}&" in str(page.get_by_role("link", name=inside, exact=True).get_attribute("href"))
+    page.get_by_role("link", name="Im Inneren", exact=True).click()
+    expect(page.locator(".machine")).to_contain_text("Encoderschicht 1")
+    page.get_by_role("link", name="Lektionen", exact=True).click()
+    page.get_by_role("button", name="Beginnen").first.click()
+    expect(page.get_by_role("button", name="Weiter")).to_be_visible()
+    assert "lang=de" in page.url
+    context.close()
+
+
+def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site: str) -> None:
+    """The same link shows the same sentences: words replaced, removed and added, tokens and weights that differ."""
+    model, at = translator("multi30k-en-de"), Place("cross", 4, 2, row=5)
+    a = model.translate("Two young children are playing football in the park.", DecodeConfig())
+    place = {"model": "multi30k-en-de", "text": a.source.text, "kind": "cross", "layer": "4", "head": "2", "step": "5"}
+    box, said = page.locator(".compare-panel"), page.locator(".compare-panel .said")
+    visit(page, f"{site}attention/", **place, view="head", panel="compare.row-7")
+    both, difference = compare_rows(a.trace, at, 7)
+    expect(box.locator("figcaption")).to_have_text([map_caption(both), map_caption(difference)])
+    box.get_by_label("Compare with").select_option("text")
+    for text in (
+        "Two young dogs are playing football in the park.",
+        "Two children are playing football, in a big park.",
+        "A man with a hat sits, sleeps and eats two young children.",
+    ):
+        box.get_by_label("The other sentence").fill(text)
+        box.get_by_label("The other sentence").press("Enter")
+        b = model.translate(text, DecodeConfig())
+        maps = (counterpart(each.trace, at, model="", title="") for each in (a, b))
+        found = with_marks(compare(*maps))
+        words = pair_in_words(found, 5, (a.source.text, text), (a.text, b.text))
+        expect(said).to_have_text(f"{words} {found.caption}".replace(" %", "\u202f%"))
+        captions = [map_caption(each) for each in (found.first, found.second, found.difference) if each]
+        expect(box.locator("figcaption")).to_have_text(captions)
+    assert urlencode({"panel": "compare.way-text", "other": text}) in page.url
+    box.get_by_label("Compare with").select_option("model")
+    expect(said).to_contain_text("≠ marks what only one of the maps has.")
+    box.get_by_role("button", name="Close").click()
+    page.wait_for_function("() => !location.search.includes('panel')")
+    assert watch.taken() == []
 
 
 def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) -> None:

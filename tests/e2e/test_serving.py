@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -20,7 +19,7 @@ from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, box_of, serv
 from tests.paths import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_deep_link_as_the_very_first_request(page: Page) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
     with serve() as server:
@@ -87,7 +86,7 @@ new MutationObserver(() => {
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_click_is_lost_and_the_running_indicator_does_not_flicker(new_page: Page, tmp_path: Path) -> None:
     """An app of two pages inside our frame, of which a link to the first starts a fresh server.
 
@@ -123,7 +122,7 @@ def upgraded(server: Server, origin: str, host: str) -> int:
         return int(line.recv(200).split()[1])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/explorer/web/test_hosts.py has the rules
 def test_behind_a_proxy_as_the_readme_says() -> None:
     """With the public name set, the server's own pages may connect; another site's page is refused."""
     host = "headlight.example.org"
@@ -153,7 +152,7 @@ ATTACK = """async (host) => {
 }"""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/explorer/web/test_hosts.py has the rules
 def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser) -> None:
     """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port."""
     with serve({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}) as server, closing(browser.new_context()) as profile:
@@ -224,10 +223,3 @@ def test_a_page_asks_for_nothing_that_does_not_exist(new_page: Page, server: Ser
     new_page.goto(server.url + address)
     settle(new_page)
     assert refused == []
-
-
-def test_the_server_listens_on_this_machine_only(server: Server) -> None:
-    connections = psutil.Process(server.process.pid).net_connections(kind="inet")
-    listening = {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
-    assert listening
-    assert listening <= {"127.0.0.1", "::1"}

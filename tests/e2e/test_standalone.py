@@ -17,7 +17,7 @@ from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show
 from explorer.site.command import main
 from model.trace import AttentionTrace
-from tests.browser import Server, Watch, download, settle
+from tests.browser import Server, download, settle
 from tests.explorer.planted_heads import random_trace
 from tests.paths import ROOT
 
@@ -94,19 +94,6 @@ def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: 
     expect(page.locator("#tip")).to_contain_text("(")
 
 
-def test_what_is_to_be_guessed_is_not_listed(
-    page: Page, traces: tuple[AttentionTrace, AttentionTrace], tmp_path: Path
-) -> None:
-    page.goto(written(traces, tmp_path / "page.html", "guess").as_uri())
-    expect(page.locator("#text")).to_have_text("What does the model write? Predict it first.")
-    for view in ("Step by step", "Heads"):
-        page.locator("#views button", has_text=view).click()
-        expect(page.locator("body")).not_to_contain_text(re.compile("katze|kater"), use_inner_text=True)
-    page.get_by_role("button", name="Show them").click()
-    expect(page.locator("#text")).to_have_text("die katze saß <eos>")
-    expect(page.locator("#paths button")).to_have_count(2)
-
-
 def test_the_heads_are_at_the_same_place_and_their_numbers_are_exact(
     page: Page, file: Path, traces: tuple[AttentionTrace, AttentionTrace]
 ) -> None:
@@ -175,22 +162,6 @@ def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server
     expect(page.locator(".reads")).to_contain_text("→ predicts")
     page.keyboard.press("Home")
     expect(page.locator(".controls output")).to_have_text(re.compile("step 1 of "))
-
-
-@pytest.mark.nightly  # tests/pages/test_send_as_page.py looks into the file that is offered
-def test_a_model_is_sent_as_a_page(page: Page, watch: Watch, server: Server, tmp_path: Path) -> None:
-    """From Runs, by one button; the file computes the model and needs the server no more."""
-    page.goto(f"{server.url}/runs?entry=reverse")
-    settle(page)
-    page.get_by_role("button", name="Send it as a page").click()
-    expect(page.get_by_text(re.compile(r"One file of about 0\.9 MB"))).to_be_visible()
-    file = download(page, "Download the page (HTML)", tmp_path)
-    watch.taken()
-    page.goto(file.as_uri())
-    expect(page.locator(".desk:not(.busy) .opened")).to_be_visible()
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("headlight")
-    expect(page.locator(".answer .text")).to_have_text("thgildaeh")
-    assert watch.taken() == []
 
 
 def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ def choose_own_pairs(page: Page, server: Server) -> Locator:
     return page.get_by_role("textbox", name="Or paste pairs, one on each line")
 
 
+@pytest.mark.nightly  # tests/e2e/test_installed.py starts and stops a run; tests/model/training kills and resumes
 def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
     page.goto(f"{server.url}/train")
     page.get_by_text("Settings", exact=True).click()
@@ -166,6 +167,7 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     expect(page.locator(".stepper")).to_be_visible()
 
 
+@pytest.mark.nightly  # tests/pages/test_train_data.py has the steps
 def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, checkpoints: Path) -> None:
     """Two words, each translated by itself: a pair that is held out is answered rightly after a few seconds."""
     words = dict(zip(("red", "blue", "big", "old"), ("rot", "blau", "gross", "alt"), strict=True))
@@ -189,6 +191,7 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible()
 
 
+@pytest.mark.nightly  # tests/e2e/test_installed.py ends a server beside a run, too
 def test_a_run_survives_the_server(page: Page, server: Server, checkpoints: Path) -> None:
     """One that another server started is watched and stopped here."""
     with serve(environment(checkpoints)) as first:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -19,7 +20,14 @@ _task = cache(get_task)  # generating its sentences takes longer than everything
 
 def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:
     """Write an untrained model for one of the built-in tasks; depths and head counts differ between the stacks."""
-    torch.manual_seed(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in _files(task_name, seed, **sizes).items():
+        (folder / name).write_bytes(content)
+
+
+@cache
+def _files(task_name: str, seed: int, **sizes: Any) -> dict[str, bytes]:
+    """The content of each file of the model."""
     task = _task(task_name)
     train = task.splits["train"][:200]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
@@ -33,4 +41,8 @@ def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> No
         "max_positions": 48,
     } | sizes
     config = ModelConfig(src_vocab_size=len(source), tgt_vocab_size=len(target), **settings)
-    save_model(folder, make_model(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
+    with TemporaryDirectory() as place, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        folder = Path(place) / "toy"
+        save_model(folder, make_model(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
+        return {path.name: path.read_bytes() for path in folder.iterdir()}

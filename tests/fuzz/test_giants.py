@@ -26,6 +26,7 @@ from model.user_error import MESSAGE
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
 from tests.fuzz.inputs import paths, replaced
+from tests.some import some
 
 GIANT, LARGE = 20_000_000, 900_000  # above and below the size of the files that are read
 FILLERS = ("x", "ab ", "\u0301", "\u202e", "\u200b", "\n")
@@ -60,7 +61,7 @@ def listed(checkpoints: Path) -> int:
     return sum(map(len, [*texts, str(rows(entries))]))
 
 
-@pytest.mark.parametrize("size", [GIANT, LARGE])
+@pytest.mark.parametrize("size", some((GIANT, LARGE), 2))
 @pytest.mark.parametrize("file", [CONFIG, STATUS, PROBE, NOTE, METRICS, TOKENIZER])
 def test_a_value_of_any_length_adds_a_sentence_to_a_page(checkpoints: Path, file: str, size: int) -> None:
     before = listed(checkpoints)
@@ -99,7 +100,9 @@ def bytes_read() -> int:
     return getattr(counters, "read_chars", 0)
 
 
-@pytest.mark.parametrize("file", [CONFIG, STATUS, PROBE, NOTE, METRICS, TOKENIZER, CARD, f"{STATE}/state.json"])
+@pytest.mark.parametrize(
+    "file", some((CONFIG, METRICS, STATUS, PROBE, TOKENIZER, NOTE, CARD, f"{STATE}/state.json"), 4)
+)
 def test_a_sparse_giant_is_not_read_to_its_end(checkpoints: Path, file: str) -> None:
     path = checkpoints / "odd" / file
     path.parent.mkdir(exist_ok=True)
@@ -132,7 +135,8 @@ def test_a_file_of_short_lines_is_not_parsed_line_by_line(checkpoints: Path, mon
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 @pytest.mark.parametrize(
-    "file", [CONFIG, STATUS, PROBE, NOTE, METRICS, TOKENIZER, CARD, STATE, "snapshots", "model.safetensors", "extra"]
+    "file",
+    some((CONFIG, STATUS, PROBE, NOTE, METRICS, TOKENIZER, CARD, STATE, "snapshots", "model.safetensors", "extra"), 4),
 )
 @pytest.mark.parametrize("circle", ["itself", "two"])
 def test_a_link_that_leads_in_a_circle(checkpoints: Path, file: str, circle: str) -> None:

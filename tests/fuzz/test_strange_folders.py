@@ -42,7 +42,7 @@ from tests.fuzz.inputs import changed as changed_json
 from tests.fuzz.strange_folders import Strange, strange_files
 
 NOBODY = 65534  # a user's number without rights
-FOLDERS = 400 * _TIMES  # `HEADLIGHT_FUZZ=25` tries them nearly all
+FOLDERS = 100 * _TIMES  # `HEADLIGHT_FUZZ=100` tries them nearly all
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
-from model.masks import causal_mask, padding_mask
+from model.config import EOS, PAD, SOS, UNK
+from model.masks import causal_mask, padding_mask, target_mask
 from model.recording import PointRecorder
 from model.tap import tapped
 from tests.model.peers import peer_attention
@@ -137,3 +138,22 @@ def test_attention_dropout_is_for_training_only_and_not_there_unasked(dropout: d
     torch.testing.assert_close(expected, peer_attention(ours)(x, x, x)[0], **PARITY)
     ours.train()
     assert torch.equal(ours(x, x), expected) == (not dropout)
+
+
+def test_padding_mask_closes_padding_keys_and_nothing_else() -> None:
+    mask = padding_mask(torch.tensor([[SOS, UNK, EOS], [7, PAD, PAD]]))
+    assert (mask.dtype, mask.shape) == (torch.bool, (2, 1, 1, 3))
+    assert mask[:, 0, 0].tolist() == [[True, True, True], [True, False, False]]
+
+
+def test_target_mask_is_padding_and_future() -> None:
+    for length in (1, 2, 7, 40):
+        mask = causal_mask(length)
+        assert (mask.dtype, mask.shape) == (torch.bool, (1, 1, length, length))
+        assert mask[0, 0].tolist() == [[key <= query for key in range(length)] for query in range(length)]
+    tokens = torch.tensor([[SOS, 6, PAD], [SOS, 6, 7]])
+    assert target_mask(tokens)[:, 0].tolist() == [
+        [[True, False, False], [True, True, False], [True, True, False]],
+        [[True, False, False], [True, True, False], [True, True, True]],
+    ]
+    assert torch.equal(target_mask(tokens, causal=False), padding_mask(tokens))

@@ -158,7 +158,7 @@ def test_names_of_ordinary_models_are_fine(good: Path) -> None:
     for name in ("adjective-swap", "my_model.2", "A", "0x", "x" * 64):
         assert check_name(name) == name
     assert find_model(good.parent, "good") == good
-    with pytest.raises(CheckpointError, match=r"there is no model 'goood'; did you mean 'good'\?"):
+    with pytest.raises(CheckpointError, match=r"there is no model 'goood'. Did you mean 'good'\?"):
         find_model(good.parent, "goood")
     with pytest.raises(CheckpointError, match="there is no model in"):
         find_model(good.parent / "nowhere", "good")
@@ -192,7 +192,7 @@ def change_config(folder: Path, section: str | None, **changes: Any) -> None:
     [
         (None, {"format_version": 2}, "a newer Headlight"),
         (None, {"model": None}, "no section 'model'"),
-        ("model", {"d_modle": 3}, "did you mean 'd_model'"),
+        ("model", {"d_modle": 3}, "Did you mean 'd_model'"),
         ("model", {"d_model": "16"}, "must be of type int"),
         ("model", {"d_model": 15}, "does not divide"),
         ("model", {"n_encoder_layers": 3}, "too few weights|has no weights"),
@@ -299,15 +299,6 @@ def test_a_pipe_is_refused_since_reading_it_would_not_end(broken: Path, name: st
     assert "is a pipe or a device" in refusal(broken)
 
 
-def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: Path) -> None:
-    """Many tiny tensors must not pass for the many layers of a wide model."""
-    path = tmp_path / "model.safetensors"
-    safetensors.torch.save_file({f"t{i}": torch.zeros(1) for i in range(500)} | {"big": torch.zeros(100_000)}, path)
-    config = ModelConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=16, d_ff=4000, n_encoder_layers=400)
-    with pytest.raises(CheckpointError, match="too few weights"):
-        build_model(config, path)
-
-
 @pytest.mark.parametrize("share", ["none", "target", "all"])
 def test_weights_mapped_from_their_file_are_the_same_model(
     share: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -347,3 +338,12 @@ def test_one_number_that_is_not_finite_is_found(kind: torch.dtype) -> None:
     assert checkpoint.all_usable(numbers[:0])
     for wrong in (torch.nan, torch.inf, -torch.inf):
         assert not checkpoint.all_usable(numbers.clone().index_fill_(0, torch.tensor(3), wrong))
+
+
+def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: Path) -> None:
+    """Many tiny tensors must not pass for the many layers of a wide model."""
+    path = tmp_path / "model.safetensors"
+    safetensors.torch.save_file({f"t{i}": torch.zeros(1) for i in range(500)} | {"big": torch.zeros(100_000)}, path)
+    config = ModelConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=16, d_ff=4000, n_encoder_layers=400)
+    with pytest.raises(CheckpointError, match="too few weights"):
+        build_model(config, path)

@@ -8,14 +8,11 @@ import json
 import re
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from model import data, evaluate, translate
-from model.data.letters import letters
-from model.data.task import Example
+from model import evaluate, translate
 from model.trace import AttentionTrace
 from tests.model.commands import failure
 from tests.paths import ROOT
@@ -98,7 +95,7 @@ def test_translate_tells_each_step_and_writes_a_trace(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--model", "rum", "abc"], "there is no model 'rum'; did you mean 'run'?"),
+        (["--model", "rum", "abc"], "there is no model 'rum'. Did you mean 'run'?"),
         (["--model", "../run", "abc"], "'../run' cannot name a model"),
         (["--model", "run", "--trace", "x.npz", "a", "b"], "--trace takes one sentence, not 2"),
         (["--model", "run", "--trace", "x.npz", "  "], "nothing to trace in an empty sentence"),
@@ -130,23 +127,6 @@ def test_evaluate_json_has_the_flat_keys(where: list[str], capsys: pytest.Captur
     assert "of 3)" in shown
 
 
-def test_groups_are_reported_and_their_names_and_scores_stay_apart(
-    where: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evaluate.main([*where, "--task", "copy", "--split", "valid", "--json"])
-    assert list(json.loads(capsys.readouterr().out)["groups"])[:2] == ["02 letters", "03 letters"]
-
-    def by_words(example: Example) -> str:
-        return "10 to 14 words" if len(example.source) % 2 else "15 words and more"
-
-    monkeypatch.setattr(sys.modules["model.data.letters"], "by_length", by_words)
-    monkeypatch.setitem(data._GENERATED, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
-    evaluate.main([*where, "--task", "copy", "--split", "valid"])
-    shown = capsys.readouterr().out
-    assert re.search(r"^  10 to 14 words     0\.\d{4}$", shown, flags=re.MULTILINE)
-    assert re.search(r"^  15 words and more  0\.\d{4}$", shown, flags=re.MULTILINE)
-
-
 def test_evaluate_reads_compressed_files_line_by_line(
     where: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,8 +143,8 @@ def test_evaluate_reads_compressed_files_line_by_line(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--task", "revers"], "there is no task 'revers'; did you mean 'reverse'?"),
-        (["--task", "copy", "--split", "tset"], "task copy has no split 'tset'; did you mean 'test'?"),
+        (["--task", "revers"], "there is no task 'revers'. Did you mean 'reverse'?"),
+        (["--task", "copy", "--split", "tset"], "task copy has no split 'tset'. Did you mean 'test'?"),
         (["--source", "here"], "--source and --target go together"),
         (["--source", "here", "--target", "there"], "here cannot be read (No such file"),
         (["--source", "here", "--target", "there", "--task", "copy"], "not both"),

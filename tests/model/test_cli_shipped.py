@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from model import evaluate, train
-from model.checkpoint import load_model, snapshot_steps
+from model.checkpoint import load_model
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import MADE_HERE
 from model.folder import SHIPPED, list_models, read_json
@@ -21,6 +21,7 @@ from model.training import estimate, setup
 from model.training.card import score_lines
 from model.training.corpus import fitting_pairs
 from tests.paths import CHECKPOINTS
+from tests.some import some
 
 UNMASKED = "adjective-swap-unmasked"  # shipped to show what goes wrong
 TRANSLATORS = tuple(name for name in SHIPPED if name.startswith("multi30k"))
@@ -78,7 +79,7 @@ def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", some(SHIPPED, 3))
 def test_the_command_on_the_card_trains_this_model(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,24 +127,6 @@ def test_the_pair_with_and_without_the_causal_mask_differs_in_nothing_else() -> 
     assert without["loss"] < 2 * with_mask["loss"] < 0.01
     assert without["token_accuracy"] == 1.0
     assert without["exact_match"] < 0.1 < with_mask["exact_match"]
-
-
-def test_reverse_shows_its_heads_forming() -> None:
-    folder = CHECKPOINTS / "reverse"
-    steps = snapshot_steps(folder)
-    assert steps[0] == 0
-    assert 8 <= len(steps) <= 16
-    assert sum(path.stat().st_size for path in (folder / "snapshots").iterdir()) <= 4e6
-    assert load_model(folder, snapshot=steps[-1]).model_config == load_model(folder).model_config
-
-
-def test_a_translator_shows_what_its_training_changed() -> None:
-    folder = CHECKPOINTS / "phrases-en-de"
-    shipped, last = (
-        load_model(folder, snapshot=step).model.state_dict() for step in (None, snapshot_steps(folder)[-1])
-    )
-    assert max(float((shipped[name] - last[name]).abs().max()) for name in shipped) < 0.0071, "as its card says"
-    assert sum(path.stat().st_size for path in (folder / "snapshots").iterdir()) <= 2.5e6
 
 
 def test_all_are_listed_and_none_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:

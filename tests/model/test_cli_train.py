@@ -58,21 +58,6 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     assert sorted(path.name for path in tmp_path.iterdir()) == [".training.line", ".training.lock", "mine", "next"]
 
 
-def test_a_precision_that_only_costs_time_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def said(name: str, precision: str) -> bool:
-        options = ["--task", "reverse", "--name", name, "--checkpoints", str(tmp_path), "--precision", precision]
-        assert train.main([*options, "--device", "cpu", "--set", *SMALL, "max_steps=1", "eval_sentences=1"]) == 0
-        return "no instructions for bf16" in capsys.readouterr().err
-
-    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: True)
-    assert not said("quick", "bf16")
-    monkeypatch.setattr("model.training.device.cpu_multiplies_bf16", lambda: False)
-    assert said("slow", "bf16")
-    assert not said("chosen", "auto")
-
-
 def test_a_start_is_needed_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that started from another model's weights and tokenizers can be resumed when that model is gone."""
     where = ["--checkpoints", str(tmp_path)]
@@ -201,9 +186,9 @@ def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
     ("arguments", "sentence"),
     [
         ([], "--task TASK --name NAME"),
-        (["--task", "copi", "--name", "x"], "there is no task 'copi'; did you mean 'copy'?"),
-        (["--task", "copy", "--name", "x", "--preset", "tini"], "there is no preset 'tini'; did you mean 'tiny'?"),
-        (["--task", "copy", "--name", "x", "--set", "d_modle=3"], "unknown setting 'd_modle'; did you mean 'd_model'?"),
+        (["--task", "copi", "--name", "x"], "there is no task 'copi'. Did you mean 'copy'?"),
+        (["--task", "copy", "--name", "x", "--preset", "tini"], "there is no preset 'tini'. Did you mean 'tiny'?"),
+        (["--task", "copy", "--name", "x", "--set", "d_modle=3"], "unknown setting 'd_modle'. Did you mean 'd_model'?"),
         (["--task", "copy", "--name", "x", "--set", "d_model=63"], "d_model=63 does not divide"),
         (["--task", "copy", "--name", "x", "--set", "max_tokens=3", "batch_tokens=9"], "give only one of them"),
         (["--task", "copy", "--name", "../x"], "cannot name a model"),

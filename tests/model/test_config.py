@@ -81,8 +81,8 @@ def test_every_setting_explains_itself(cls: type) -> None:
 @pytest.mark.parametrize(
     ("cls", "values", "says"),
     [
-        (ModelConfig, {"d_modle": 64}, "did you mean 'd_model'"),
-        (TrainConfig, {"learning_rat": 1e-3}, "did you mean 'learning_rate'"),
+        (ModelConfig, {"d_modle": 64}, "Did you mean 'd_model'"),
+        (TrainConfig, {"learning_rat": 1e-3}, "Did you mean 'learning_rate'"),
         (TrainConfig, {"xyzzy": 1}, "most similar of"),
         (ModelConfig, {"d_model": "64"}, "d_model must be of type int"),
         (ModelConfig, {"d_model": 64.0}, "d_model must be of type int"),
@@ -112,7 +112,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (TrainConfig, {"max_tokens": 0}, "max_tokens"),
         (TrainConfig, {"label_smoothing": 1.0}, "below 1"),
         (TrainConfig, {"cutoff": 1.0}, "cutoff=1.0 must be at least 0 and below 1"),
-        (TrainConfig, {"consistency_weight": -1.0}, "consistency_weight=-1.0 must be 0 or more"),
+        (TrainConfig, {"consistency_weight": -1.0}, "consistency_weight=-1.0 must be at least 0"),
         (TrainConfig, {"consistency_weight": math.inf}, "consistency_weight=inf must be a number of at most"),
         (TrainConfig, {"average": 2, "average_checkpoints": 2}, "average is the former name of average_checkpoints"),
         (TrainConfig, {"schedule": ["warmup"]}, "schedule is one of inverse_sqrt"),
@@ -195,10 +195,10 @@ def test_what_follows_from_settings() -> None:
 
 
 def test_nearest_names_one_or_all_or_a_few_of_many() -> None:
-    assert nearest("revrse", ["reverse", "copy"]) == "; did you mean 'reverse'?"
-    assert "copy, reverse" in nearest("xyzzy", ["reverse", "copy"])
-    assert nearest("reverse", []) == "."
+    assert str(nearest("revrse", ["reverse", "copy"])) == "Did you mean 'reverse'?"
+    assert "copy, reverse" in str(nearest("xyzzy", ["reverse", "copy"]))
+    assert str(nearest("reverse", [])) == "There is none here."
     settings = [setting.name for cls in (ModelConfig, TrainConfig) for setting in dataclasses.fields(cls)]
-    assert nearest("lr", settings) == "; did you mean 'learning_rate'?"
-    assert nearest("heads", settings) == "; did you mean 'key_value_heads' or 'n_decoder_heads' or 'n_encoder_heads'?"
-    assert re.fullmatch(rf"; the most similar of {len(settings)} are \w+, \w+, \w+\.", nearest("xyzzy", settings))
+    assert str(nearest("lr", settings)) == "Did you mean 'learning_rate'?"
+    assert str(nearest("heads", settings)) == "Did you mean 'key_value_heads', 'n_decoder_heads' or 'n_encoder_heads'?"
+    assert re.fullmatch(rf"The most similar of {len(settings)} are \w+, \w+, \w+\.", str(nearest("xyzzy", settings)))

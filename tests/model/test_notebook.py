@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import model
-from model.checkpoint import load_model
 from model.edits import HeadEdit, HeadEdits
 from model.folder import CheckpointError
 from tests.paths import ROOT
@@ -24,15 +23,6 @@ def test_three_lines_load_translate_and_trace() -> None:
     off = HeadEdits((HeadEdit("cross", 0, 0, "zero"), HeadEdit("cross", 0, 1, "zero")))
     same = model.load(ROOT / "checkpoints" / "reverse")
     assert same.translate("hello", edit=off).trace.edits == off.describe()
-
-
-def test_an_lstm_has_one_cross_attention_and_no_other() -> None:
-    trace = model.load("reverse-lstm").translate("abc").trace
-    assert (trace.cross.shape[:2], trace.cross.shape[3]) == ((1, 1), len("abc") + 1)
-    np.testing.assert_allclose(trace.cross.sum(-1), 1.0, atol=1e-5)
-    assert trace.encoder.size == trace.decoder.size == 0
-    with pytest.raises(CheckpointError, match="reverse-lstm is an LSTM"):
-        _ = load_model(ROOT / "checkpoints" / "reverse-lstm").transformer
 
 
 def test_what_is_not_there_or_cannot_be_read_is_refused() -> None:

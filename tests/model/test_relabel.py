@@ -122,12 +122,6 @@ def test_of_a_beam_the_likeliest_are_kept_or_those_nearest_to_the_pair_itself(
     assert kept("--translations", "2", "--near-reference") == ["a cats", "a dog runs"]
 
 
-def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
-    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
-    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
-    assert relabel.columns(get_task("reverse")) == ("source", "target")
-
-
 def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path / "x.jsonl")]
     assert "--reverse" in failure(relabel.main, [*wrong, *out, *REVERSE], capsys)
@@ -189,6 +183,12 @@ def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: py
     assert "other added data (files: more.jsonl)" in failure(train.main, ["--resume", "cut", *where], capsys)
     assert train.main(["--resume", "cut", "--add-data", str(moved), *where]) == 0
     assert (folder / "cut" / WEIGHTS).read_bytes() == (folder / "union" / WEIGHTS).read_bytes()
+
+
+def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
+    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
+    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
+    assert relabel.columns(get_task("reverse")) == ("source", "target")
 
 
 @pytest.mark.slow

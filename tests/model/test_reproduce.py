@@ -119,7 +119,7 @@ def test_only_what_is_asked_for_and_needed_is_made(tmp_path: Path, capsys: pytes
 
 def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--checkpoints", str(tmp_path)]
-    assert "did you mean 'multi30k-en-de'?" in failure(reproduce.main, ["multi30k-en-d", *where], capsys)
+    assert "Did you mean 'multi30k-en-de'?" in failure(reproduce.main, ["multi30k-en-d", *where], capsys)
     shipped = ["--checkpoints", str(ROOT / "checkpoints")]
     before = (ROOT / "checkpoints" / "multi30k-en-de" / CONFIG).read_bytes()
     assert "choose another folder" in failure(reproduce.main, ["multi30k-en-de", *shipped], capsys)

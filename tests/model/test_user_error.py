@@ -44,13 +44,6 @@ def test_an_ordinary_sentence_is_unchanged_but_marks_do_not_pile_up(sentence: st
     assert readable("e" + "\u0301" * 100 + "x") == "e\u0301\u0301\u0301x"
 
 
-def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:
-    full = OSError(errno.ENOSPC, "No space left on device", "/home/me/models/x.bin")
-    for whole_path, name in ((True, "/home/me/models/x.bin"), (False, "x.bin")):
-        assert refused_by_system(full, whole_path=whole_path).startswith(f"{name} cannot be written: the disk is full")
-    assert len(refused_by_system(OSError(errno.EACCES, "Permission denied", "x" * 10_000))) < MESSAGE
-
-
 def test_every_error_of_ours_is_bounded() -> None:
     """Classes derived from Python's own errors quote what they are given at any length."""
     internal = {"_Torn", "NoCode", "Stopped"}  # caught where they are raised
@@ -70,8 +63,15 @@ def test_a_message_carries_its_sentence_and_its_fields() -> None:
     """So that a page can look the sentence up in another language; foreign braces are not fields."""
     error = UserError("'{name}' has {n:,} tokens.", name="{x}", n=1200)
     assert str(error) == "'{x}' has 1,200 tokens."
-    assert (error.message, error.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
+    assert (error.text.message, error.text.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
     assert str(UserError("a {brace} without fields")) == "a {brace} without fields"
     with pytest.raises(CheckpointError) as raised:
         check_name("../evil")
-    assert raised.value.fields == {"name": "../evil"}
+    assert raised.value.text.fields == {"name": "../evil"}
+
+
+def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/home/me/models/x.bin")
+    for whole_path, name in ((True, "/home/me/models/x.bin"), (False, "x.bin")):
+        assert refused_by_system(full, whole_path=whole_path).startswith(f"{name} cannot be written: the disk is full")
+    assert len(refused_by_system(OSError(errno.EACCES, "Permission denied", "x" * 10_000))) < MESSAGE

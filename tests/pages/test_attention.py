@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
+from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation, Translator
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.files.manifest import manifest_text
@@ -20,8 +20,7 @@ from explorer.web.security import FRAMES
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
-from tests.explorer.attention_files import npz, tokens, weights_of
-from tests.explorer.sent import decoding, decodings, mount, one_cell
+from tests.explorer.sent import decodings, mount, one_cell
 from tests.pages.page import address, choose, click, maps, plotted, run, table_with, visit, words
 
 TEXT = "I read red books"
@@ -74,16 +73,6 @@ def translation(toys: Path, model: str = "adjective-swap") -> Translation:
     return translator(toys, model).translate(TEXT, DecodeConfig())
 
 
-def test_opens_with_all_heads_of_the_example() -> None:
-    at = visit("attention")
-    header = decoding(at)
-    assert header["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
-    sizes = {kind: (shape["layers"], shape["heads"]) for kind, shape in header["shapes"].items()}
-    assert sizes == {"encoder": (1, 2), "decoder": (2, 4), "cross": (2, 4)}
-    assert start(at)["view"] == "heads"
-    assert not header["trained"]
-
-
 def test_a_link_restores_the_view_and_the_address_says_the_same() -> None:
     query = {"text": "They buy blue cars", "step": "3", "kind": "decoder", "layer": "2", "head": "4"}
     query |= {"model": "adjective-swap", "view": "lines.next.log.mass-60", "cell": "3-2"}
@@ -104,7 +93,7 @@ def test_while_words_are_to_be_guessed_neither_text_nor_panels_tell_them(toys: P
     assert not maps(at)
     report(at, view="heads")
     assert "Predict it first" not in words(at)
-    assert len(maps(at)) == 3
+    assert len(maps(at)) == 2
     assert "view" not in address(at)
 
 
@@ -211,13 +200,6 @@ def test_links_to_former_panels_lead_to_what_they_showed() -> None:
     assert mount(at, "heads")
 
 
-def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> None:
-    kept = Selection("m", "a b", panel="forcing", other="c d")
-    assert from_query(to_query(kept)) == (kept, [])
-    assert "other" not in to_query(dataclasses.replace(kept, other="x" * MAX_TEXT))
-    assert "other" not in to_query(dataclasses.replace(kept, panel=""))
-
-
 @pytest.mark.parametrize(
     ("model", "kind", "cell"),
     [("adjective-swap", "cross", "2-3"), ("other", "encoder", "1-5"), ("unscaled", "decoder", "3-2")],
@@ -235,13 +217,6 @@ def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str
     np.testing.assert_allclose(arrays["weights"], weights[: len(scores)], atol=1e-6)
     assert header["scaled"] == (model != "unscaled")
     assert "Why does it look there?" in words(at)
-
-
-def test_the_button_of_a_cell_opens_its_panel() -> None:
-    at = attention(view="head", cell="2-3")
-    at.session_state["heads"] = {"open": "cell"}
-    assert address(run(at))["panel"] == "cell"
-    assert mount(at, "heads")["explains"]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -327,25 +302,15 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
 
 def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
     weights = translation(toys).trace.cross[0, 1]
-    one, other, difference = maps(panel("compare.row-4"))
-    np.testing.assert_array_equal([one[0], other[0]], weights[[1, 3]].astype(float))
-    np.testing.assert_allclose(difference, other - one, atol=1e-7)
+    both, difference = maps(panel("compare.row-4"))
+    np.testing.assert_array_equal(both, weights[[1, 3]].astype(float))
+    np.testing.assert_allclose(difference[0], both[1] - both[0], atol=1e-7)
     one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
     np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
     np.testing.assert_allclose(difference, other - one, atol=1e-7)
     at = panel("compare.way-edit.kind-encoder.head-2.is-uniform", kind="encoder")
     np.testing.assert_allclose(maps(at)[1], 0.2, atol=1e-6)
     assert "Edited: encoder layer 1 head 2: uniform" in words(at)
-
-
-def test_own_attention_explains_itself_shows_a_file_and_refuses_a_malformed_one() -> None:
-    at, weights = visit("own"), weights_of(2, 3, 4, 4)
-    assert "output_attentions=True" in at.code[0].value
-    at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights, src_tokens=tokens(4))).run()
-    assert not at.error
-    assert "mine.npz" in [header["decoding"]["model"] for header, _ in decodings(at)]
-    at.file_uploader(key="own_file").upload("theirs.npz", npz(encoder=weights)).run()
-    assert "theirs.npz cannot be shown: encoder needs src_tokens" in words(at)
 
 
 @pytest.mark.parametrize("page", ["attention", "translate"])

@@ -13,7 +13,6 @@ from explorer.browser.wire import read
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import can_be_stepped, place_in, step_worth_seeing
-from explorer.decoding.operation_names import part_words
 from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.live_site import live_model
@@ -26,7 +25,7 @@ from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.trace import kinds_of
 from tests.pages.page import assert_says, plotted, press, tables, visit, words
-from tests.tiny import tiny_config
+from tests.some import some
 
 pytestmark = pytest.mark.usefixtures("toys")
 TEXT = "abcab"
@@ -48,7 +47,7 @@ def continued(name: str) -> Translation:
 
 
 @pytest.mark.parametrize("name", ["alone", "continues"])
-@pytest.mark.parametrize(("page", "tab"), [(page, tab) for page, tabs in TABS.items() for tab in tabs])
+@pytest.mark.parametrize(("page", "tab"), some([(page, tab) for page, tabs in TABS.items() for tab in tabs], 2))
 def test_every_tab_draws_a_decoder_alone(name: str, page: str, tab: str | None) -> None:
     at = visit(page, model=name, text=TEXT, **({f"{page}_tab": tab} if tab else {}))
     assert FAULT not in words(at)
@@ -216,8 +215,3 @@ def test_files_and_pages_of_a_decoder_alone_hold_its_one_kind(tmp_path: Path) ->
     assert can_be_stepped(again.trace)
     shapes = live_model(runtime.CHECKPOINTS / "continues").card.shapes
     assert [kind for kind, shape in shapes.items() if shape.layers] == ["decoder"]
-
-
-def test_the_words_about_a_layer_name_no_attention_that_it_lacks() -> None:
-    said = [part_words("Decoder 1", tiny_config(architecture=each)) for each in ("decoder", "transformer")]
-    assert ["cross-attention" in words for words in said] == [False, True]

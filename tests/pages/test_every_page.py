@@ -11,6 +11,7 @@ from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import PAGES, assert_shows_something, choose, kinds, visit, words
 from tests.paths import ROOT
+from tests.some import some
 from tests.test_model_gateway import VISITS
 
 # What each page is about, by Streamlit's names of the elements in its main part; the sidebar is the same everywhere.
@@ -54,16 +55,8 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("lessons", {"lesson": "attention", "at": "99"}, "pages 1 to"),
     ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
-MODELS = ("adjective-swap", "bare", "learned", "lstm", "odd", "open", "unplaced")
-SENTENCES = (
-    "a",
-    "a a a a a",
-    "🏳️‍🌈 مرحبا 你好",
-    "<img src=x onerror=alert(1)> </script>",
-    "$x$ **b** :red[x] \x1b",
-    "w " * 60,
-    " ",
-)
+MODELS = some(("odd", "bare", "learned", "lstm", "open", "unplaced", "adjective-swap"), 3)
+SENTENCES = ("a", "🏳️‍🌈 مرحبا 你好 <img src=x onerror=alert(1)> </script> $x$ **b** :red[x] \x1b", "w " * 60, " ")
 
 
 def test_all_pages_are_in_the_menu() -> None:

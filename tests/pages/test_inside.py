@@ -13,7 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
-from explorer.decoding.operation_names import part_of, parts, title_of
+from explorer.decoding.operation_names import parts
 from explorer.decoding.translator import Translation
 from explorer.locale.text import weight_percent
 from explorer.web import runtime
@@ -108,21 +108,6 @@ def test_post_norm_and_pre_norm_are_listed_as_they_are(model: str, order: tuple[
     assert table["reads"]["encoder.0.residual1"] == around
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", [0, 1])
-def test_every_operation_can_be_opened(toys: Path, way: int) -> None:
-    at = inside()
-    chooser = at.segmented_control(key="inside_way")
-    chooser.set_value(chooser.options[way]).run()
-    loaded, shown = load_model(toys / "post"), translation(at)
-    names = record(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=bool(way)).operations
-    for name in names:
-        opened(at, part_of(name, loaded.model_config), name)
-        assert not at.exception, name
-        assert f"In the code: {name}." in words(at)
-        assert title_of(name) in words(at)
-
-
 def test_what_is_open_is_what_was_computed(toys: Path) -> None:
     at = opened(inside(), "Decoder 2", "decoder.1.feed_forward.activation")
     found = recorded(at, toys, step_on(at).value)
@@ -147,16 +132,6 @@ def test_a_link_opens_an_operation(asked: str, name: str) -> None:
     at = inside(op=asked)
     assert address(at).get("op", "") == name, "without one, the first operation is open and needs no mention"
     assert f"In the code: {name}" in words(at)
-
-
-def test_queries_and_keys_lie_together() -> None:
-    at = inside("Queries and keys")
-    assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["query", "key"]
-    assert len(plotted(at)[0]["data"][0]["x"]) == 5
-    choose(at, similar_what="values")
-    assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["value"]
-    for kind in ("decoder", "cross"):
-        choose(at, similar_kind=kind)
 
 
 def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> None:

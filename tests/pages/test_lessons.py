@@ -80,13 +80,6 @@ def test_the_end_names_what_is_open_and_nothing_else() -> None:
     assert_says(whole, "Nothing is open: every question is answered")
 
 
-def test_progress_is_read_from_the_link() -> None:
-    at = lesson(at=3, done="attention.105~masks.4")
-    assert "Done." in words(at)
-    assert "1 of 7 pages done" in words(click(at, "lesson_leave"))
-    assert address(at)["done"] == "attention.105~masks.4"
-
-
 def test_a_broken_file_is_named_and_the_others_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running_models, "FOLDER", tmp_path)
     assert "There is no lesson here yet" in words(visit("lessons"))
@@ -106,12 +99,6 @@ def test_without_its_model_a_step_says_so(checkpoints: Path) -> None:
 def test_a_typed_answer_is_text(typed: str) -> None:
     (error,) = answer(lesson(), "attention", 1, typed).error
     assert not re.search(r"(?<!\\)(<img|\*\*6|\]\(http|:red\[|``|\$x)", error.value)
-
-
-def test_presenting_is_in_the_link_and_ends() -> None:
-    at = lesson(present="1")
-    assert at.button(key="lesson_present").label == "End presentation"
-    assert "present" not in click(at, "lesson_present").query_params
 
 
 @pytest.mark.parametrize(

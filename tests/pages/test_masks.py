@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.screens.masks import readings
 from model.analysis.mask_effects import translate_greedily
 from model.checkpoint import load_model
 from model.config import EOS
@@ -134,14 +133,3 @@ def test_closed_padding_changes_nothing_and_open_padding_does() -> None:
     assert closed < 1e-3 < opened
     choose(at, masks_pads=20)
     assert float(tables(at)[0][column][1]) < 1e-3
-
-
-@pytest.mark.usefixtures("shipped")
-def test_with_a_large_model_no_other_sentence_is_translated_for_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sentences() -> list[str]:
-        (box,) = (box for box in masks(model="reverse", text="hello").selectbox if box.label == "Sentence of the batch")
-        return list(box.options)
-
-    assert sentences() == ["1. hello", "2. headlight"]
-    monkeypatch.setattr(readings, "MOST_BYTES", 0)
-    assert sentences() == ["1. hello", "2. hel"]

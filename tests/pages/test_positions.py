@@ -136,11 +136,3 @@ def test_longer_than_trained() -> None:
     assert "In training the longest sentence had **4 tokens**" in words(at)
     choose(at, pe_times=24)
     assert "This model reads at most 47 tokens." in words(at)
-
-
-@pytest.mark.usefixtures("toys")
-def test_a_link_that_makes_no_sense_opens_the_page_as_it_is() -> None:
-    at = visit("positions", **TOY, pe_length="9999", pe_width="x", pe_base="3")
-    at.query_params["positions_tab"] = "<b>"
-    assert not at.run().exception
-    assert maps(at)[0].shape == (64, 16)

@@ -218,8 +218,8 @@ def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(traini
     save_run(training / "toy", state="running", steps=(0, 10))
     at = visit("train", run="tyo")
     for _ in range(2):  # the page is drawn again when the estimate has come
-        assert "There is no 'tyo' here; did you mean 'toy'?" in words(at)
-        assert "A new run waits until 'toy' has ended." in words(planned(at))
+        assert "There is no “tyo” here. Did you mean 'toy'?" in words(at)
+        assert "A new run waits until “toy” has ended." in words(planned(at))
 
 
 # A run that is watched
@@ -366,7 +366,7 @@ def test_a_finished_run_is_trained_again_with_another_seed(finished: Path) -> No
 def test_a_run_whose_start_is_gone_says_so_instead(finished: Path) -> None:
     write_json(finished / CONFIG, read_config(finished) | {"init": "gone"})
     at = visit("train", run="mine")
-    assert "It was trained from the weights of 'gone', which are not here." in words(at)
+    assert "It was trained from the weights of “gone”, which are not here." in words(at)
     assert not has_key(at, "watch_like_mine")
 
 
@@ -397,7 +397,7 @@ def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
     [
         ("watch_steps_mine", 30, "watch_longer_mine", "It has made 30 updates already; choose more than that."),
         ("watch_steps_mine", 0, "watch_longer_mine", "max_steps=0 must be at least 1."),
-        ("watch_seed_mine", -7, "watch_like_mine", "seed=-7 must be 0 or more."),
+        ("watch_seed_mine", -7, "watch_like_mine", "seed=-7 must be at least 0."),
     ],
 )
 def test_a_number_that_cannot_be_is_refused_and_never_replaced(field: str, value: int, go: str, sentence: str) -> None:

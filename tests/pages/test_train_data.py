@@ -23,7 +23,6 @@ from model import relabel
 from model.data.number_words import number_words
 from model.folder import CONFIG, read_config, write_json
 from tests.explorer.toy_runs import save_run
-from tests.model.data.test_people_files import workbook
 from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -185,21 +184,6 @@ def test_files_of_old_encodings_are_read_after_a_question() -> None:
 
 
 @pytest.mark.usefixtures("training")
-def test_a_spreadsheet_can_be_uploaded() -> None:
-    content = workbook(("number", "digits", "note"), *((words_, digits, "x") for words_, digits in number_words()))
-    at = upload(own_data(), "numbers.xlsx", content)
-    assert "300 pairs, with the headings “number” and “digits”: 270 to learn from" in words(at)
-    assert Path(options(at).data).read_bytes() == content
-
-
-@pytest.mark.usefixtures("training")
-def test_the_longest_sentence_follows_the_data() -> None:
-    at = own_data("".join(f"word {n} {'x' * 300}\tWort {n}\n" for n in range(150)))
-    choose(at, train_more=True)
-    assert at.number_input(key="train_files_tiny_max_positions").value == 320
-
-
-@pytest.mark.usefixtures("training")
 def test_pairs_can_be_added_to_those_of_a_task() -> None:
     at = visit("train")
     choose(at, train_more=True)
@@ -265,7 +249,7 @@ def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training
     assert button(at, "Make the pairs").disabled
     line: dict[str, Any] = {"model": "mine", "done": 96, "sentences": 400, "left_out": 0, "seconds_left": 65.0}
     (training / MADE / LAUNCHES / f"{NAME}.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert progress(run(at)) == [f"{NAME}: 'mine' translates: 96 of 400 sentences, about 1 min 05 s left"]
+    assert progress(run(at)) == [f"{NAME}: “mine” translates: 96 of 400 sentences, about 1 min 05 s left"]
     other = visit("train")
     assert progress(other) == progress(at), "after a reload, and in another tab"
 
@@ -275,8 +259,8 @@ def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training
     assert added(at) == [making.out]
     assert_says(
         at,
-        "2 pairs, such as “a*b*” → “*b*a”. Written by models: targets by 'mine', sources by 'mine'.",
-        f"These pairs exist already: '{NAME}' is in the list.",
+        "2 pairs, such as “a*b*” → “*b*a”. Written by models: targets by “mine”, sources by “mine”.",
+        f"These pairs exist already: “{NAME}” is in the list.",
     )
     choose(at, train_task="copy")
     assert [box.key for box in at.checkbox] == ["train_copy_writer_draws"], "they are pairs of another task"
@@ -297,7 +281,7 @@ def test_drawn_pairs_have_another_seed_each_time(more: AppTest, training: Path) 
         making = relabel.parser().parse_args(list(launched(training, name).arguments[6:]))
         assert (making.sample, making.seed, making.out.stem) == (0.7, seed, name)
         end(training, name, PAIRS)
-        said = f"targets by 'mine', sources by 'mine', drawn at random (temperature 0.7, seed {seed})."
+        said = f"targets by “mine”, sources by “mine”, drawn at random (temperature 0.7, seed {seed})."
         assert said in words(run(at))
     choose(at, train_reverse_writer_draws=False)
     press(at, "Make the pairs")

@@ -146,17 +146,6 @@ def test_sampling_takes_effect_when_chosen_also_after_a_fork_and_draws_again() -
     assert len(drawn) > 1
 
 
-@pytest.mark.usefixtures("toys")
-def test_another_model_sets_its_example_unless_text_was_typed() -> None:
-    at = visit("translate", model="adjective-swap")
-    choose(at, model="reverse")
-    assert at.text_input(key="text").value == "headlight"
-    assert header(at)["shapes"]["encoder"]["layers"] == 3
-    choose(at, text="mine")
-    choose(at, model="adjective-swap")
-    assert at.text_input(key="text").value == "mine"
-
-
 def test_a_broken_folder_is_named_and_an_empty_one_says_what_to_do(checkpoints: Path) -> None:
     for page in ("translate", "attention"):
         assert "There is no model in the checkpoints folder yet." in words(visit(page))

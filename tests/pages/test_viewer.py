@@ -13,17 +13,20 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing.sample import SampleChoice, to_link
 from explorer.runs.archive import import_zip
+from explorer.runs.command import PairsOrder
 from explorer.runs.lifecycle import Runs
+from explorer.runs.made_pairs import MadePairs
 from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.page import PAGES, visit, words
+from tests.some import some
 
 CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Make the pairs"}
 CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
-    *((page, {}, "", None) for page in PAGES),
+    *some([(page, {}, "", None) for page in PAGES], 3),
     ("train", {}, "Training is switched off: this server is for looking only.", ["Start training"]),
     ("train", {"run": "halted"}, "Stopping, resuming and new runs are switched off", ["New run", "Resume"]),
     ("train", {"run": "busy"}, "Stopping, resuming and new runs are switched off", ["Stop"]),
@@ -77,6 +80,8 @@ REFUSED: dict[str, Callable[[Runs], object]] = {
     "delete": lambda runs: runs.delete("mine"),
     "import": lambda runs: import_zip(io.BytesIO(b"whatever"), runs.checkpoints),
     "upload": lambda runs: store("pairs.tsv", b"a\tb\n", runs.checkpoints),
+    "make pairs": lambda runs: MadePairs(runs.checkpoints).start(PairsOrder("reverse", model="mine")),
+    "remove pairs": lambda runs: MadePairs(runs.checkpoints).remove("reverse-by-mine"),
 }
 
 

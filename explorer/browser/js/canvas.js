@@ -47,15 +47,18 @@ function pointerOn(element, event) {
   return [(event.clientX - left) / by, (event.clientY - top) / by];
 }
 
+/** Where a column of a map is drawn, and which column is drawn there. @param {number} flip the number of columns if they run from right to left, else 0 @param {number} column */
+export const columnAt = (flip, column) => (column >= 0 && column < flip ? flip - 1 - column : column);
+
 /**
  * The row and column under the pointer, which may lie outside the plot.
  * @param {HTMLElement} canvas
  * @param {MouseEvent} event
  * @param {Plot} plot
  */
-export function cellUnder(canvas, event, { left, top, cell }) {
+export function cellUnder(canvas, event, { left, top, cell, flip }) {
   const [x, y] = pointerOn(canvas, event);
-  return { query: Math.floor((y - top) / cell), key: Math.floor((x - left) / cell) };
+  return { query: Math.floor((y - top) / cell), key: columnAt(flip, Math.floor((x - left) / cell)) };
 }
 
 /**

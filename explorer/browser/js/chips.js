@@ -4,6 +4,7 @@ import { children, make, makeButton, say } from "./dom.js";
 import { UNKNOWN, isGuessed, isHidden } from "./guess.js";
 import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
+import { layWords } from "./scripts.js";
 import { covers } from "./stepper_state.js";
 import { joins } from "./weights.js";
 import { SPECIALS, choiceName } from "./wording.js";
@@ -66,6 +67,7 @@ export function drawChips(S, view) {
   };
   const alone = !source.tokens.length;
   S.find(".line.source").hidden = alone;
+  for (const side of /** @type {Side[]} */ (["source", "target"])) layWords(S, S.find(`.${side} .chips`), side);
   say(S.find(".line.target .tag"), alone ? t("Text") : t("Target"));
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
@@ -116,8 +118,10 @@ export function drawChips(S, view) {
   scrollTo(chips, slots[S.step + 1]);
   // If the translation is on one line, it is scrolled so that it ends with the word being written.
   const { offsetLeft, offsetWidth } = /** @type {HTMLElement} */ (slots[S.step + 1]);
-  chips.scrollLeft = Math.max(0, offsetLeft + offsetWidth + EDGE - chips.offsetLeft - chips.clientWidth);
-  chips.classList.toggle("cut", chips.scrollLeft > 0);
+  const left = offsetLeft - chips.offsetLeft;
+  chips.scrollLeft =
+    chips.dir === "rtl" ? Math.min(0, left - EDGE) : Math.max(0, left + offsetWidth + EDGE - chips.clientWidth);
+  chips.classList.toggle("cut", chips.scrollLeft !== 0);
   const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
   if (best && S.look?.side !== "source")
     scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);

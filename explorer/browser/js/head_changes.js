@@ -62,7 +62,7 @@ export function readChanges(text, shapes) {
     else
       problems.push(
         t(
-          "The link's edit '{edit}' is left out: this model has no such head, or the change is not of the form cross.2.1.zero.",
+          "The link's edit “{edit}” is left out: this model has no such head, or the change is not of the form cross.2.1.zero.",
           { edit: part.slice(0, 60) },
         ),
       );

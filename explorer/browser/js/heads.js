@@ -26,6 +26,7 @@ import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
+import { offerDirection } from "./scripts.js";
 import { drawBadges, numbered, tokenName, readsOn } from "./wording.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen } from "./store.js";
@@ -308,6 +309,7 @@ function drawControls(S) {
   /** @type {HTMLInputElement} */
   const words = find("input[name=words]");
   /** @type {HTMLInputElement} */ const steps = find("input[name=steps]");
+  offerDirection(S);
   words.checked = S.words;
   words.disabled = !data.subwords;
   const others = [
@@ -317,6 +319,7 @@ function drawControls(S) {
     S.next,
     S.scale !== "unit",
     S.palette !== "theme",
+    S.direction,
     ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : []),
   ];
   const changed = others.filter(Boolean).length;

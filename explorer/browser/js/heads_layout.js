@@ -76,7 +76,7 @@ export function fitCells(maps, wide, high) {
 
 /**
  * The largest type size, of a few, at which words fit into a space.
- * @param {number[]} lengths number of letters of each word
+ * @param {number[]} lengths the width of each word in type of size 1
  * @param {number} wide
  * @param {number} high
  * @param {number} extra height below each row of words, in pixels
@@ -85,8 +85,8 @@ export function fitType(lengths, wide, high, extra) {
   const fits = (/** @type {number} */ size) => {
     let rows = 0;
     let x = Infinity;
-    for (const letters of lengths) {
-      const width = Math.max(34, 0.58 * size * letters + 20);
+    for (const length of lengths) {
+      const width = Math.max(34, size * length + 20);
       if (x + width > wide) [rows, x] = [rows + 1, 0];
       x += width;
     }

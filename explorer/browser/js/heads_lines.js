@@ -2,7 +2,7 @@
 // from queries on the left to keys on the right: to a query's heaviest keys, up to the chosen share of its weight. Each
 // column scrolls by itself, to the row in view or to the key that it looks at most.
 
-import { paper } from "./canvas.js";
+import { contextOf, paper } from "./canvas.js";
 import { inkOn } from "./ink.js";
 import { children, isTouch, make, makeButton, say } from "./dom.js";
 import { fitType } from "./heads_layout.js";
@@ -22,6 +22,7 @@ import { levelOf } from "./maps.js";
 import { AXES, SIDES, shortHead, nameInKind } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
+import { layWords } from "./scripts.js";
 import { SPECIALS } from "./wording.js";
 import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
@@ -232,9 +233,11 @@ export function drawSentence(S) {
   const look = lookOf(S, m, S.focus ?? { side: "query", at: rowInView(S, m) });
   const { heads, tokens } = look;
   const [queryBox, keyBox] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
-  const letters = [...tokens.query, ...tokens.key].map((token) => [...token].length);
+  const ctx = contextOf(/** @type {HTMLCanvasElement} */ (S.find(".lines canvas")));
+  ctx.font = `10px ${S.theme.font}`;
+  const wide = [...tokens.query, ...tokens.key].map((token) => ctx.measureText(token).width / 10);
   const room = roomBelow(box, presenting(S.box)) - 96;
-  box.style.setProperty("--type", `${fitType(letters, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
+  box.style.setProperty("--type", `${fitType(wide, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
   const [rows, columns] = [{ side: rowTitle(S, S.kind) }, { side: AXES[S.kind][1] }];
   const [first, last] = isTouch()
     ? [
@@ -263,6 +266,7 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
   // Both sentences keep room for bars, so that nothing moves under the pointer.
   const several = heads.length > 1;
   box.className = `text ${side}${several ? " several" : ""}`;
+  layWords(S, box, side);
   children(box, names.length, () =>
     makeButton("word", make("bdi", "token"), make("small"), make("span", "shares")),
   ).forEach((b, at) => {

@@ -22,6 +22,7 @@ import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predicte
 import { clamp } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
+import { arrowOf, runsLeft } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -138,7 +139,8 @@ function nameHead(S, kind) {
 function namesOf(S, m, most) {
   const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
   const ends = m.predicted.map((_, q) => otherName(S, m, q));
-  return labelsOf(S.figures[m.kind].canvas, S.theme.font, { rows, ends, columns: m.columns }, most);
+  const names = { rows, ends, columns: m.columns, leftwards: runsLeft(S, SIDES[m.kind][1]) };
+  return labelsOf(S.figures[m.kind].canvas, S.theme.font, names, most);
 }
 
 /** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell @param {number} high height from which it scrolls */
@@ -245,7 +247,7 @@ export function listenToHead(S, kind) {
   };
   canvas.onkeydown = (event) => {
     const m = mapOf(S, kind);
-    const direction = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const direction = arrowOf(event.key, f.plot.flip > 0);
     if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
     const query = rowInView(S, m);
     const key = S.kind === kind ? columnInView(S, m) : null;

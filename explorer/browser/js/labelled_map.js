@@ -7,7 +7,9 @@ import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { FRAME } from "./palettes.js";
 import { cellNumber, clamp, fourDecimals } from "./numbers.js";
+import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
 import { whyMasked } from "./wording.js";
 import { t } from "./words.js";
@@ -17,15 +19,21 @@ import { t } from "./words.js";
 /** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, observer: ResizeObserver, width: number }} MapState */
 
 const WIDEST = 54; // size of a cell, in pixels
+/** The length of labels, in pixels: at least, at most. @type {[number, number]} */
+const LABELS = [82, 180];
 const HIGH = 460; // of a map that does not scroll, in pixels
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
-export default function ({ data, parentElement: root }) {
-  const S = /** @type {MapState} */ (root.__map ??= create(root));
+export default function ({ data, parentElement }) {
   const { header, arrays } = readMessage(data);
   const values = Float32Array.from(arrays.values.values);
-  Object.assign(S, { header, values, mask: arrays.mask.values, theme: themeOf(S.box, header), at: null });
+  return showMap(parentElement, { header, values, mask: /** @type {Uint8Array} */ (arrays.mask.values) });
+}
+
+/** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array }} map */
+export function showMap(root, { header, values, mask }) {
+  const S = /** @type {MapState} */ (root.__map ??= create(root));
+  Object.assign(S, { header, values, mask, theme: themeOf(S.box, header), at: null });
   draw(S);
   return () => {
     S.observer.disconnect();
@@ -49,7 +57,7 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   canvas.onclick = (event) => choose(S, over(event));
   canvas.onkeydown = (event) => {
-    const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+    const direction = arrowOf(event.key, S.plot.flip > 0);
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const { row, column } = S.at ?? { row: -direction[0], column: -direction[1] };
@@ -78,13 +86,14 @@ function themeOf(box, { signed }) {
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, at } = S;
-  const { signed, top, rows, ends, columns } = header;
+  const { signed, top, rows, ends, columns, leftwards } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask };
-  const labels = labelsOf(canvas, theme.font, { rows, ends, columns }, undefined, false);
+  const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
+  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, leftwards }, room, false);
   const beside = labels.left + Math.max(labels.right, labels.over) + 3;
   const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
@@ -108,7 +117,7 @@ function draw(S) {
     ruled: true,
     sight: sightOf(frame),
     marks: [
-      ...header.frames.map(([row, column]) => ({ row, column, colour: header.frame })),
+      ...header.frames.map(([row, column]) => ({ row, column, colour: FRAME })),
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });

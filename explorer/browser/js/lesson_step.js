@@ -16,6 +16,7 @@ import {
 } from "./lesson_progress.js";
 import { pieces, t } from "./words.js";
 import { listed } from "./numbers.js";
+import { lettersOf } from "./scripts.js";
 
 /** @import { LessonOnSite } from "./structs" */
 /** @import { Query } from "./lesson_checks.js" */
@@ -365,5 +366,6 @@ export function fragment(markup, answer = "") {
 /** An error as a sentence, cut to a length that fits. @param {unknown} error */
 function sentenceOf(error) {
   const text = error instanceof Error ? error.message : String(error);
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
+  const letters = lettersOf(text);
+  return letters.length > 200 ? `${letters.slice(0, 199).join("")}…` : text;
 }

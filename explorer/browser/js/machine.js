@@ -167,6 +167,7 @@ function draw(S) {
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
     says.replaceChildren(...readsOn({ by: "" }, read, word), ` ${wholePercent(target.probabilities[S.step])}`);
+    says.title = says.textContent ?? ""; // it may be cut
     says.dataset.words = words.join(" ");
   }
   drawTrail(S);

@@ -7,6 +7,7 @@ import { withQuery, withWeight } from "./machine_origin.js";
 import { short } from "./machine_origin_text.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
+import { editsInWords } from "./wording.js";
 import { t, inSentence } from "./words.js";
 
 /** @import { MachineSpot, MachineState } from "./types" */
@@ -80,13 +81,8 @@ function queryTool(S, stage, spot, { own, scores, weights, numbers, divisor }) {
 /** What puts a token at another position. @param {MachineState} S @param {"source" | "target"} side @param {number} row */
 export function positionTool(S, side, row) {
   const tokens = tokensOf(S, side);
-  const named = { row: row + 1, to: "\n" };
-  const [before, after] = (
-    side === "source"
-      ? t("source token {row} at position {to}", named)
-      : t("target token {row} at position {to}", named)
-  ).split("\n");
-  const moved = S.data.edits.find((edit) => edit.startsWith(before) && edit.endsWith(after));
+  const before = `${side} token ${row + 1} at position `;
+  const moved = S.data.edits.find((edit) => edit.startsWith(before));
   const to = moved ? parseInt(moved.slice(before.length), 10) : row + 1;
   const field = Object.assign(make("input"), { type: "number", min: "1", max: `${tokens.length}`, value: `${to}` });
   field.onchange = () => {
@@ -156,7 +152,7 @@ export function drawChanged(S) {
   const box = S.find(".changed");
   box.hidden = !edits.length;
   if (!edits.length) return;
-  const changes = edits.join("; ").replaceAll(": row row ", ": row ");
+  const changes = editsInWords(edits).join("; ");
   say(box.firstElementChild, `${t("Changed: {changes}.", { changes })} ${beforeText(S)}`);
   const back = /** @type {HTMLButtonElement} */ (box.lastElementChild);
   back.onclick = () => S.source.ask("edit", { seq, kind: "cross", layer: 1, head: 1, row: 1, weights: [] });

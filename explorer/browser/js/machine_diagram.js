@@ -26,7 +26,7 @@ import {
 import { clamp, wholePercent } from "./numbers.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
-import { TITLES, shortHead } from "./names.js";
+import { SIDES, TITLES, shortHead } from "./names.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
@@ -279,13 +279,16 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   const rows = Array.from({ length: rowsAt(picture, S.step) }, (_, r) =>
     rowOf(S.body, picture, stepwise, S.step, r).subarray(0, wide),
   );
-  const maskedAt = kind === "map" ? maskOf(S, block) : undefined;
-  paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), maskedAt });
+  const map = kind === "map" ? mapOf(S, block) : {};
+  paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), ...map });
 }
 
-/** Whether the mask closes a cell: later tokens, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
-export const maskOf = (S, block) =>
-  block.attention === "decoder" && !S.data.stepwise ? (row, key) => key > row : () => false;
+/** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and whether its keys run from right to left. @param {MachineState} S @param {MachineBlock} block */
+const mapOf = (S, block) => ({
+  maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
+    block.attention === "decoder" && !S.data.stepwise && key > row,
+  leftwards: S.data.leftwards[SIDES[/** @type {Kind} */ (block.attention)][1]],
+});
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
 function insideOf(S, block) {
@@ -330,7 +333,7 @@ function headOf(S, block, head, narrow) {
     const wide = tokensOf(S, keys).length;
     const marked = rowFor(S, queries);
     const rows = tokensOf(S, queries).map((_, r) => values.subarray(r * columns, r * columns + wide));
-    paintRows(canvas, S.theme, false, { rows, scale: S.details?.full ?? 1, marked, maskedAt: maskOf(S, block) });
+    paintRows(canvas, S.theme, false, { rows, scale: S.details?.full ?? 1, marked, ...mapOf(S, block) });
     const line = rows[marked];
     const best = line.indexOf(Math.max(...line));
     say(top.firstChild, tokensOf(S, keys)[best]);
@@ -387,7 +390,9 @@ export function paintPart(S, block, part, canvas) {
   const { row: marked, column } = litIn(S, part, ofKeys ? -1 : rowFor(S, queries));
   const weights = part === "weights";
   const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
-  paintRows(canvas, S.theme, dark, { rows, scale, marked, column, maskedAt: weights ? maskOf(S, block) : undefined });
+  const { maskedAt, leftwards } = mapOf(S, block);
+  const look = weights ? { maskedAt, leftwards } : MAPS.includes(part) ? { leftwards } : {};
+  paintRows(canvas, S.theme, dark, { rows, scale, marked, column, ...look });
   const whole =
     part === "weights" || MAPS.includes(part)
       ? wide

@@ -10,6 +10,7 @@ import { originOf } from "./machine_origin.js";
 import { equationOf, short } from "./machine_origin_text.js";
 import { arrayOf, ask, lineOf, rowFor } from "./machine_state.js";
 import { clamp, grouped } from "./numbers.js";
+import { arrowOf } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 
@@ -145,8 +146,9 @@ export function lead(S, spot) {
 }
 
 /** @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {MachineSpot | null} spot */
-export function tableOf(S, stage, { rows, base, columns, first, numbers, ids }, spot) {
+export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, leftwards = false }, spot) {
   const table = make("table", "matrix");
+  table.dir = leftwards ? "rtl" : "ltr";
   const row = spot ? spot.row - base : -1;
   const column = spot ? (ids ? ids.indexOf(spot.column) : spot.column - first) : -1;
   const name = (/** @type {string} */ text, /** @type {boolean} */ lit, /** @type {string} */ scope) =>
@@ -189,10 +191,9 @@ export function tableOf(S, stage, { rows, base, columns, first, numbers, ids }, 
   };
   table.onkeydown = (event) => {
     const place = placeOf(event.target);
-    const [dr, dc] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [
-      0, 0,
-    ];
-    if (!place || (!dr && !dc)) return;
+    const arrow = arrowOf(event.key, leftwards);
+    if (!place || !arrow) return;
+    const [dr, dc] = arrow;
     event.preventDefault();
     event.stopPropagation();
     choose(clamp(place[0] + dr, 0, rows.length - 1), clamp(place[1] + dc, 0, columns.length - 1));

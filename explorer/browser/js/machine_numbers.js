@@ -88,7 +88,7 @@ export function matrixOf(S, stage, head, first, only) {
   const columns = tokensOf(S, keys).map((token, i) => `${i + 1} ${token}`);
   const numbers =
     op === "dot" ? productsOf(S, stage, head, asked) : cut(point, { head: one, columns: countOf(S, keys) });
-  return { rows, base, columns, first: 0, width: columns.length, numbers };
+  return { rows, base, columns, first: 0, width: columns.length, numbers, leftwards: S.data.leftwards[keys] };
 }
 
 /** The names of the rows. @param {MachineState} S @param {MachineStage} stage */

@@ -83,15 +83,17 @@ export function diverging(theme, dark, scale) {
 /**
  * Paints rows × columns of colours over a whole canvas, and frames around one row and one column (-1 for none).
  * @param {HTMLCanvasElement} canvas
- * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string }} picture
+ * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string, leftwards?: boolean }} picture
  */
-export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink }) {
+export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink, leftwards }) {
   const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const ctx = contextOf(canvas);
+  ctx.resetTransform();
   ctx.clearRect(0, 0, w, h);
+  if (leftwards) ctx.setTransform(-1, 0, 0, 1, w, 0);
   if (!columns || !rows) return;
   const small = make("canvas");
   setPixels(small, columns, rows, (pixels) =>
@@ -113,15 +115,23 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {boolean} dark
- * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, column?: number, maskedAt?: (row: number, key: number) => boolean }} tensor `scale` has the full colour
+ * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, column?: number, maskedAt?: (row: number, key: number) => boolean, leftwards?: boolean }} tensor `scale` has the full colour
  */
-export function paintRows(canvas, theme, dark, { rows, scale, marked, column, maskedAt }) {
+export function paintRows(canvas, theme, dark, { rows, scale, marked, column, maskedAt, leftwards }) {
   const colour = maskedAt
     ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })]
     : diverging(theme, dark, scale);
   const colourOf = (/** @type {number} */ row, /** @type {number} */ column) =>
     maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]);
-  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, column, ink: theme.ink, colourOf });
+  paint(canvas, {
+    columns: rows[0]?.length ?? 0,
+    rows: rows.length,
+    marked,
+    column,
+    ink: theme.ink,
+    colourOf,
+    leftwards,
+  });
 }
 
 /** The magnitude that 98 % of the numbers stay below. @param {ArrayLike<number>} values */

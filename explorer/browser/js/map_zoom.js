@@ -1,6 +1,7 @@
 // The size of a large map's cells, and the part of it that is in sight: maps of long sentences scroll, with their labels
 // pinned to the edges, and follow the row in view.
 
+import { columnAt } from "./canvas.js";
 import { clamp } from "./numbers.js";
 
 /** @import { Plot } from "./types" */
@@ -66,9 +67,10 @@ export function sightOf(box) {
  * @param {number} row
  * @param {number | undefined} column
  */
-export function bringIntoSight(box, { left, top, cell }, right, row, column) {
+export function bringIntoSight(box, { left, top, cell, flip }, right, row, column) {
   const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
     clamp(at, (index + 1) * cell - room + 2, index * cell);
   box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
-  if (column !== undefined) box.scrollLeft = shifted(box.scrollLeft, column, box.clientWidth - left - right);
+  if (column !== undefined)
+    box.scrollLeft = shifted(box.scrollLeft, columnAt(flip, column), box.clientWidth - left - right);
 }

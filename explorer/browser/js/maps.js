@@ -1,12 +1,13 @@
 // Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
-import { contextOf, isolated, paper } from "./canvas.js";
+import { columnAt, contextOf, isolated, paper } from "./canvas.js";
 import { patternOf } from "./colours.js";
 import { make } from "./dom.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
+import { lettersOf } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
@@ -25,6 +26,7 @@ const ROOMY = 23; // minimum size of a cell that holds a number in type of 10 pi
 const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
+const LYING = 80; // room beside the rows for their title above them, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const MANY = 12; // keys from which the room for upright labels is computed
@@ -35,7 +37,7 @@ const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
-export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, width: 0, height: 0 };
+export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, upright: true, flip: 0, width: 0, height: 0 };
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 /** The scale of weights that are one byte each. */
@@ -131,10 +133,13 @@ export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
  * @param {number} i
  * @param {number} keys
  * @param {number} rows
- * @param {{ left: number, top: number, wide: number, high: number }} to the corner, and the size of a cell
+ * @param {{ left: number, top: number, wide: number, high: number, flip: boolean | number }} to the corner, the size of a cell, and whether the keys run from right to left
  */
-export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high }) {
+export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high, flip }) {
+  ctx.save();
+  if (flip) ctx.transform(-1, 0, 0, 1, 2 * left + keys * wide, 0);
   ctx.drawImage(canvas, ...corners[i], keys, rows, left, top, keys * wide, rows * high);
+  ctx.restore();
 }
 
 /**
@@ -145,7 +150,7 @@ export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, 
  */
 function shorten(ctx, text, most) {
   if (ctx.measureText(text).width <= most + 2) return text;
-  let parts = [...text];
+  let parts = lettersOf(text);
   const cut = () => `${parts.join("")}…`;
   while (parts.length && ctx.measureText(cut()).width > most)
     parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
@@ -157,11 +162,11 @@ function shorten(ctx, text, most) {
  * tokens.
  * @param {HTMLCanvasElement} canvas
  * @param {string} font
- * @param {{ rows: string[], ends: string[], columns: string[] }} names of rows on the left, of rows on the right, of columns
+ * @param {{ rows: string[], ends: string[], columns: string[], leftwards: boolean }} names of rows on the left, of rows on the right, of columns, and whether these run from right to left
  * @param {number} [most] maximum length of a label, in pixels
  * @param {boolean} [counts] whether names still need their positions
  */
-export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, counts = true) {
+export function labelsOf(canvas, font, { rows, ends, columns, leftwards }, most = LABEL, counts = true) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // The position distinguishes repeated words.
@@ -177,10 +182,12 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, co
   ctx.font = `12px ${font}`;
   const others = ends.map(fit);
   const right = ends.length ? widest(others) + 10 : 0;
-  // Tilted labels of the last keys reach beyond the map.
+  // Tilted labels of the keys on the right reach beyond the map.
   const over = Math.max(
     0,
-    ...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - k)),
+    ...keys.map(
+      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (leftwards ? k : keys.length - 1 - k),
+    ),
   );
   return {
     names,
@@ -189,6 +196,7 @@ export function labelsOf(canvas, font, { rows, ends, columns }, most = LABEL, co
     left,
     right,
     over,
+    leftwards,
     wideKeys,
     above: AXIS + wideKeys * (keys.length > MANY ? 1 : Math.sin(TILT)) + 18,
   };
@@ -213,11 +221,13 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {number} cell
  * @returns {Plot}
  */
-export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell) {
+export function plotOf({ left, right, over, leftwards, wideKeys }, { keys, queries }, cell) {
   const flat = cell > wideKeys + 5;
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
-  return { left, top, cell, flat, width, height: top + Math.max(queries * cell + 4, LEAST + 20) };
+  const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
+  const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
+  return { left, top, cell, flat, upright, flip: leftwards ? keys : 0, width, height };
 }
 
 /**
@@ -250,14 +260,14 @@ export function plotOf({ left, right, over, wideKeys }, { keys, queries }, cell)
  */
 export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
-  const { left, top, cell } = plot;
+  const { left, top, cell, flip } = plot;
   const {
     cells: { keys, queries, mask },
     rows,
   } = picture;
   const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
-  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell });
+  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, flip });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
   const small = holdsNumbers(canvas, cell) && writeNumbers(pen, picture);
@@ -283,7 +293,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, flat, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, flat, upright, flip, keys, mask, rows, wide },
   { labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
@@ -312,7 +322,9 @@ function writeLabels(
     i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
   const small = Math.max(least, 11);
   write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
-  write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
+  if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
+  const lines = upright ? [] : titles[0].split(/ (?=\()/).reverse();
+  lines.forEach((line, i) => write(line, x0 + 2, y0 + top - 10 - i * small * LEADING, "left", small, 0.75));
   for (let q = 0; q < rows; q++) {
     if (!isNamed(q, row)) continue;
     const y = top + (q + 0.5) * cell;
@@ -323,7 +335,7 @@ function writeLabels(
   for (let k = 0; k < keys; k++) {
     // A word that the decoder has not read yet has no label.
     if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
-    const x = left + (k + 0.5) * cell;
+    const x = left + (columnAt(flip, k) + 0.5) * cell;
     if (x < x0 + left || x > end) continue;
     const weight = k === column ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
@@ -332,11 +344,11 @@ function writeLabels(
 }
 
 /** Hatches the masked cells. @param {Pen} pen */
-function hatch({ ctx, theme, left, top, cell, keys, mask, rows }) {
+function hatch({ ctx, theme, left, top, cell, flip, keys, mask, rows }) {
   for (let i = 0; i < rows * keys; i++) {
     if (!mask[i]) continue;
     ctx.fillStyle = patternOf(theme, mask[i]);
-    ctx.fillRect(left + (i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
+    ctx.fillRect(left + columnAt(flip, i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
   }
 }
 
@@ -351,7 +363,7 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
 
 /** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
-  { ctx, theme, left, top, cell, keys, mask, rows },
+  { ctx, theme, left, top, cell, flip, keys, mask, rows },
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
   const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
@@ -362,7 +374,7 @@ function writeNumbers(
     const text = numberOf(values[i]);
     small ||= !text;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
-    ctx.fillText(text, left + ((i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+    ctx.fillText(text, left + (columnAt(flip, i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
   }
   return small;
 }
@@ -383,7 +395,8 @@ function frameRest({ ctx, theme, left, top, cell, rows, wide, high }, queries) {
 }
 
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
-function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end], columns: [start, last] }) {
+function fade({ ctx, theme, left, top, cell, flip, keys, rows }, { rows: [first, end], columns }) {
+  const [start, last] = columns.map((k) => columnAt(flip, k)).sort((a, b) => a - b);
   const bottom = Math.min(end, rows - 1);
   const high = bottom - first + 1;
   Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
@@ -403,8 +416,8 @@ function fade({ ctx, theme, left, top, cell, keys, rows }, { rows: [first, end],
  * @param {Pen} pen
  * @param {Mark} mark
  */
-function drawMark({ ctx, theme, left, top, cell, wide, high }, { row, column, colour, dashed }) {
-  const x = left + (column ?? 0) * cell;
+function drawMark({ ctx, theme, left, top, cell, flip, wide, high }, { row, column, colour, dashed }) {
+  const x = left + (column === undefined ? 0 : columnAt(flip, column)) * cell;
   const y = top + (row ?? 0) * cell;
   if (column === undefined && cell <= FRAMED) {
     ctx.fillStyle = colour;

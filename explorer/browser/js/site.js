@@ -7,10 +7,11 @@ import { make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
 import { createLiveEngine } from "./live_engine.js";
+import { localised } from "./markup.js";
 import { recall, store } from "./memory.js";
 import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
-import { setWords, t } from "./words.js";
+import { language, setWords, t } from "./words.js";
 
 /** @import { SiteHeader } from "./structs" */
 /** @import { Message } from "./types" */
@@ -28,7 +29,10 @@ export function start() {
   const packed = given.__headlightPack ? readMessage(given.__headlightPack) : null;
   const header = packed ? /** @type {SiteHeader} */ (packed.header) : /** @type {SiteHeader} */ (given.__headlightSite);
   setWords(header.words);
-  const places = header.root === null ? hashPlaces() : pathPlaces(header.root, header.pages);
+  document.documentElement.lang = language();
+  for (const part of document.querySelectorAll("body > header, body > footer")) localised(part);
+  const places = header.root === null ? hashPlaces() : pathPlaces(header);
+  listenToLanguage(header, places);
   const read = packed
     ? readerOf(packed.arrays)
     : (/** @type {string} */ address, /** @type {any} */ progress) => fetchFile(places.base + address, progress);
@@ -39,7 +43,10 @@ export function start() {
   listenToTerms(byId("tip"), header.terms);
   listenToOffline(header, places.base);
   const more = once(() => loadProgram(read, header.more));
-  const about = { header, places, engine, read, more, first };
+  const texts = once(async () => {
+    for (const address of header.views) setWords(partOf(await read(address, () => {})).words);
+  });
+  const about = { header, places, engine, read, more, texts, first };
   if (header.page === "class") {
     drawNavigation(header, places, {}, "class");
     listenToTheme(() => {});
@@ -48,18 +55,19 @@ export function start() {
   return header.page === "lessons" ? startLessons(about) : startDesk(about);
 }
 
-/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, first: { query: Query, page: string } }} About */
+/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, texts: () => Promise<void>, first: { query: Query, page: string } }} About */
 
 /** The model that a query names. @param {SiteHeader} header @param {Query} query */
 const cardOf = ({ models }, { model }) => models.find(({ name }) => name === model) ?? models[0];
 
 /** @param {About} about */
-function startDesk({ header, places, engine, more, first }) {
+function startDesk({ header, places, engine, more, texts, first }) {
   const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
     more,
+    texts,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
     moved: (query, page, isNew) => {
@@ -75,13 +83,13 @@ function startDesk({ header, places, engine, more, first }) {
   let tours = 0;
   const root = byId("tour-place").attachShadow({ mode: "open" });
   root.append(templateOf("tour"));
-  byId("tour-button").onclick = () => void tour(root, ++tours);
+  byId("tour-button").onclick = () => void texts().then(() => tour(root, ++tours));
   return desk.ready;
 }
 
 /** @param {About} about */
 async function startLessons(about) {
-  const { header, places, engine, more, first } = about;
+  const { header, places, engine, more, texts, first } = about;
   const own = (/** @type {Query} */ query) =>
     Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
   /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
@@ -93,6 +101,7 @@ async function startLessons(about) {
     engine,
     models: header.models,
     more,
+    texts,
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
@@ -142,14 +151,19 @@ async function loadLessons({ header, read }) {
   return rest;
 }
 
-/** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string} address @returns {Promise<any>} */
-async function loadProgram(read, address) {
-  const { script, looks, ...rest } = JSON.parse(new TextDecoder().decode(await read(address, () => {})));
+/** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string[]} addresses @returns {Promise<any>} */
+async function loadProgram(read, addresses) {
+  const files = await Promise.all(addresses.map((address) => read(address, () => {})));
+  const { script, looks, words, ...rest } = Object.assign({}, ...files.map(partOf));
   const { __headlightLooks: addLooks } = /** @type {any} */ (globalThis);
+  if (words) setWords(words);
   addLooks(looks);
   const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   return { ...entry, ...rest };
 }
+
+/** A file of the program. @param {Uint8Array} file */
+const partOf = (file) => JSON.parse(new TextDecoder().decode(file));
 
 /** Calls a function that loads something when that is first wanted, and again if it failed. @template T @param {() => Promise<T>} load @returns {() => Promise<T>} */
 function once(load) {
@@ -227,20 +241,21 @@ async function fetchFile(address, progress) {
   return new Uint8Array(await new Response(answer.body.pipeThrough(counted)).arrayBuffer());
 }
 
-/** The address of a page in a folder on a web server: its path names the page. @param {string} root @param {string[]} pages */
-function pathPlaces(root, pages) {
+/** The address of a page in a folder on a web server: its path names the page. @param {SiteHeader} header */
+function pathPlaces({ root, pages, languages }) {
   const base = new URL(root || "./", location.href).href;
   const file = location.protocol === "file:" ? "index.html" : "";
+  const asked = new URLSearchParams(location.search).get("lang");
+  const lang = languages.some(({ code }) => code === asked) ? asked : null; // a choice, which links keep
   const address = (/** @type {Query} */ query, /** @type {string} */ page) => {
-    const parameters = `${new URLSearchParams(query)}`;
+    const parameters = `${new URLSearchParams(lang ? { lang, ...query } : query)}`;
     return `${base}${page === "translate" ? "" : `${page}/`}${file}${parameters && `?${parameters}`}`;
   };
   const read = () => {
     const [page] = location.href.slice(base.length).split(/[/?#]/);
-    return {
-      query: Object.fromEntries(new URLSearchParams(location.search)),
-      page: pages.includes(page) ? page : "translate",
-    };
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    delete query.lang;
+    return { query, page: pages.includes(page) ? page : "translate" };
   };
   return { base, address, read, ...written(address, read, "popstate") };
 }
@@ -281,6 +296,20 @@ function written(address, read, event) {
         moved(query, page);
       });
     },
+  };
+}
+
+/** Draws the menu of languages, and the link to the examples in this one. @param {SiteHeader} header @param {About["places"]} places */
+function listenToLanguage({ languages, examples }, places) {
+  const link = /** @type {HTMLAnchorElement} */ (byId("examples"));
+  if (examples) Object.assign(link, { href: places.base + examples, hidden: false });
+  const menu = /** @type {HTMLSelectElement} */ (byId("language"));
+  menu.hidden = languages.length < 2;
+  menu.append(...languages.map(({ code, name }) => new Option(name, code, false, code === language())));
+  for (const option of menu.options) option.lang = option.value;
+  menu.onchange = () => {
+    const { query, page } = places.read();
+    location.assign(places.address({ ...query, lang: menu.value }, page));
   };
 }
 

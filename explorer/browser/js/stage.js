@@ -7,6 +7,7 @@ import { rgb } from "./colours.js";
 import { buttonsOf, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
+import { arrowOf, runsLeft } from "./scripts.js";
 import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
@@ -143,8 +144,13 @@ function curveOf(S, { from, column }, line) {
   const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
   if (from.side !== line.side) {
     const end = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box, /** @type {Span} */ span) => {
-      const gaps = gapsFrom(S.boxes[side], box, side);
-      return { gaps, ...meeting(box, side, gaps, side === "target" && span[1] === S.step + 2) };
+      // Where words run from right to left, a line ends on its left: the same, mirrored.
+      const by = runsLeft(S, side) ? -1 : 1;
+      const mirrored = (/** @type {import("./types").Box} */ each) =>
+        by < 0 ? { ...each, left: -each.right, right: -each.left } : each;
+      const gaps = gapsFrom(S.boxes[side].map(mirrored), mirrored(box), side);
+      const { x, y } = meeting(mirrored(box), side, gaps, side === "target" && span[1] === S.step + 2);
+      return { gaps: gaps.map((gap) => ({ ...gap, x: by * gap.x })), x: by * x, y };
     };
     const start = end(from.side, a, from.span);
     const goal = end(line.side, b, line.span);
@@ -189,7 +195,8 @@ function boxOf(S, side, [start, end]) {
   const last = S.boxes[side][end - 1];
   if (!first || !last || first.hidden) return null;
   // If a word breaks between two lines, the curve ends at its beginning.
-  return last.top > first.top + 2 ? first : { ...first, right: last.right };
+  if (last.top > first.top + 2) return first;
+  return { ...first, left: Math.min(first.left, last.left), right: Math.max(first.right, last.right) };
 }
 
 /** Animates the curves to these; without animation for users who prefer reduced motion. @param {StepperState} S @param {Curve[]} curves */
@@ -293,7 +300,7 @@ export function listenToStage(S, go) {
       redraw(S);
     };
     list.onkeydown = (event) => {
-      const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const direction = arrowOf(event.key, runsLeft(S, side))?.[1];
       const chips = buttonsOf(S.find, `.${side} .chips`);
       if (side !== "source" || !direction) return;
       const next = /** @type {HTMLElement | null} */ (chips[under(event) + direction]?.firstChild ?? null);

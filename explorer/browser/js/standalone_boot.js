@@ -49,14 +49,32 @@ async function unpack(packed) {
   return program;
 }
 
-/** The program beside the page, whose header is in the page. @returns {Promise<Program>} */
+/** The program beside the page, and its header: one part is in the page, the other is in a language. @returns {Promise<Program>} */
 async function load() {
   const site = /** @type {HTMLElement} */ (document.getElementById("site"));
-  const answer = await fetch(/** @type {string} */ (site.dataset.program));
-  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-  const program = await answer.json();
-  Object.assign(globalThis, { __headlightSite: JSON.parse(site.textContent ?? ""), __headlightWorker: program.worker });
+  /** @type {import("./structs").SiteHeader} */
+  const header = JSON.parse(site.textContent ?? "");
+  const files = [`${site.dataset.program}`, `${header.root}${wanted(header.languages).address}`];
+  const [program, texts] = await Promise.all(files.map(fetched));
+  Object.assign(globalThis, { __headlightSite: { ...header, ...texts }, __headlightWorker: program.worker });
   return program;
+}
+
+/** @param {string} address */
+async function fetched(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+  return answer.json();
+}
+
+/** The language that the address asks for, or the browser, or the first. @param {import("./structs").SiteLanguage[]} languages */
+function wanted(languages) {
+  const asked = new URLSearchParams(location.search).get("lang");
+  const found = languages.find(({ code }) => code === asked);
+  if (found) return found;
+  const wishes = navigator.languages.flatMap((wish) => [wish, wish.split("-")[0]]);
+  const offered = languages.filter(({ unasked }) => unasked);
+  return wishes.flatMap((wish) => offered.find(({ code }) => code === wish) ?? [])[0] ?? languages[0];
 }
 
 /** The bytes of base64 text. @param {string} text */

@@ -12,6 +12,7 @@ import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, speedName, stepName } from "./player.js";
 import { listenToPresent, presenting } from "./present.js";
+import { offerDirection } from "./scripts.js";
 import { serverSource } from "./source_server.js";
 import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
 import {
@@ -114,6 +115,7 @@ function create(root) {
       words: false,
       mapped: false,
       guess: false,
+      direction: "",
       guesses: new Map(),
       draw: () => draw(S),
       reportOf: () => reportOf(S),
@@ -171,6 +173,12 @@ function create(root) {
     drawWords(S); // their numbers, and so their widths, have changed
     fit(S);
   };
+  find("select[name=direction]").onchange = ({ target }) => {
+    S.direction = /** @type {any} */ (target).value;
+    report(S);
+    drawWords(S);
+    fit(S);
+  };
   S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
   listenToGuess(S);
@@ -220,7 +228,7 @@ function load(S, data) {
     Object.assign(S, { step: step - 1, kind });
     S.pick[kind] = { layer, head };
     S.options = options;
-    if (options) ({ words: S.words, guess: S.guess } = options);
+    if (options) ({ words: S.words, guess: S.guess, direction: S.direction } = options);
   }
   keepWithin(S);
   // A model without self-attention, such as an LSTM, has no maps of it.
@@ -230,6 +238,7 @@ function load(S, data) {
   S.find(".chips").scrollTop = 0;
   S.words &&= data.subwords;
   S.find(".words").hidden = !data.subwords;
+  offerDirection(S);
   chooseMaps(S);
   drawChecks(S);
 }

@@ -91,14 +91,14 @@ export function currentRow(S, kind) {
 function placeOf(S) {
   const step = S.step + 1;
   const row = S.kind === "encoder" ? 1 : step;
-  const { words, guess } = S;
+  const { words, guess, direction } = S;
   return {
     kind: S.kind,
     ...S.pick[S.kind],
     step,
     row,
     column: null,
-    options: S.options && { ...S.options, words, guess },
+    options: S.options && { ...S.options, words, guess, direction },
   };
 }
 

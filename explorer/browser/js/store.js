@@ -1,6 +1,7 @@
 // The decodings that this tab has received, for any page; views find them here as soon as they are mounted.
 
 import { KINDS, SIDES } from "./names.js";
+import { isLeftwards } from "./scripts.js";
 import { headerOf, readMessage } from "./wire.js";
 
 /** @import { AttentionMap, Decoding, Kind, Message } from "./types" */
@@ -89,7 +90,19 @@ function begin(seq, header, earlier, arrays) {
     KINDS.map((kind) => [kind, (!arrays[kind] && earlier?.maps[kind]) || emptyMap(header, kind)]),
   );
   const order = KINDS.filter((kind) => header.shapes[kind].layers);
-  return { ...header, seq, order, forms: earlier?.forms ?? {}, maps: /** @type {Decoding["maps"]} */ (maps) };
+  const { source, target } = header;
+  const leftwards = {
+    source: isLeftwards(source.tokens, source.words),
+    target: isLeftwards([...target.tokens, ...target.predicted], target.words),
+  };
+  return {
+    ...header,
+    seq,
+    order,
+    leftwards,
+    forms: earlier?.forms ?? {},
+    maps: /** @type {Decoding["maps"]} */ (maps),
+  };
 }
 
 /** @param {import("./structs").DecodingHeader} header @param {Kind} kind @returns {AttentionMap} */

@@ -78,6 +78,7 @@ export interface ViewOptions {
   guess: boolean;
   scale: string;
   palette: string;
+  direction: string;
   by: string;
   role: string;
   most: number;
@@ -401,6 +402,9 @@ export interface SiteDoubt {
   letters: boolean;
   most_pieces: number;
   sources: string[];
+  spellings: string[];
+  years: [number, number];
+  not_a_source: string;
 }
 
 export interface GridShape {
@@ -425,15 +429,25 @@ export interface SiteModel {
   steps: number;
 }
 
+export interface SiteLanguage {
+  code: string;
+  name: string;
+  unasked: boolean;
+  address: string;
+}
+
 export interface SiteHeader {
   page: string;
   pages: string[];
   root: string | null;
+  languages: SiteLanguage[];
+  examples: string;
   query: Record<string, string>;
   terms: Record<string, [string, string, string]>;
   models: SiteModel[];
-  more: string;
-  lessons: string;
+  views: string[];
+  more: string[];
+  lessons: string[];
   words: Words | null;
 }
 
@@ -515,6 +529,6 @@ export interface MapHeader {
   signed: boolean;
   numbers: boolean;
   frames: [number, number][];
-  frame: string;
   caption: string;
+  leftwards: boolean;
 }

@@ -139,6 +139,10 @@ export interface Plot {
   cell: number;
   /** Whether the labels of keys have room side by side. */
   flat: boolean;
+  /** The number of columns if they run from right to left, else 0. */
+  flip: number;
+  /** Whether the title of the rows stands upright beside them. */
+  upright: boolean;
   width: number;
   height: number;
 }
@@ -198,6 +202,8 @@ export interface Decoding extends DecodingHeader {
   seq: string;
   /** The kinds of attention that the model has. */
   order: Kind[];
+  /** Which sentence is written from right to left. */
+  leftwards: Record<Side, boolean>;
   maps: Record<Kind, AttentionMap>;
   forms: Partial<Record<Kind, Partial<Record<string, FormOfMap>>>>;
 }
@@ -317,7 +323,8 @@ export interface StepperState extends ViewState {
   guess: boolean;
   guessed?: boolean;
   guesses: Map<number, import("./guess.js").Guess>;
-  /** The options of the page's address, of which the stepper has `words` and `guess`. */
+  direction: ViewOptions["direction"];
+  /** The options of the page's address, of which the stepper has `words`, `guess` and `direction`. */
   options: ViewOptions | null;
   single: Record<Side, Span[]> | null;
   /** The stage: the token pointed at, the source chip that Tab reaches, the positions of the chips, the curves. */
@@ -571,6 +578,8 @@ export interface MachineMatrix {
   numbers: Numbers | undefined;
   /** The columns of the point that are shown, if they are not adjacent. */
   ids?: number[];
+  /** Whether the columns are words that run from right to left. */
+  leftwards?: boolean;
 }
 /** One number of a point: rows and columns count from 0, heads from 1. */
 export interface MachineSpot {

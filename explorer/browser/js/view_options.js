@@ -1,12 +1,12 @@
 // The options of the views of heads as text in the address, such as "lines.words.mass-60". As
 // explorer/decoding/view_options.py; a test compares both.
 
+import { PLACES } from "./head_list.js";
 import { clamp } from "./numbers.js";
 
 /** @import { ViewOptions } from "./structs" */
 
 const FLAGS = /** @type {const} */ (["words", "next", "steps", "beside", "content", "guess"]);
-const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
 /** @type {ViewOptions} */
 const DEFAULT = {
   view: "heads",
@@ -18,6 +18,7 @@ const DEFAULT = {
   guess: false,
   scale: "unit",
   palette: "theme",
+  direction: "",
   by: "place",
   role: "",
   most: 0,
@@ -35,6 +36,7 @@ function option(word) {
   if (FLAGS.some((flag) => flag === word)) return { [word]: true };
   if (["max", "log"].includes(word)) return { scale: word };
   if (["cividis", "grey"].includes(word)) return { palette: word };
+  if (word === "ltr" || word === "rtl") return { direction: word };
   const [name, ...rest] = word.split("-");
   const value = rest.join("-");
   const number = isNumber(value) ? Number(value) : 0;
@@ -50,12 +52,13 @@ const isNumber = (/** @type {string} */ text) => /^\d{1,3}$/.test(text);
 
 /** Writes options as text, which `parseView` reads back; "" for the default. @param {ViewOptions} options @returns {string} */
 export function formatView(options) {
-  const { view, scale, palette, by, role, most, mass, heads } = options;
+  const { view, scale, palette, direction, by, role, most, mass, heads } = options;
   const words = [
     view,
     ...FLAGS.filter((flag) => options[flag]),
     ...(scale === DEFAULT.scale ? [] : [scale]),
     ...(palette === DEFAULT.palette ? [] : [palette]),
+    ...(direction ? [direction] : []),
     ...(by === DEFAULT.by ? [] : [`by-${by}`]),
     ...(role ? [`role-${role}`] : []),
     ...(most ? [`most-${Math.round(10 * most)}`] : []),

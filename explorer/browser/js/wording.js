@@ -123,6 +123,23 @@ export function keyRows(heads, columns, side) {
   });
 }
 
+/** The edits of a decoding, which are English in files (as explorer/decoding/head_change.py). @param {string[]} edits */
+export function editsInWords(edits) {
+  /** @type {Record<string, string>} */
+  const names = {
+    ...{ encoder: t("encoder"), decoder: t("decoder"), cross: t("cross"), source: t("source"), target: t("target") },
+    ...{ zero: t("zero"), uniform: t("uniform"), mean: t("mean"), pattern: t("pattern"), output: t("output") },
+  };
+  return edits.map((edit) => {
+    const [, kind, layer, head, op, row] = /^(\w+) layer (\d+) head (\d+): (\w+)(?: row (\d+))?$/.exec(edit) ?? [];
+    const fields = { kind: names[kind], layer, head, row, op: names[op] };
+    if (row) return t("{kind} layer {layer} head {head}: row {row}", fields);
+    if (kind) return t("{kind} layer {layer} head {head}: {op}", fields);
+    const [, side, token, place] = /^(\w+) token (\d+) at position (\d+)$/.exec(edit) ?? [];
+    return side ? t("{side} token {token} at position {place}", { side: names[side], token, place }) : edit;
+  });
+}
+
 /**
  * Shows whether the model is untrained, and which heads were edited.
  * @param {Find} find
@@ -131,7 +148,7 @@ export function keyRows(heads, columns, side) {
 export function drawBadges(find, { trained, edits }) {
   find(".untrained").hidden = trained;
   find(".edited").hidden = !edits.length;
-  say(find(".edited"), t("edited: {edits}", { edits: edits.join(", ") }));
+  say(find(".edited"), t("edited: {edits}", { edits: editsInWords(edits).join(", ") }));
 }
 
 export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];

@@ -10,9 +10,10 @@ const ENGLISH = { language: "en", decimal: ".", messages: {} };
 let words = ENGLISH;
 let rules = new Intl.PluralRules("en");
 
-/** Sets the catalogue of the page; without one, texts are English. @param {Words | null} [given] */
+/** Sets the catalogue of the page, or adds to it; without one, texts are English. @param {Words | null} [given] */
 export function setWords(given) {
-  words = given ?? ENGLISH;
+  const had = given?.language === words.language ? words.messages : {}; // of other parts of the program
+  words = given ? { ...given, messages: { ...had, ...given.messages } } : ENGLISH;
   rules = new Intl.PluralRules(words.language);
 }
 
@@ -42,7 +43,7 @@ export const inSentence = (number) => number.replace(".", words.decimal);
  */
 export function t(message, ...rest) {
   const fields = fieldsOf(rest);
-  return chosen(message, rest).replace(FIELD, (_, name) => `${filled(fields, name)}`);
+  return chosen(message, rest).replace(FIELD, (_, name) => apart(`${filled(fields, name)}`));
 }
 
 /**
@@ -80,6 +81,12 @@ function chosen(message, rest) {
   const forms = CATEGORIES.filter((category) => pluralCategories.includes(category));
   return found[Math.min(forms.indexOf(rules.select(n)), found.length - 1)];
 }
+
+/** Letters that are written from right to left, such as Hebrew and Arabic ones. */
+export const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** A text isolated, if its words run from right to left: they would reorder the sentence around them. @param {string} text */
+const apart = (text) => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
 
 /** A field; a counted number has marks between its thousands. @param {Fields} fields @param {string} name */
 function filled(fields, name) {

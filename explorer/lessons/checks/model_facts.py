@@ -100,7 +100,7 @@ def experiment(
     The share is the mean, lowest or highest on test, or the mean on strings longer than in training (long).
     """
     del live
-    runs = {each.label: each.runs for each in arm_runs(get_experiment(name))}[arm]
+    runs = {each.arm.label: each.runs for each in arm_runs(get_experiment(name))}[arm]
     if number == "runs":
         return float(len(runs))
     if number == "parameters":

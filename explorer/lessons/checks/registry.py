@@ -94,7 +94,7 @@ def _converted(what: str, text: str, kind: Any) -> Any:
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
             raise TermError(
-                "{what} is one of {get_args}, not '{text}'", what=what, get_args=", ".join(get_args(kind)), text=text
+                "{what} is one of {choices}, not '{text}'", what=what, choices=", ".join(get_args(kind)), text=text
             )
         return text
     try:
@@ -131,7 +131,7 @@ def validate(term: Term) -> None:
     if style != "percent" and not (style.isascii() and style.isdecimal() and len(style) == 1):
         raise TermError("as={style} is neither 'percent' nor a single digit of decimals", style=style)
     if term.values.get("of", "here") != "here":
-        raise TermError("of={values} is not known; of=here means the reader's own sentence", values=term.values["of"])
+        raise TermError("of={text} is not known; of=here means the reader's own sentence", text=term.values["of"])
 
 
 def answer(term: Term, live: Live) -> Value:

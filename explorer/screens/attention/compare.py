@@ -20,7 +20,8 @@ from explorer.decoding.comparison import (
     with_marks,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
-from explorer.decoding.labelled_map import head_map
+from explorer.decoding.head_change import edits_in_words
+from explorer.decoding.labelled_map import LabelledMap, head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
@@ -29,7 +30,7 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
-from explorer.web.figures import draw_figure, draw_map, draw_table
+from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
 from explorer.web.panel_choices import Choices
 from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
@@ -63,8 +64,10 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     others = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if chosen == "step":
-            comparison = _steps(choices, translation, at)
-        elif chosen == "heads":
+            for each, key in zip(_steps(choices, translation, at), ("one", "difference"), strict=True):
+                draw_map(each, key=f"compare_{key}", away=translation.model)
+            return
+        if chosen == "heads":
             comparison = _heads_together(choices, translation, at)
         else:
             other, name = others[chosen or "text"](choices, selection, translation, at)
@@ -81,33 +84,33 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    if comparison.difference is None or chosen not in ("step", "heads"):
-        st.caption(plain(comparison.caption))
+    st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)
-    if chosen not in ("step", "heads"):
+    if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        about, away = comparison.caption if chosen == "step" else "", translation.model
-        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away)
+        draw_map(comparison.difference, key="compare_difference", away=translation.model)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
     """Draw one button per format for both maps as one picture, with what differs in words below them."""
     from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
 
+    pair = in_direction(comparison.first), in_direction(comparison.second)
     facts = t("Model {model}. A: {text}", model=translation.model, text=translation.source.text)
     caption = f"{words} {comparison.caption} {facts}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(t("Both as one picture:"), width="content")
         for kind in PICTURES:
-            make = partial(picture_file, kind, t("What is different?"), (comparison.first, comparison.second), caption)
+            make = partial(picture_file, kind, t("What is different?"), pair, caption)
             name = f"{stem(translation.model)}-compared.{kind}"
             download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
+    draw_missing(*pair)
 
 
-def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
+def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, ...]:
     """Compare two rows of the map in view: two steps of decoding, or two positions of the source."""
     rows = numbered(translation.trace.tokens(at.kind)[0])
     if len(rows) < 2:
@@ -193,7 +196,7 @@ def _edited(choices: Choices, selection: Selection, translation: Translation, at
     edits = with_edit(translation.edit, Place(kind, int(layer or 1), int(head or 1)), operation or "zero")
     free = _run(selection, (), edits)
     edited = _run(selection, translation.path, edits) if along else free
-    applied = "; ".join(edited.trace.edits)
+    applied = edits_in_words(edited.trace.edits)
     if free.path == translation.path:
         caption = t("Edited: {edits}. On its own, the edited model says the same.", edits=applied)
     else:
@@ -233,7 +236,7 @@ def draw_forced(selection: Selection, translation: Translation, at: Place) -> No
         return
     draw_figure(probability_figure(forced.trace))
     if forced.notes:
-        st.caption(plain(" ".join(forced.notes)))
+        st.caption(plain(" ".join(map(str, forced.notes))))
     draw_table(probability_table(forced), t("Probability of each token of the typed target"), file="probabilities")
     same = forced.path == translation.path
     label = t("Its attention is on screen") if same else t("Show its attention")

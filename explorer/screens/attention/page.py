@@ -53,7 +53,7 @@ def _attend() -> None:
             _draw_way_to_machine(opened)
         changes_in_force.draw_edited(opened.translation)
         choice = None if is_guessed(opened) else own_choice(opened)
-        if lines := [*filter(None, [choice]), *opened.translation.notes]:
+        if lines := [*filter(None, [choice]), *map(str, opened.translation.notes)]:
             st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.charts.experiment_bands import SHAPES, band_figure, wide
 from explorer.charts.rests import rests_plot
 from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, plain
+from explorer.locale.text import listed, plain, quoted
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
@@ -190,7 +190,7 @@ def _by_length(curves: Curves, longest: float) -> None:
         "The dashed line marks the longest strings in training: {n:.0f} letters. On average over the runs, at least "
         "half are right up to these lengths: {lengths}.",
         n=longest,
-        lengths=listed(f"'{label}' {length:.0f}" for label, length in half_right(curves).items()),
+        lengths=listed(f"{quoted(label)} {length:.0f}" for label, length in half_right(curves).items()),
     )
     st.caption(plain(sentence))
     with st.expander(t("By length as a table")):
@@ -225,7 +225,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     if button.button(again, type="primary", width="stretch", disabled=bool(arm.recipe.from_chain)):
         settings = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
         source = t(
-            "the experiment '{title}', variant '{variant}', seed {seed}",
+            "the experiment “{title}”, variant “{variant}”, seed {seed}",
             title=translated(experiment.title),
             variant=arm.label,
             seed=chosen_seed,

@@ -45,7 +45,7 @@ def draw_layers_tab(translation: Translation, model: ModelDescription) -> None:
         )
         meaning = t(
             "Earlier layers write for the next layer, not for the projection, so a strange word there does not mean "
-            "that the model 'thinks' it. The last line is what the model puts out. All tokens count here; those that "
+            "that the model “thinks” it. The last line is what the model puts out. All tokens count here; those that "
             "are never chosen when it translates, such as <sos>, are left out only then."
         )
         draw_caption(" ".join([caution, meaning, *_never_chosen(predictions, model.target)]))

@@ -8,7 +8,7 @@ from explorer.charts import model_internals as figures
 from explorer.charts.plotly_charts import Columns, numbered
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message, t
+from explorer.locale.messages import message, t, translated
 from explorer.screens.inside.operations import key_tokens, recorded_run, rows_tokens
 from explorer.web import bound
 from explorer.web.choose_head import choose_head
@@ -33,7 +33,10 @@ def draw_similarity_tab(translation: Translation, model: ModelDescription) -> No
         if what == "values":
             groups, title = {message("value"): keys}, t("Values: what each token passes on")
         plane = plane_of(run, scope, head, tuple(groups))
-        draw_plot(figures.projection_plot(plane, list(groups.items()), title), "similar_plot")
+        draw_plot(
+            figures.projection_plot(plane, [(translated(name), tokens) for name, tokens in groups.items()], title),
+            "similar_plot",
+        )
     with right:
         matches = match_columns(matches_of(run, scope, head), rows, keys)
         draw_table(

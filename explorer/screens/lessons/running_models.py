@@ -34,14 +34,14 @@ def _encode(model: str, text: str) -> tuple[int, ...]:
     try:
         return runtime.describe(model).target.encode(text).ids
     except (InputError, CheckpointError) as error:
-        raise TermError(str(error)) from error
+        raise TermError(error) from error
 
 
 def _check(model: str, text: str, path: tuple[int, ...], term: Term) -> Value:
     try:
         return _checked(model, runtime.fingerprint(model), text, path, term)
     except (InputError, CheckpointError) as error:
-        raise TermError(str(error)) from error
+        raise TermError(error) from error
 
 
 @st.cache_resource(max_entries=1024, show_spinner=False)

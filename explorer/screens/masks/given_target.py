@@ -115,7 +115,7 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
     if causal:
         second = t(
             "This model was trained with the mask, so open cells give it an input that it never saw in training. For a "
-            "model trained without the mask, see 'Trained without it'."
+            "model trained without the mask, see “Trained without it”."
         )
     elif bare - masked > _SAME:
         second = t(

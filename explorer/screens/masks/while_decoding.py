@@ -40,14 +40,14 @@ def draw_decoding_tab(translation: Translation, model: ModelDescription) -> None
         )
     )
     if model.model_config.has_encoder:
-        draw_caption(t("The weights with the mask lifted are in the tab 'Given target'."))
+        draw_caption(t("The weights with the mask lifted are in the tab “Given target”."))
 
 
 def step_columns(closed: GreedyTranslation, opened: GreedyTranslation, target: Tokenizer) -> Columns:
     """Tokens and probabilities of both decodings, one row per step; the shorter one ends in empty cells."""
     longest = max(len(closed.path), len(opened.path))
-    columns: Columns = {"step": list(range(1, longest + 1))}
-    for name, run in (("masked", closed), ("lifted", opened)):
+    columns: Columns = {t("step"): list(range(1, longest + 1))}
+    for name, run in ((t("masked"), closed), (t("lifted"), opened)):
         missing = longest - len(run.path)
         columns[name] = [*(target.label(i) for i in run.path), *[""] * missing]
         columns[f"{name} (%)"] = [*(round(100 * p, 2) for p in run.probabilities), *[None] * missing]

@@ -54,7 +54,7 @@ def _explore() -> None:
     upload = st.session_state[_UPLOAD]
     own = _opened(upload)
     if own.notes:
-        st.caption(plain(" ".join(own.notes)))
+        st.caption(plain(" ".join(map(str, own.notes))))
     place, view = st.session_state.get(f"{_UPLOAD}_{own.seq}", (place_in(own.trace), ""))
     result = heads_view(own, place, view, key="own_heads")
     # Passing in the last reported place does not move the view, and restores it after a visit to another page.

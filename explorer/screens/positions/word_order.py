@@ -208,7 +208,7 @@ def _draw_repeated(translation: Translation, model: ModelDescription, repeats: i
         n=len(longer.path),
         mean=100 * float(longer.trace.probabilities.mean()),
     )
-    draw_caption(" ".join([about, *longer.notes]))
+    draw_caption(" ".join([about, *map(str, longer.notes)]))
 
 
 @cached

@@ -147,7 +147,7 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
             plain(
                 t(
                     "Function and content words can be told apart in {languages}, and parts of speech with a trained "
-                    "spaCy pipeline; this model writes '{language}'.",
+                    "spaCy pipeline; this model writes “{language}”.",
                     languages=languages(),
                     language=data.tgt_lang,
                 )

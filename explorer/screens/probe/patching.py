@@ -151,7 +151,7 @@ def _draw_put_in(subject: Subject, other: str) -> None:
     st.caption(
         plain(
             t(
-                "The head will be {edited}, as the model reads that sentence unchanged. The part 'Surgery' opens "
+                "The head will be {edited}, as the model reads that sentence unchanged. The part “Surgery” opens "
                 "with the translation.",
                 edited=translated(WORDS[op]),
             )

@@ -135,16 +135,16 @@ def _draw_translations(effect: Effect) -> None:
     same = effect.before.path == effect.after.path
     worst = max(effect.steps, key=lambda step: step.divergence)
     outcome = t("The translation stays the same.") if same else t("The translation changes.")
-    words = "" if same else f" {changes_in_words(spans)}"
+    marked = t("Words that differ are struck through above and bold below.")
+    words = "" if same else f" {changes_in_words(spans)} {marked}"
     steps = t(
         "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
-        "most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are struck through "
-        "above and bold below. The change holds on Translate, Attention and Inside, too, until it is cleared; all else "
-        "that Probe measures is of the unchanged model.",
+        "most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on Translate, Attention "
+        "and Inside, too, until it is cleared; all else that Probe measures is of the unchanged model.",
         "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
-        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are "
-        "struck through above and bold below. The change holds on Translate, Attention and Inside, too, until it is "
-        "cleared; all else that Probe measures is of the unchanged model.",
+        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on "
+        "Translate, Attention and Inside, too, until it is cleared; all else that Probe measures is of the unchanged "
+        "model.",
         n=len(effect.steps),
         mean=effect.divergence,
         predicts=quoted(worst.predicts),
@@ -199,7 +199,7 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
 
     def quality(what: str, label: str, edit: HeadEdits | None) -> Quality | None:
         return subject.measure(
-            what, label, lambda loaded, report: quality_of(loaded, part, measured.task, edit, report, label)
+            what, label, lambda loaded, report: quality_of(loaded, part, measured.task, edit, report)
         )
 
     before = quality("quality", t("Scoring the whole model"), None)
@@ -227,9 +227,7 @@ def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: 
     """Draw the control beside heads that are switched off: as many random ones, once its button has been pressed."""
     what, label = f"random {sorted(heads)}", t("Compare with as many random heads")
     if subject.asked(what, label):
-        control = subject.measure(
-            what, label, lambda loaded, report: measure_random(loaded, part, heads, report, label)
-        )
+        control = subject.measure(what, label, lambda loaded, report: measure_random(loaded, part, heads, report))
         if control is not None:
             st.caption(plain(t("The change of the loss with {random}.", random=control.beside(change))))
 
@@ -286,7 +284,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
             plain(
                 t(
                     "Click a thumbnail to choose the head ({mark}), and again to deselect it. Words on a thumbnail "
-                    "say what is in force. Letters and frames are the roles of the tab 'All heads'.",
+                    "say what is in force. Letters and frames are the roles of the tab “All heads”.",
                     mark=CHOSEN,
                 )
             )

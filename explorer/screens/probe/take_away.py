@@ -41,7 +41,7 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     )
     st.caption(
         t(
-            "The report also contains what has been measured on this sample in the tab 'Effect on the answer', and "
+            "The report also contains what has been measured on this sample in the tab “Effect on the answer”, and "
             "notes on heads. So far: {sections}.",
             sections=listed(section.title for section in sections) if sections else t("none of them"),
         )

@@ -30,7 +30,7 @@ from explorer.probing.syntax import (
     tags_of,
 )
 from explorer.screens.probe.sample_choice import Subject
-from explorer.web import long_work
+from explorer.web import bound, long_work
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
@@ -48,7 +48,7 @@ def grammar_of(
     label = t("Parsing the source sentences") if side == "source" else t("Parsing the target sentences")
 
     def make(report: Report) -> list[Parsed]:
-        report(0.0, label)
+        report(0.0, "")
         return parse(nlp, sample.sources if side == "source" else targets_of(sample, subject.model.target))
 
     return long_work.with_progress(subject.key(f"grammar of the {side}"), make, label)
@@ -94,7 +94,7 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
         )
         if lang in PIPELINES
         else t(
-            "Sentences can be parsed for the source languages {languages}; this model reads '{language}'.",
+            "Sentences can be parsed for the source languages {languages}; this model reads “{language}”.",
             languages=listed(sorted(PIPELINES)),
             language=lang,
         )
@@ -109,7 +109,7 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
         return
     tags = [(*words, "") for words in classes]
     _draw_tags(observed, tags, t("##### Weight on function words, content words and punctuation"), place)
-    by_list = t("By a closed list of function words ('{language}').", language=lang)
+    by_list = t("By a closed list of function words (“{language}”).", language=lang)
     st.caption(plain(f"{by_list} {install}"))
 
 
@@ -141,18 +141,16 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     key = middle.text_input(t("To (key)"), key="search_key", bind=URL)
     rows: RowLabel = "read"
     if head[0] != "encoder":
-        rows = right.segmented_control(
-            t("The query is the word that a row"),
-            ["read", "predicted"],
-            format_func={"read": t("reads"), "predicted": t("predicts")}.__getitem__,
-            default="read",
-            required=True,
-            key="search_rows",
-            bind=URL,
-        )
+        with right:
+            label, ways = t("The query is the word that a row"), ("read", "predicted")
+            rows = bound.segmented(label, ways, key="search_rows", default="read", title_of=_row_title)
     hits = search(observed, *head, query, key, rows=rows, tags=tags, whole_words=whole_words)
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return
     draw_table(hit_rows(hits), t("Sentences in which the head looks from one word to the other"), file="hits")
     st.caption(plain(best_hit_sentence(hits, len(observed), head)))
+
+
+def _row_title(rows: RowLabel) -> str:
+    return t("reads") if rows == "read" else t("predicts")

@@ -11,7 +11,7 @@ import streamlit as st
 from explorer.charts.training_curves import MAX_CURVES
 from explorer.decoding.examples import FILES, examples_of
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, listed, plain
+from explorer.locale.text import count, listed, plain, quoted
 from explorer.runs.archive import export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.viewer_mode import REASON, viewing
@@ -91,7 +91,7 @@ def _succeeded(sentence: str) -> None:
 
 def _resume(runs: Runs, name: str) -> None:
     runs.resume(name)
-    _succeeded(t("'{name}' continues.", name=name))
+    _succeeded(t("“{name}” continues.", name=name))
 
 
 def _exported(runs: Runs, entry: Entry) -> bytes:
@@ -115,19 +115,19 @@ def _rename_now(runs: Runs, name: str) -> None:
     new = str(st.session_state["runs_new_name"]).strip()
     runs.rename(name, new)
     choose_run(new, ENTRY)
-    _succeeded(t("'{name}' is now called '{new}'.", name=name, new=new))
+    _succeeded(t("“{name}” is now called “{new}”.", name=name, new=new))
 
 
 def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if size := entry.summary.get("parameters"):
             warning = t(
-                "'{name}', a model of {size} parameters, will be deleted with its curves and snapshots.",
+                "“{name}”, a model of {size} parameters, will be deleted with its curves and snapshots.",
                 name=entry.name,
                 size=count(size),
             )
         else:
-            warning = t("'{name}' will be deleted with its curves and snapshots.", name=entry.name)
+            warning = t("“{name}” will be deleted with its curves and snapshots.", name=entry.name)
         st.markdown(plain(warning))
     st.markdown(t("This cannot be undone."))
     names = [entry.name for entry in entries]
@@ -146,7 +146,7 @@ def _delete_now(runs: Runs, names: Sequence[str]) -> None:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return listed(f"'{name}'" for name in names)
+    return listed(quoted(name) for name in names)
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
@@ -251,4 +251,4 @@ def draw_import(runs: Runs) -> None:
 def _import(work: Callable[[], str]) -> None:
     imported = work()
     choose_run(imported, ENTRY)
-    _succeeded(t("'{name}' has been imported.", name=imported))
+    _succeeded(t("“{name}” has been imported.", name=imported))

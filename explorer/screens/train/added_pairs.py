@@ -136,7 +136,7 @@ def _choose_writers(data: Data, made_pairs: MadePairs, device: str) -> None:
     st.button(label, key="train_make", disabled=not possible, on_click=attempt, args=(_PLACE, made_pairs.start, order))
     draw_unfinished(made_pairs)
     if existing:
-        st.caption(plain(t("These pairs exist already: '{name}' is in the list.", name=existing)))
+        st.caption(plain(t("These pairs exist already: “{name}” is in the list.", name=existing)))
     elif not running:
         st.caption(
             t(

@@ -97,5 +97,5 @@ def _draw_run(runs: Runs, name: str, run: Repeatable, step: NextStep) -> None:
     command = like_command(name, new, changes, runs.checkpoints, from_weights=False)
     with st.popover(labels[step]):
         settings = ", ".join(f"{label_of(key)} {value}" for key, value in changes)
-        st.caption(plain(t("The same data and settings as '{name}', but: {settings}.", name=name, settings=settings)))
+        st.caption(plain(t("The same data and settings as “{name}”, but: {settings}.", name=name, settings=settings)))
         draw_start(command, "", f"next_{step}_{name}", new, lambda: runs.start(new, command))

@@ -109,7 +109,7 @@ def _draw_form(runs: Runs) -> None:
             with making:
                 draw_unfinished(made_pairs, apart=True)
     if order.init:
-        sentence = t("The sizes are those of '{init}', the model that the run starts from.", init=order.init)
+        sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
         sizes.caption(plain(sentence))
     else:
         with sizes:

@@ -72,7 +72,7 @@ def further_fields(preset: Preset, data: Data, scope: str, init: str) -> Changes
     if init:
         tokenizer = runtime.summary(init)["data"].get("tokenizer")
         inherited = t(
-            "Sizes and tokenizers are those of '{init}'. Words that it does not know remain unknown.", init=init
+            "Sizes and tokenizers are those of “{init}”. Words that it does not know remain unknown.", init=init
         )
         st.caption(plain(inherited))
     else:

@@ -66,7 +66,7 @@ def draw_run(runs: Runs, name: str) -> None:
     """Draw the whole view of one run; while it is active, its parts update on a timer."""
     status = runs.peek(name)
     if status is None:
-        st.info(plain(t("The run '{name}' no longer exists, or its status.json cannot be read.", name=name)))
+        st.info(plain(t("The run “{name}” no longer exists, or its status.json cannot be read.", name=name)))
         return
     busy = status.busy
     closed(t("Stopping, resuming and new runs are switched off: {reason}.", reason=translated(REASON)))

@@ -94,7 +94,7 @@ def _remarks(opened: OpenTranslation) -> None:
     prompts = examples_of(summary)
     hint = hint_for(selection.text, prompts, translation)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hint"):
-        if lines := [*filter(None, [own_choice(opened), hint]), *translation.notes]:
+        if lines := [*filter(None, [own_choice(opened), hint]), *map(str, translation.notes)]:
             st.caption(explained(" ".join(lines)), width="content")
         if offer := offer_of(selection.text, prompts, translation):
             step, token_id, token = offer

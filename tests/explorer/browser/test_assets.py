@@ -64,18 +64,6 @@ def test_what_is_not_joined_is_refused(line: str, monkeypatch: pytest.MonkeyPatc
         bundle.bundle("a.js")
 
 
-def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {
-        "a.js": 'import { b } from "./b.js";\n',
-        "b.js": 'import {\n  a,\n} from "./a.js";\n',
-        "markup.js": "",
-        "module_linker.js": "",
-    }
-    monkeypatch.setattr(assets, "read", texts.__getitem__)
-    with pytest.raises(ValueError, match=r"in a circle: a\.js, b\.js, a\.js"):
-        assets.modules("a")
-
-
 @pytest.fixture
 def client() -> TestClient:
     return TestClient(Starlette(routes=assets.routes()))
@@ -103,16 +91,7 @@ def test_an_old_address_gets_the_new_code_which_is_not_kept(
         assert client.get(path).status_code == 404
     before = assets.address("frame")
     monkeypatch.setattr(assets, "pack", lambda name: b"other")
-    assert assets.address.__wrapped__("frame") != before
-
-
-@pytest.mark.parametrize("entry", assets._PACK_OF)
-def test_what_streamlit_sends_with_a_component_is_a_few_lines(entry: str) -> None:
-    text = assets.mount(entry)
-    assert f'"{entry}"' in text
-    assert assets.address(assets._PACK_OF[entry]) in text
-    assert "%" not in text
-    assert len(text) < 2000
+    assert assets.address("frame") != before
 
 
 def test_the_first_screen_is_small() -> None:

@@ -9,7 +9,6 @@ from explorer.browser import wire
 from explorer.browser.film import Film, Frame, encode
 from explorer.browser.film import place_from as read_place
 from explorer.browser.structs import FilmPlace as Place
-from tests.explorer.planted import planted_trace
 
 
 def frame(step: int, rows: int, columns: int, *, layers: int = 2, heads: int = 3) -> Frame:
@@ -54,11 +53,3 @@ def test_what_does_not_fit_is_refused(frames: tuple[Frame, ...], said: str) -> N
 )
 def test_any_message_from_a_browser_gives_a_place_that_exists(message: object, place: Place) -> None:
     assert read_place(message, FILM) == place
-
-
-def test_frames_of_a_trace_name_their_rows() -> None:
-    trace = planted_trace()
-    cross, encoder = Frame.of(trace, "cross", 5), Frame.of(trace, "encoder", 5)
-    assert (cross.rows, cross.columns, cross.predicted) == (trace.read_tokens, trace.src_tokens, trace.predicted_tokens)
-    assert (encoder.rows, encoder.columns, encoder.predicted) == (trace.src_tokens, trace.src_tokens, ())
-    assert Frame.of(trace, "decoder", 5).columns == trace.read_tokens

@@ -41,6 +41,7 @@ from model.points import Head
 from model.recording import PointRecorder
 from model.trace import kinds_of
 from model.transformer import Transformer
+from tests.fuzz.inputs import _TIMES
 from tests.paths import CHECKPOINTS, ROOT
 from tests.tiny import tiny_config, tiny_model
 
@@ -342,7 +343,7 @@ def hostile_text(chance: random.Random, exceptions: Sequence[str]) -> str:
 def test_tokens_of_hostile_text(name: str) -> None:
     loaded, chance = load_model(CHECKPOINTS / name), random.Random(4)
     exceptions = [*rules()["en"]["exceptions"], *rules()["de"]["exceptions"]]
-    texts = ["", "  ", "x" * 250, *(hostile_text(chance, exceptions) for _ in range(300))]
+    texts = ["", "  ", "x" * 250, *(hostile_text(chance, exceptions) for _ in range(60 * _TIMES))]
     paths = [[chance.randrange(len(loaded.target)) for _ in range(chance.randint(0, 14))] for _ in range(200)]
     found = run(
         loaded.folder,

@@ -14,7 +14,7 @@ import torch
 from explorer.browser import wire
 from explorer.browser.machine_model import BLOCK_PARTS
 from explorer.browser.machine_numbers import encode_numbers
-from explorer.browser.machine_payload import COLUMNS, NUMBERS, MachineView, encode, encode_details, full_colour, pooled
+from explorer.browser.machine_payload import COLUMNS, NUMBERS, MachineView, encode, encode_details, pooled
 from explorer.browser.machine_stages import is_target
 from explorer.browser.machine_structs import NumbersRequest, TensorSlice
 from explorer.browser.structs import MachinePlace, Opened
@@ -245,21 +245,6 @@ def test_blocks_follow_the_configuration() -> None:
     assert cross == ["decoder.0.cross_attn", "decoder.1.cross_attn"]
 
 
-@pytest.mark.parametrize("residual", [True, False])
-@pytest.mark.parametrize("architecture", ["transformer", "lstm"])
-def test_every_block_is_reached_and_only_the_memory_crosses_over(architecture: str, residual: bool) -> None:
-    config = dataclasses.replace(PAPER, architecture=architecture, residual=residual)
-    blocks = {block.name: block for block in blocks_of(config)}
-    for block in blocks.values():
-        assert set(block.reads) <= blocks.keys()
-        assert block.reads or block.kind == "tokens"
-        if is_target(block) or block.kind == "initial":
-            over = [name for name in block.reads if not is_target(blocks[name]) and blocks[name].kind != "initial"]
-            assert over in ([], ["memory"])
-    read = {name for block in blocks.values() for name in block.reads}
-    assert blocks.keys() - read == {"word"}
-
-
 @pytest.mark.parametrize(
     ("asked", "opened"),
     [
@@ -286,13 +271,3 @@ def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
     first, second, third = np.split(pooled(matrix, 3), 3, axis=1)
     assert (first.max(), second.min(), third.max()) == (0, 1, 0)
     assert pooled(np.arange(12, dtype=np.float32).reshape(4, 3), 2).shape == (3, 4), "in by out"
-
-
-def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
-    spread = np.full((3, 2, 5), 0.2, np.float32)
-    assert full_colour(spread) == pytest.approx(0.2)
-    rows = np.array([[1.0, 0.0, 0.0], [0.5, 0.4, 0.1], [0.3, 0.3, 0.4]], np.float32)
-    assert full_colour(rows) == 0.5, "neither the largest weight of all nor the mean"
-    for block, picture, numbers in pictures("multi30k-en-de", "some"):
-        if block.attention:
-            assert picture["scale"] == pytest.approx(np.median(numbers.max(axis=1)), rel=1e-3)

@@ -15,7 +15,7 @@ from explorer.browser.payload import encode
 from explorer.decoding.coordinates import Place
 from explorer.decoding.decoding import place_in
 from explorer.locale.text import printable
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
 from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace, planted_view
 from tests.explorer.planted_heads import random_trace
@@ -113,25 +113,3 @@ def test_a_broken_weight_is_refused_whatever_is_sent(choices: dict[str, Any]) ->
     trace.cross[0, 0, 0, 0] = np.nan
     with pytest.raises(ValueError, match="cross attention holds a value that is not a number"):
         encode(planted_view(trace).decoding, **choices)
-
-
-@pytest.mark.parametrize("missing", ["encoder", "decoder", "cross"])
-def test_a_kind_may_be_missing(missing: AttentionKind) -> None:
-    trace = dataclasses.replace(planted_trace(), **{missing: np.zeros((0, 0, 5, 5), dtype=np.float32)})
-    message, arrays = wire.read(encode(planted_view(trace).decoding))
-    assert message["decoding"]["shapes"][missing]["layers"] == 0
-    assert sorted(message["forms"]) == sorted(kind for kind in ATTENTION_KINDS if kind in arrays)
-    assert missing not in arrays
-    assert message["decoding"]["checks"]["heads"] == 8
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"path": (1, 2)}, "2 predicted ids do not fit 5 decoder rows"),
-        ({"src_unknown": (True,) * 6}, "6 unknown marks do not fit 5 source tokens"),
-    ],
-)
-def test_ids_and_unknown_marks_must_fit(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        encode(planted_view(**changes).decoding)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from explorer.browser import wire
-from explorer.browser.role_grid import colour_of, encode, head_from
+from explorer.browser.role_grid import encode, head_from
 from explorer.probing.pattern_shares import BINS, relative_map
 from explorer.probing.role_grid import TOP, RoleGrid, uniform_maps
-from explorer.probing.roles import LETTERS, NO_ROLE, Role
+from explorer.probing.roles import NO_ROLE, Role
 from model.analysis.recorded_batches import Sample
 from model.text.tokenizer import Encoding
 from tests.tiny import tiny_config
@@ -45,16 +45,6 @@ def test_every_cell_and_every_head_is_sent() -> None:
     assert [(tile["mark"], tile["chosen"]) for tile in second["tiles"]] == [("", True), ("off", False)]
 
 
-def test_a_role_has_one_colour_and_its_letters_are_explained() -> None:
-    assert [colour_of(role) for role in ENCODER.roles.values()] == [-1] * 5 + [colour_of(SINK)]
-    assert colour_of(SINK) == colour_of(Role("previous token", ("previous",), "")) >= 0
-    assert {colour_of(Role(name, (name,), "")) for name in LETTERS} == set(range(8))
-    said = "1 of 6 encoder heads have a clear role. S1 = sink: first token, Pv = previous token. The strongest cell is "
-    assert ENCODER.caption().startswith(said)
-    layer, head, *_ = np.unravel_index(MAPS.argmax(), MAPS.shape)
-    assert f"times uniform attention: in L{layer + 1} H{head + 1}," in ENCODER.caption()
-
-
 def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -> None:
     """The first row of a decoder sees one key: its weight of 1 says nothing about the head."""
     source = Encoding(tuple(range(10, 19)), (), (), (), "")
@@ -68,11 +58,6 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert itself[-1, -1] == pytest.approx(12), "the last row could see twelve keys"
     assert "The strongest cell is 12.0 times uniform attention: in L1 H2" in grid.caption()
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
-
-
-def test_a_broken_model_is_named() -> None:
-    with pytest.raises(ValueError, match="cross heads hold a value that is not a number"):
-        encode((RoleGrid("cross", np.full((1, 1, BINS, BINS), np.nan), UNIFORM, {(0, 0): PLAIN}),), choosing=False)
 
 
 @pytest.mark.parametrize(

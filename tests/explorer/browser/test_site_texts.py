@@ -18,6 +18,7 @@ from explorer.decoding.head_change import fitting, from_link, to_link
 from explorer.decoding.translator import Translator
 from explorer.decoding.view_options import format_view, parse_view
 from explorer.files.live_site import live_model
+from explorer.locale.scripts import is_leftwards, letters_of
 from model.checkpoint import load_model
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import get_task
@@ -30,6 +31,7 @@ VIEWS = (
     "", "heads", "head", "lines.words.next.mass-60.h-1-3", "text.log.cividis.steps", "head.max.beside.grey",
     "heads.by-diagonal.role-mixed.most-15", "lines.h-0-0-2-1000-x", "nonsense.by-nobody.role-.most-0.mass-5",
     "lines.mass-100.mass-999", "heads.by-place.most-a", "heads.most-150",
+    "head.ltr.rtl.by-keys",
 )  # fmt: skip
 CHANGES = (
     "cross.1.1.zero", "cross.1.1.zero~cross.1.1.uniform", "encoder.2.1.row.3.0-500-500~encoder.2.1.row.3.1-0",
@@ -42,6 +44,17 @@ CHANGES = (
     "encoder.0.0.position.3.5~encoder.0.0.position.3.2~encoder.1.1.position.4.1", "cross.0.0.position.1.2",
     "decoder.0.0.position.0.2", "decoder.0.0.position.2~decoder.0.0.position.2.1~decoder.1.1.row.1.5",
 )  # fmt: skip
+# Tokens, their words, and whether they run from right to left.
+SCRIPTS: tuple[tuple[list[str], list[int], bool], ...] = (
+    (["שלום", "world"], [0, 1], True),
+    (["New", "York", "שלום"], [0, 1, 2], False),
+    (["<sos>", "3", "?", "مرحبا"], [-1, 0, 1, 2], True),
+    ([">>heb<<", "אני"], [-1, 0], True),
+    (["U+200F", "ܫܠܡܐ"], [0, 1], True),
+    (["𞤀𞤣", "a"], [0, 1], True),
+    (["图书馆", "👩‍👩‍👧", "e\u0301", "🇩🇪", "🇫🇷", "👍🏽", "שָׁ"], [0, 1, 2, 3, 4, 5, 6], False),
+    (["1", "<eos>"], [0, -1], False),
+)
 SENTENCES = {
     "multi30k-en-de": (
         "A dog runs.",
@@ -55,6 +68,10 @@ SENTENCES = {
     "reverse": ("attention", "ATTENTION 7", "a" * 25),
     "reverse-decoder": ("attention", "ATTENTION 7", "a" * 25),
     "adjective-swap": ("I read red books", "We discuss green zebras", "red books read I"),
+    "dates": (
+        *("friday, 05.11.1999", "Sun the 3rd of Mar, 2024", "September 12th, 1950", "2049-12-31", "22ND OCTOBER, 1987"),
+        *("fri, 04.11.1999", "29.02.2023", "March the 11st, 2019", "3 March 2050", "1-2-3-1999", "3 Mars 2024"),
+    ),
     "phrases-en-de": ("Good morning.", "Where is the teacher?"),
 }
 
@@ -76,6 +93,13 @@ def test_views_in_an_address() -> None:
         assert options == {**dataclasses.asdict(expected), "heads": list(expected.heads)}, text
         again = format_view(expected)
         assert written == ("" if again == "heads" else again), text
+
+
+def test_scripts() -> None:
+    found = answers([{"do": "script", "tokens": tokens, "words": words} for tokens, words, _ in SCRIPTS])
+    for (tokens, words, leftwards), (runs_left, letters) in zip(SCRIPTS, found, strict=True):
+        assert runs_left == is_leftwards(tokens, words) == leftwards, tokens
+        assert letters == letters_of("".join(tokens))
 
 
 def test_changes_in_an_address() -> None:

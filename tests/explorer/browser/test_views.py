@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser.views import stepper
 from explorer.decoding.coordinates import Place
-from tests.explorer.planted import planted_trace, planted_view
 from tests.explorer.sent import decodings, mount, report
 
 
@@ -159,9 +155,3 @@ def test_a_fork_names_the_step_and_a_token_on_offer(changes: dict[str, Any], for
     assert (page.result.fork and (page.result.fork.step, page.result.fork.token_id)) == fork
     if fork:
         assert page.result.place == Place("encoder", 1, 2, row=1, step=4), "the fork says where the view is, too"
-
-
-def test_a_trace_of_two_texts_without_cross_attention_is_refused() -> None:
-    none = dataclasses.replace(planted_trace(), cross=np.zeros((0, 0, 5, 5), dtype=np.float32))
-    with pytest.raises(ValueError, match="neither cross-attention"):
-        stepper(*planted_view(none, kind="encoder"), key="none")

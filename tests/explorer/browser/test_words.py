@@ -102,11 +102,13 @@ def test_messages_of_a_call_within_another_one_and_of_markup_are_found():
 
 @pytest.fixture
 def esperanto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A language whose pack has three messages, of which the browser uses two."""
+    """A language whose pack has four messages, of which the browser uses three, and the stepper two."""
     head = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
     entries = [
         'msgid "Copy link"\nmsgstr "Kopiu ligilon"\n',
-        'msgid "{n} head checked"\nmsgid_plural "{n} heads checked"\nmsgstr[0] "{n} kapo"\nmsgstr[1] "{n} kapoj"\n',
+        'msgid "mean of {n} head"\nmsgid_plural "mean of {n} heads"\n'
+        'msgstr[0] "meznombro de {n} kapo"\nmsgstr[1] "meznombro de {n} kapoj"\n',
+        'msgid "Source"\nmsgstr "Fonto"\n',
         'msgid "Of Python alone"\nmsgstr "Nur Python"\n',
     ]
     (tmp_path / "eo.po").write_text("\n".join([head, *entries]), encoding="utf-8")
@@ -114,24 +116,26 @@ def esperanto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "eo"
 
 
-def test_pages_get_the_messages_of_the_browser_alone_and_english_none(esperanto):
-    assert words.catalogue() is None
+def test_a_page_gets_the_messages_that_its_code_shows_and_english_none(esperanto):
+    files = assets.sources(["stepper"], ["stepper"])
+    assert words.catalogue(files) is None
     with language.written_in(esperanto):
-        found = words.catalogue()
+        found = words.catalogue(files)
     assert found is not None
-    assert found.messages == {"Copy link": "Kopiu ligilon", "{n} head checked": ["{n} kapo", "{n} kapoj"]}
+    assert found.messages == {
+        "Source": "Fonto",
+        "mean of {n} head": ["meznombro de {n} kapo", "meznombro de {n} kapoj"],
+    }
     assert (found.language, found.decimal) == ("eo", ",")
 
 
-def test_a_component_fetches_the_catalogue_of_its_language_under_an_address_of_its_content(esperanto):
-    assert "words-" not in assets.mount("stepper")
-    mount = assets.mount("stepper", esperanto)
-    address = words.address(esperanto)
-    assert f'"{address}"' in mount
-    assert address.endswith("/words-eo.json")
-    assert json.loads(words.as_file(esperanto))["messages"]["Copy link"] == "Kopiu ligilon"
+def test_a_component_fetches_the_messages_of_its_pack_under_an_address_of_their_content(esperanto):
+    assert ".eo.json" not in assets.mount("stepper")
+    address = assets.address("frame", esperanto)
+    assert f'"{address}"' in assets.mount("copy_link", esperanto)
+    assert address.endswith("/frame.eo.json")
     client = TestClient(Starlette(routes=assets.routes()))
     answer = client.get(f"/class/{address}")
-    assert answer.content == words.as_file(esperanto)
+    assert answer.json()["messages"] == {"Copy link": "Kopiu ligilon"}
     assert "immutable" in answer.headers["Cache-Control"]
-    assert client.get("/headlight/0/words-xx.json").status_code == 404
+    assert client.get("/headlight/0/frame.xx.json").status_code == 404

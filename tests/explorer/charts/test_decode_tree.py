@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
-
-from explorer.charts.decode_tree import LETTER, LOOKS, MIN_ROW, ROOM, hover, tree_figure
+from explorer.charts.decode_tree import LOOKS, hover, tree_figure
 from explorer.decoding.decode_tree import Line, Node, grow
 
 NAMES = {4: "<b>je</b>", 5: "lis", 6: "</script>", 2: "<eos>"}
@@ -45,15 +43,3 @@ def test_tokens_are_text_and_fates_have_marks_of_their_own() -> None:
     assert "&lt;/script&gt;" in hover(tree()[6,])
     assert "score -2.500" in hover(tree()[6,])
     assert len({look[1] for look in LOOKS.values()}) == len(LOOKS), "no two fates share a symbol"
-
-
-def test_names_fit_between_steps_and_rows() -> None:
-    long = dict.fromkeys(range(3, 120), "Donaudampfschiff")
-    deep = grow([Line((*range(3, 33), 2), "path 1")], (), {**long, 2: "<eos>"}.__getitem__)
-    wide = grow([Line((token, 2), f"path {token}") for token in range(3, 60)], (), {**long, 2: "<eos>"}.__getitem__)
-    for grown in (deep, wide):
-        figure, steps = tree_figure(grown), max(len(node.path) for node in grown.nodes)
-        names = [text for trace in figure.data for text in trace.text or ()]
-        assert len(names) == len(grown.nodes)
-        assert max(len(html.unescape(name)) for name in names) * LETTER <= ROOM / (steps + 1)
-        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= MIN_ROW

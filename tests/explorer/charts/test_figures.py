@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from explorer.charts.chart import Figure
-from explorer.charts.head_scores_over_training import CHOSEN, head_figure, head_rows
 from explorer.charts.training_curves import (
     MAX_CURVES,
     MAX_DRAWN,
@@ -20,10 +18,8 @@ from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
     rate_figure,
-    schedule_figure,
     score_figure,
 )
-from explorer.decoding.labelled_map import head_caption, head_table
 from explorer.runs.metrics import Metrics, load_metrics
 from tests.explorer.toy_runs import LINES, eval_line, train_line, write_metrics
 
@@ -120,38 +116,3 @@ def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, logged: Call
     assert axes["x"]["title"].startswith("seconds of training")
     scores = comparison_figure(runs, "exact_match", log=True).spec["layer"][0]["encoding"]
     assert scores["y"]["scale"] == {"domain": [0, 100.0]}
-
-
-@pytest.mark.parametrize(
-    ("name", "points", "words"),
-    [
-        ("inverse_sqrt", [(1, 0.1), (10, 1.0), (100, 0.3)], "rises linearly to 1 at step 10, then falls with 1/√step"),
-        ("constant", [(1, 0.5), (100, 0.5)], "begins at 0.5, then stays"),
-        ("cosine", [(1, 0.1), (10, 1.0), (100, 0.0)], "then falls along half a cosine, and ends with 0 at step 100"),
-    ],
-)
-def test_schedules(name: str, points: list[tuple[int, float]], words: str) -> None:
-    assert words in check(schedule_figure(points, name)).caption
-
-
-def test_heads_over_snapshots() -> None:
-    scores = {0: np.array([[0.1, 0.2]]), 50: np.array([[0.9, 0.3]])}
-    figure = check(head_figure(scores, 1, 2, 50, "Looks right"))
-    values = zip(figure.data["value"], figure.data["role"], strict=True)
-    assert [value for value, role in values if role == CHOSEN] == [20.0, 30.0]
-    assert "30 % at step 50, from 20 % at step 0 to 30 % at step 50. The highest" in figure.caption
-    assert "at step 50 is L1 H1 with 90 %" in figure.caption
-    assert head_rows(scores)[1] == {"step": 50, "L1 H1": 90.0, "L1 H2": 30.0}
-
-
-def test_a_head_in_words() -> None:
-    weights = np.array([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)
-    tokens, single = ("the", "the", "<eos>"), np.ones((1, 1), dtype=np.float32)
-    caption = head_caption(weights, tokens, tokens, causal=False)
-    assert caption.startswith("Its sharpest row is “1 the”, which looks at “1 the” (100 %); on average a row looks at ")
-    assert "1.9 of 3 tokens" in caption
-    assert "row is “2 the”, which looks at “2 the” (75 %)" in head_caption(weights, tokens, tokens, causal=True)
-    assert "on average a row looks at 1.0 of 1 token" in head_caption(single, ("x",), ("x",), causal=True)
-    row = head_table(weights, tokens, tokens, ("a", "b", "c"))[1]
-    assert list(row.values()) == ["2 the", "b", "2 the", 75.0, "1 the", 25.0]
-    assert head_table(single, ("x",), ("x",))[0]["looks most at"] == "1 x"

@@ -11,7 +11,7 @@ import pytest
 from explorer.charts import measured_heads, model_internals, positions
 from explorer.charts.measured_heads import score_scatter
 from explorer.charts.palette import palettes
-from explorer.charts.plotly_charts import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
+from explorer.charts.plotly_charts import MOST_LETTERS, bars, heatmap, label, labels, width_of
 from explorer.probing.roles import NO_ROLE, Role
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
@@ -66,17 +66,11 @@ def test_names_of_rows_and_columns_have_room_and_those_that_would_touch_are_left
     assert list(cut) == ["1 " + "&amp;" * (MOST_LETTERS - 3) + "…", "2 &lt;b&gt;"], "markup stays whole"
 
 
-def test_a_long_legend_gets_more_rows() -> None:
-    assert legend_room(["one"]) < legend_room(["one", "two"]) < legend_room([f"dimension {i} (sin)" for i in range(6)])
-    series = {f"dimension {i} (sin)": ([0, 1], [0, 1]) for i in range(6)}
-    made = curves(series, x_title="x", y_title="y")
-    assert made.layout.margin.t == legend_room(list(series))
-
-
-def test_bars_are_told_apart_without_colour() -> None:
-    made = bars({"one": [1.0], "two": [2.0]}, ["a"], y_title="y", top=3)
-    assert [bar.marker.pattern.shape for bar in made.data] == ["", "/"]
-    assert list(made.layout.yaxis.range) == [0, 3]
+def test_columns_of_a_sentence_that_runs_to_the_left_do_so_in_figures() -> None:
+    assert bars({"one": [1.0]}, ["a"], y_title="y").layout.xaxis.autorange is None
+    hebrew = ["ספר", "חדש", "<eos>"]
+    assert bars({"one": [1.0] * 3}, hebrew, y_title="y").layout.xaxis.autorange == "reversed"
+    assert heatmap(np.ones((3, 3)), x_title="", y_title="", x=hebrew, y=hebrew).layout.xaxis.autorange == "reversed"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -11,24 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding.aggregates import (
-    aggregate,
     contributions,
     decoder_rollout,
     encoder_rollout,
     head_norms,
     layer_norms,
     pooled,
-    shares,
 )
-from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.coordinates import NoSingleHead, Place
-from explorer.decoding.labelled_map import LabelledMap
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.text.tokenizer import CharacterTokenizer, Encoding
 from model.transformer import Transformer
 from tests.explorer.attention_files import weights_of
-from tests.explorer.shown_maps import noisy
 from tests.tiny import VOCAB, tiny_model
 
 TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
@@ -180,31 +174,3 @@ def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
             head_norms(details["encoder", 0, head], 5), np.linalg.norm(vectors, axis=-1), atol=1e-5
         )
     np.testing.assert_allclose(layer_norms(list(details.values()), 5), np.linalg.norm(together, axis=-1), atol=1e-5)
-
-
-def test_every_aggregate_is_computed_from_the_numbers_of_the_place() -> None:
-    trace, place = noisy(), Place("cross", 2, 1)
-    weights, maps = trace.cross, attention_maps(trace, "cross")
-
-    def made(name: str, *numbers: np.ndarray, at: Place = place) -> LabelledMap:
-        return aggregate(name, maps, at, lambda _: numbers[0])
-
-    pooled_maps = {
-        "mean-heads": weights[1].mean(0),
-        "max-heads": weights[1].max(0),
-        "mean-all": weights.mean((0, 1)),
-        "max-all": weights.max((0, 1)),
-    }
-    for name, values in pooled_maps.items():
-        np.testing.assert_allclose(made(name).values, values, atol=1e-6)
-    rollout, norms = made("rollout", weights[:, 0]), made("norm", 5 * weights)
-    np.testing.assert_array_equal(rollout.values, weights[1, 0])
-    np.testing.assert_array_equal(norms.values, 5 * weights[1, 0])
-    assert (rollout.title, norms.title) == ("Rollout after layer 2", "Layer 2, head 1: ‖weight × value × W_O‖")
-    assert norms.top is None, "lengths have no natural upper end"
-    np.testing.assert_array_equal(shares(np.array([[1, 3], [0, 0]], np.float32)), [[0.25, 0.75], [0, 0]])
-    np.testing.assert_allclose(made("norm-share", 5 * weights).values.sum(-1), 1, atol=1e-5)
-    np.testing.assert_array_equal(made("norm-layer", weights[:, 1]).values, weights[1, 1])
-    for name in ("norm", "norm-share"):
-        with pytest.raises(NoSingleHead):
-            made(name, weights, at=Place("cross", 1, 0))

@@ -35,7 +35,7 @@ def test_one_kind_is_enough(write: Any) -> None:
     again, other = (read_own(write(encoder=w, src_tokens=tokens(5)), "x") for w in (weights, weights[::-1]))
     assert own.seq == again.seq != other.seq, "the content names the view"
     half = read_own(write(encoder=weights / 2, src_tokens=tokens(5)), "x")
-    assert "do not sum to 1 (off by up to 0.5)" in half.notes[0]
+    assert "do not sum to 1 (off by up to 0.5)" in str(half.notes[0])
     cross = read_own(write(cross=weights_of(2, 3, 4, 7), src_tokens=tokens(7), read_tokens=tokens(4)), "cross").trace
     assert cross.predicted_tokens == (UNKNOWN,) * 4
     assert np.isnan(cross.probabilities).all()
@@ -82,7 +82,7 @@ def test_leading_axes_may_be_missing_or_a_batch_of_one_in_any_precision(
 def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
     own = read_own(npz(decoder=weights_of(2, 2, 4, 4, causal=True), read_tokens=tokens(4)), "gpt2")
     assert own.trace.decoder_mask[0].tolist() == [VISIBLE, FUTURE, FUTURE, FUTURE]
-    assert "masked (future)" in own.notes[0]
+    assert "masked (future)" in str(own.notes[0])
     looks_ahead = read_own(npz(decoder=weights_of(2, 2, 4, 4), read_tokens=tokens(4)), "x")
     assert not looks_ahead.trace.decoder_mask.any()
     assert looks_ahead.notes == ()

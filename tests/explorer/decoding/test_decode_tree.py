@@ -88,19 +88,6 @@ def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, wid
     assert len(tree_table(tree)) == len(tree.nodes) - 1
 
 
-def test_paths_that_begin_alike_share_their_nodes() -> None:
-    tree = grow(
-        [Line((4, 5, 2), "own", (0.5, 0.25, 1.0)), Line((4, 6, 2), "fork 1")], (), label, current_path=(4, 6, 2)
-    )
-    assert len(tree.nodes) == 6
-    assert tree[4, 5].probability == 0.25
-    assert [tree[path].fate for path in ((4,), (4, 5), (4, 6))] == ["shown", "path", "shown"]
-    assert tree.texts()[4, 6, 2] == "A 6 <eos>"
-    assert tree_caption(tree).startswith("2 whole paths, 5 tokens in all.")
-    [row] = [row for row in tree_table(tree) if row["end of"] == "own"]
-    assert (row["step"], row["token"], row["after"], row["probability (%)"]) == (3, "<eos>", "A B", 100.0)
-
-
 def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
     kept = [branch((4,) * n, -0.1, -0.1 * n, -0.1 * n, "kept") for n in range(1, 101)]
     dropped = [branch((*(4,) * (i % 100), 5 + i), -1.0, -float(i), -float(i), "pruned") for i in range(900)]

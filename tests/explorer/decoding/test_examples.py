@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from explorer.decoding.decoding import chosen_rows, step_worth_seeing
-from explorer.decoding.examples import Prompt, borne_out, examples_of, hint_for, offer_of, reference, references
+from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, reference, references
 from model.config import DecodeConfig
 from model.data import get_task
 from model.data.scenes import scenes
@@ -106,29 +106,12 @@ def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_wher
     assert hint_for(football.source, (elsewhere,), translated("multi30k-en-de", football.source)) == ""
 
 
-def test_a_hint_is_a_sentence_and_examples_from_validation_data_have_no_claims(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"samples": [{"source": "abc"}]}\n')
-    (prompt,) = examples_of({"task": "none", "folder": str(tmp_path)})
-    translation = translated("reverse", "abc")
-    assert borne_out(prompt, translation)
-    assert hint_for("abc", (Prompt("abc", "the diagonal"),), translation) == "What to look for: the diagonal."
-    assert hint_for("xyz", (Prompt("abc", "the diagonal"),), translation) == ""
-
-
 def test_every_pair_of_a_task_is_known() -> None:
     known = references({"task": "adjective-swap", "folder": ""})
     for examples in get_task("adjective-swap").splits.values():
         assert all(known[example.source] == example.target for example in examples)
     assert reference(" We READ red books", known) == "nous lisons livres rouge"
     assert reference("we read red green books", known) == ""
-
-
-def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
-    known = references({"task": "multi30k-de-en", "folder": ""})
-    assert known == {scene.german: scene.english for scene in scenes()}
-    for task in ("imported", "files"):
-        assert references({"task": task, "folder": str(tmp_path)}) == {}
 
 
 def with_probabilities(*rows: tuple[float, float]) -> AttentionTrace:
@@ -154,3 +137,11 @@ def test_it_opens_at_the_closest_race_or_at_the_word_that_an_example_names() -> 
     assert step_worth_seeing(trace, "no such word") == 3
     equal = with_probabilities((0.9, 0.1), (0.5, 0.25), (0.5, 0.25), (0.9, 0.0), (1.0, 0.0))
     assert step_worth_seeing(equal) == 2, "the first of them"
+
+
+def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
+    known = references({"task": "multi30k-de-en", "folder": ""})
+    assert known == {scene.german: scene.english for scene in scenes()}
+    for task in ("imported", "files"):
+        assert references({"task": task, "folder": str(tmp_path)}) == {}

@@ -11,7 +11,7 @@ import pytest
 from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, pair_in_words, single_row
+from explorer.decoding.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
     LabelledMap,
@@ -20,8 +20,13 @@ from explorer.decoding.labelled_map import (
     labelled,
     map_caption,
     map_table,
-    row_caption,
+    token_map,
 )
+from explorer.decoding.pair_marks import marked
+from explorer.decoding.shown_maps import ShownMaps
+from explorer.decoding.view_options import ViewOptions
+from explorer.files.map_picture import picture_of
+from explorer.files.picture import Box, Text
 from model.config import AttentionKind
 from tests.explorer.planted import planted_trace
 
@@ -93,7 +98,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
-    assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
+    assert map_caption(both).startswith("The largest difference is −1.000, where “1 <sos>” looks at “1 i”.")
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
@@ -106,22 +111,6 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
     assert few.difference is None
     assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
-
-
-def test_a_pair_of_sentences_is_described_by_its_words_and_by_a_row_that_both_have() -> None:
-    pair = compare(planted(head=2), planted(head=2, tokens=("i", "read", "blue", "books", "<eos>")))
-    texts = ("I read red books", "I read blue books"), ("je lis", "je lis")
-    said = pair_in_words(pair, 2, *texts)
-    words = "Sentence: “red” became “blue”. Translation: No word changes."
-    assert said.startswith(f"{words} In A, “2 je” looks at “3 red” (")
-    assert "In B, “2 je” looks at “3 blue” (" in said
-    assert pair_in_words(pair, 6, *texts) == words
-    weights = np.array([[0.9, 0.06, 0.04, 0, 0]], np.float32)
-    row = dataclasses.replace(single_row(pair.first, 2), values=weights)
-    assert row_caption(row, 0, least=0.05) == "“2 je” looks at “1 i” (90 %), “2 read” (6 %)."
-    assert row_caption(dataclasses.replace(row, values=weights / 100), 0, least=0.05).startswith(
-        "“2 je” looks at “1 i”"
-    )
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -143,16 +132,17 @@ def test_one_token_and_hundreds_are_small_messages(size: int, most: int) -> None
 
 def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     trace = planted_trace()
-    found = compare_rows(trace, Place("decoder", 1, 1, row=2), 4)
-    assert (found.first.title, found.second.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
-    assert found.first.row_labels == ("2 je",)
-    assert found.difference is not None
-    np.testing.assert_array_equal(found.difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
-    np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    both, difference = compare_rows(trace, Place("decoder", 1, 1, row=2), 4)
     read, predicted = trace.read_tokens, trace.predicted_tokens
-    assert found.difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
-    assert found.difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
-    assert compare_rows(trace, Place("encoder", 1, 1, row=2), 4).difference.predicted_labels == ()
+    assert both.row_labels == ("A: 2 je", f"B: 4 {read[3]}")
+    assert both.predicted_labels == (f"3 {predicted[1]}", f"5 {predicted[3]}")
+    np.testing.assert_array_equal(both.values, trace.decoder[0, 0, [1, 3]])
+    np.testing.assert_array_equal(difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
+    np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
+    assert difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
+    _, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
+    assert of_encoder.predicted_labels == ()
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)
@@ -168,3 +158,51 @@ def test_a_smaller_model_is_compared_by_its_last_layer_and_head() -> None:
     bare = dataclasses.replace(small, encoder=small.encoder[:0])
     with pytest.raises(NothingToCompare, match=r"lstm has no encoder self-attention\."):
         counterpart(bare, Place("encoder", 1, 1), model="lstm", title="B")
+
+
+def cross(columns: str, predicted: str, *heavy: tuple[int, int]) -> LabelledMap:
+    """A map whose rows put 0.9 on one key each."""
+    keys, words = tuple(columns.split()), tuple(predicted.split())
+    values = np.full((len(words), len(keys)), 0.05, np.float32)
+    for row, column in heavy:
+        values[row, column] = 0.9
+    return token_map("cross", values, ("<sos>", *words[:-1]), keys, "t", predicted=words)
+
+
+def test_words_are_matched_though_one_sentence_is_longer() -> None:
+    a = cross("a red dog .", "ein roter Hund .", (1, 1), (2, 2))
+    b = cross("a very red cat .", "eine rote Katze .", (1, 2), (2, 2))
+    first, second, words = marked(a, b)
+    assert [first.marked_labels[1], second.marked_labels[1]] == [
+        ("1 a", "2 red", "≠ 3 dog", "4 ."), ("1 a", "≠ 2 very", "3 red", "≠ 4 cat", "5 ."),
+    ]  # fmt: skip
+    assert first.marks.rows == second.marks.rows == {0, 1, 2}
+    # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
+    assert (first.marks.cells, second.marks.cells) == (((2, 2), (2, 1)), ((2, 3), (2, 2)))
+    assert words == "≠ marks what only one of the maps has. Frames mark 2 weights that differ by 0.2 or more."
+
+
+@pytest.mark.parametrize("least", [0.19, 0.21])
+def test_equal_sentences_have_no_signs_and_small_differences_no_frames(least: float) -> None:
+    a = cross("a dog", "ein Hund")
+    b = cross("a dog", "ein Hund")
+    b.values[1, 1] += least
+    first, second, words = marked(a, b)
+    assert first.marked_labels == (first.row_labels, first.column_labels)
+    assert bool(first.marks.cells) == bool(second.marks.cells) == (least > 0.2)
+    assert ("Of 4 weights with a counterpart, none differs" in words) == (least < 0.2)
+
+
+def test_figure_and_picture_have_the_marks() -> None:
+    first, second, _ = marked(cross("a dog", "ein Hund", (1, 1)), cross("a cat", "eine Katze"))
+    header, _ = wire.read(encode(first, ""))
+    assert header["columns"] == ["1 a", "≠ 2 dog"]
+    assert header["frames"] == [[1, 1]]
+    picture = picture_of(ShownMaps("both", "", (first, second), (), ("", ""), ViewOptions(view="head"), row=0))
+    texts = [mark.text for mark in picture.marks if isinstance(mark, Text)]
+    assert {"≠ 2 dog", "≠ 2 cat", "both", "t"} <= set(texts)
+    frames = [mark for mark in picture.marks if isinstance(mark, Box) and mark.line > 1]
+    tiles = [mark for mark in picture.marks if isinstance(mark, Box) and mark.edge == "#9aa5af"]
+    assert len(frames) == len(tiles) == 2
+    for frame, tile in zip(frames, tiles, strict=True):
+        assert tile.x < frame.x < frame.x + frame.width <= tile.x + tile.width + 1e-6, "each in its own map"

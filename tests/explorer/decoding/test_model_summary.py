@@ -1,4 +1,4 @@
-"""The lines that describe a model, and the diagram that follows its configuration."""
+"""The words and lines about a model and its parts, and the diagram that follows its configuration."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from explorer.decoding.model_diagram import diagram_of
+from explorer.browser.machine_words import formula_of, parts_of, words_of
+from explorer.decoding.model_diagram import blocks_of, diagram_of
 from explorer.decoding.model_summary import facts, title
+from explorer.decoding.operation_names import meaning_of, title_of
 from model.config import ModelConfig, to_dict
+from model.dry_run import points
+from tests.tiny import T5, tiny_config
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -53,3 +57,29 @@ def test_the_diagram_follows_the_configuration() -> None:
     lstm = diagram_of(ModelConfig(architecture="lstm", n_encoder_layers=2, n_decoder_layers=3))
     assert lstm.encoder == (("lstm",), ("lstm",))
     assert lstm.decoder == (("lstm",), ("lstm",), ("lstm", "cross")), "it attends once, after its last layer"
+
+
+@pytest.mark.parametrize("changes", [{}, T5], ids=["paper", "t5"])
+def test_words_and_formulas_say_what_this_model_computes(changes: dict[str, Any]) -> None:
+    config, other = tiny_config(**changes), bool(changes)
+    meanings = {
+        point.name: f"{title_of(point.name)}: {meaning_of(point.name, config)}"
+        for point in points(config)
+        if not point.name.endswith(("tokens", "mask"))
+    }
+    assert ("mean 0" in meanings["encoder.0.norm1"]) is not other
+    assert ("root mean square" in meanings["encoder.0.norm1"]) is other
+    assert ("Nothing is added" in meanings["src.positions"]) is other
+    assert ("encoder.0.feed_forward.gate_proj" in meanings) is other
+    assert ("encoder.0.self_attn.bias" in meanings) is other
+    blocks = {block.name: block for block in blocks_of(config)}
+    norm = next(block for block in blocks.values() if block.kind == "norm" and block.layer)
+    assert ("mean 0" in words_of(norm, config)) is not other
+    assert ("RMSNorm" in str(formula_of(norm, config))) is other
+    network = next(block for block in blocks.values() if block.kind == "feed_forward")
+    assert ("⊙" in str(formula_of(network, config))) is other
+    assert ("'+'" in str(formula_of(network, config))) is not other, "T5 has no biases"
+    for block in blocks.values():
+        if block.attention:
+            has_bias = other and block.attention != "cross"
+            assert ("learned number for the distance" in parts_of(block, config)["scores"].words) is has_bias

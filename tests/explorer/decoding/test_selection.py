@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from explorer.decoding import head_change, view_options
 from explorer.decoding.coordinates import NoSingleHead, Place
-from explorer.decoding.head_change import Change, added, describe, fitting, from_link, thousandths
+from explorer.decoding.head_change import Change, added, fitting, from_link, thousandths
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
@@ -118,12 +118,6 @@ def test_any_text_has_a_meaning_that_can_be_written(text: str) -> None:
     assert 10 <= read.mass <= 100
 
 
-def test_only_decoder_rows_are_merged_by_what_they_predict() -> None:
-    forms = {text: [parse_view(text).form(kind) for kind in ("encoder", "cross")] for text in ("head", "words.next")}
-    assert forms == {"head": ["tokens", "tokens"], "words.next": ["words", "words-next"]}
-    assert parse_view("words").form("cross") == "words"
-
-
 CONFIG = ModelConfig(n_encoder_layers=2, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2)
 ALL = (
     Change("cross", 1, 2, "zero"),
@@ -177,20 +171,6 @@ def test_a_new_change_takes_the_place_of_the_old_one_of_that_head() -> None:
     assert added((row, later), [first]) == (first,)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ((), "no change"),
-        (ALL[:2], "cross L1 H2 switched off; encoder L2 H4 made uniform"),
-        ((Change("cross", 1, 1, "zero"), ALL[0]), "cross L1 H1, L1 H2 switched off"),
-        (ALL[3:4], "cross L1 H1, row 3 edited by hand"),
-        (ALL[5:], "encoder L1 H2 given the output of another sentence (attention)"),
-    ],
-)
-def test_changes_in_words(changes: tuple[Change, ...], words: str) -> None:
-    assert describe(changes) == words
-
-
 @pytest.mark.parametrize(("weights", "expected"), [([1, 3], (250, 750)), ([0, 1e-9], (0, 1000)), ([2.0], (1000,))])
 def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...]) -> None:
     assert thousandths(weights) == expected
@@ -198,3 +178,9 @@ def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...])
     for invalid in ([0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []):
         with pytest.raises(ValueError, match=r"(?i)weight"):
             thousandths(invalid)
+
+
+def test_only_decoder_rows_are_merged_by_what_they_predict() -> None:
+    forms = {text: [parse_view(text).form(kind) for kind in ("encoder", "cross")] for text in ("head", "words.next")}
+    assert forms == {"head": ["tokens", "tokens"], "words.next": ["words", "words-next"]}
+    assert parse_view("words").form("cross") == "words"

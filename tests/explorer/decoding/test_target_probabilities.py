@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.charts.score_terms import terms_plot
-from explorer.decoding.score_parts import explanation, largest_terms, mean_explanation, term_rows
-from explorer.decoding.target_probabilities import log_probability, perplexity, probability_caption, probability_columns
-from explorer.decoding.word_changes import changes_in_words, word_spans
+from explorer.decoding.score_parts import explanation, largest_terms
+from explorer.decoding.target_probabilities import log_probability, perplexity
+from explorer.decoding.word_changes import word_spans
 from model.analysis.score_terms import Part
 from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace
@@ -43,14 +42,6 @@ def test_log_probability_is_summed_and_perplexity_is_its_mean_per_token(trace: A
     assert perplexity(impossible) == math.exp(700), "finite"
 
 
-def test_the_columns_have_a_token_each_behind_its_position(trace: AttentionTrace) -> None:
-    columns = probability_columns(trace)
-    assert columns["token"][0] == f"1 {trace.predicted_tokens[0]}"
-    assert columns["probability"][:2] == [50.0, 12.5]
-    assert set(columns["first"]) == {"red (75 %)"}
-    assert f"Least expected: “2 {trace.predicted_tokens[1]}” (12 %)" in probability_caption(trace)
-
-
 QUERY = [Part("word"), Part("position")]
 KEY = [Part("word"), Part("head", "encoder", 0, 1), Part("feed_forward", "encoder", 1)]
 TABLE = np.array([[0.5, -0.25, 0.0], [3.0, 1.5, -0.75]])
@@ -68,19 +59,6 @@ def test_the_largest_terms_come_first_with_their_share() -> None:
         assert part in said
 
 
-def test_the_mean_and_the_table() -> None:
-    said = mean_explanation(TABLE, QUERY, KEY, 12)
-    assert said.startswith("Over 12 sentences. 6 terms that sum to +4.00")
-    assert "word as key and position as query (+3.00, 60 % of what raises it)" in said
-    assert "the norms and the earlier attention of this run, which are held fixed" in said
-    assert "no" in mean_explanation(np.full((2, 3), np.nan), QUERY, KEY, 1).lower()
-    plot = terms_plot(TABLE, QUERY, KEY, said)
-    terms = [row["term"] for row in term_rows(TABLE, QUERY, KEY)]
-    assert terms == plot.table["term"] == [3.0, 1.5, -0.75, 0.5, -0.25, 0.0]
-    heat = plot.figure.data[0]
-    assert (heat.zmin, heat.zmax, list(heat.text[0])) == (-3.0, 3.0, ["+0.50", "-0.25", "0.00"])
-
-
 WORDS = st.lists(st.sampled_from(["der", "Hund", "läuft", "im", "Park", "."]), max_size=7).map(" ".join)
 
 
@@ -92,21 +70,3 @@ def test_the_spans_are_both_sentences_and_neighbours_differ_in_kind(before: str,
     assert any(span.changed for span in spans) == (before != after)
     kinds = [span.changed for span in spans]
     assert all(one != two for one, two in pairwise(kinds))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("a b", "a b", "No word changes."),
-        ("a b c", "a x c", "“b” became “x”."),
-        ("a b c", "a c d", "“b” is missing and “d” is new."),
-        ("", "a b", "“a b” is new."),
-        (
-            "a 1 b 2 c 3 d 4 e 5 f 6",
-            "a b c d e f",
-            "“1” is missing, “2” is missing, “3” is missing, “4” is missing and there are 2 more changes.",
-        ),
-    ],
-)
-def test_the_changes_in_words(before: str, after: str, said: str) -> None:
-    assert changes_in_words(word_spans(before, after)) == said

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
 from explorer.files.map_files import npz_bytes
@@ -90,24 +89,6 @@ def test_rows_beyond_the_step_are_absent_and_labels_follow_the_alignment() -> No
     aligned = on_screen(noisy(), "head.next").maps[0]
     assert (aligned.rows, aligned.predicted) == (("je", "lis", "=cmd", "<eos>"), ())
     assert aligned.row_title == "decoder predicts (query)"
-
-
-def test_what_is_on_screen_is_said() -> None:
-    strip = on_screen(planted_trace(), "text", "cross", 1, 2)
-    assert strip.caption == "“2 je” looks at “3 red” (100 %)."
-    assert strip.title == "Cross-attention, layer 1, head 2: what “2 je” looks at"
-    assert "hold 80 %" in on_screen(planted_trace(), "lines").caption
-    edited = on_screen(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
-    assert edited.caption.endswith("Edited: cross layer 1 head 1: zero.")
-    heads = on_screen(noisy(heads=(4, 4)), "lines.h-0-1-2-3-4").title
-    assert heads.endswith("4 heads and the mean over all heads"), "the mean is no head"
-
-
-def test_lines_hold_the_share_that_is_asked_for() -> None:
-    values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
-    found = lines_of(values, 80)
-    assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
-    assert len(lines_of(values, 100)) == 6
 
 
 def test_colours_follow_the_numbers() -> None:
@@ -198,37 +179,6 @@ def test_words_from_right_to_left_are_joined_and_turn_nothing_around_them() -> N
     assert "1 هذا" in labels_in(draw(shown, "svg"))
 
 
-def test_all_heads_name_their_tokens() -> None:
-    trace = planted_trace(("I", "read", "books"), ("<sos>", "je", "lis"), layers=(2, 2), heads=(3, 3))
-    cross = labels_in(draw(on_screen(trace, "heads", "cross"), "svg"))
-    assert [cross.count(row) for row in ("1 <sos> → je", "2 je → lis")] == [2, 2], "beside the first head of each layer"
-    assert [cross.count(key) for key in ("1 I", "2 read", "3 books")] == [3, 3, 3], "above the heads of the first layer"
-    assert {"source (key)", "decoder reads (query)"} <= set(cross)
-    encoder = labels_in(draw(on_screen(trace, "heads", "encoder"), "svg"))
-    assert encoder.count("2 read") == 2 + 3, "as rows and as columns"
-
-
-def test_a_head_keeps_its_colour_whatever_is_shown_beside_it() -> None:
-    def colours_of(heads: str) -> dict[str, str]:
-        svg = draw(on_screen(noisy(heads=(3, 3)), f"lines.h-{heads}"), "svg").decode()
-        pairs = re.findall(r'style="[^"]*fill: (#\w{6})[^"]*"[^>]*>\s*(head \d|mean over its heads)\s*<', svg)
-        return {name: colour for colour, name in pairs}
-
-    assert colours_of("2-3") == {"head 2": HEAD_COLOURS[1], "head 3": HEAD_COLOURS[2]}
-    three = colours_of("0-1-3")
-    assert (three["head 1"], three["head 3"]) == (HEAD_COLOURS[0], HEAD_COLOURS[2])
-    assert three["mean over its heads"] not in HEAD_COLOURS
-
-
-def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
-    shown = on_screen(noisy(heads=(3, 3)), "text.h-1-2-3")
-    assert [place.head for place in shown.places] == [1, 2, 3]
-    mean = np.mean([one.values[shown.row] for one in shown.maps], axis=0)
-    labels = labels_in(draw(shown, "svg"))
-    assert f"{int(100 * mean[4] + 0.5)} %" in labels
-    assert {"head 1", "head 2", "head 3"} <= set(labels)
-
-
 def test_many_sessions_may_draw_at_once() -> None:
     shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
     expected = [draw(one, "svg") for one in shown]
@@ -241,11 +191,18 @@ def test_characters_without_a_font_are_named() -> None:
     assert families[0] == FIRST_FONT
     assert missing == ""
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
-    assert "\U0010fffd" in missing_note(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"))
-    assert missing_note(on_screen(planted_trace(), "head")) == ""
+    assert "\U0010fffd" in missing_note(["\U0010fffd"])
+    assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]
     check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg"), "svg")
+
+
+def test_lines_hold_the_share_that_is_asked_for() -> None:
+    values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
+    found = lines_of(values, 80)
+    assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
+    assert len(lines_of(values, 100)) == 6

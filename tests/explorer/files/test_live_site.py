@@ -7,7 +7,7 @@ import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from explorer.files import live_site
-from explorer.files.live_site import PAGES, estimated_size, live_model, single_page, site_pages
+from explorer.files.live_site import PAGES, LiveModel, estimated_size, live_model, single_page, site_pages
 from explorer.site.command import main
 from model.checkpoint import snapshot_path
 from model.commands import CommandError
@@ -62,22 +62,27 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 @pytest.fixture(scope="module")
 def files(models: Path) -> dict[str, bytes]:
-    return site_pages([live_model(models / name) for name in ("letters", "words", "hostile")])
+    return in_english([live_model(models / name) for name in ("letters", "words", "hostile")])
 
 
-def header(document: bytes) -> tuple[str, dict[str, Any]]:
-    """The address of the program and the header of a document of a folder."""
-    ((program, given),) = re.findall(r'id="site" data-program="([^"]*)">(.*?)</script>', document.decode())
-    return program, json.loads(given)
+def in_english(models: list[LiveModel]) -> dict[str, bytes]:
+    return site_pages({"en": (models, ())})
+
+
+def header(files: Mapping[str, bytes], name: str) -> tuple[str, dict[str, Any]]:
+    """The address of the program and the header of a document of a folder, with what its first language adds."""
+    ((program, text),) = re.findall(r'id="site" data-program="([^"]*)">(.*?)</script>', files[name].decode())
+    given = json.loads(text)
+    return program, given | json.loads(files[given["languages"][0]["address"]])
 
 
 def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict[str, bytes]) -> None:
     named = {*DOCUMENTS, "service-worker.js"}
     for name, root in DOCUMENTS.items():
-        program, given = header(files[name])
+        program, given = header(files, name)
         assert (given["root"], given["page"]) == (root, name.removesuffix("index.html").strip("/") or "translate")
         assert posixpath.normpath(posixpath.join(posixpath.dirname(name), program)) in files
-        named |= {program.removeprefix(root), given["more"]}
+        named |= {program.removeprefix(root), *given["more"], *(each["address"] for each in given["languages"])}
         for model in given["models"]:
             for file in (
                 *model["files"].values(),
@@ -115,9 +120,9 @@ def test_other_weights_have_another_address_and_another_version_of_the_service_w
 ) -> None:
     save_toy(tmp_path / "letters", "reverse", seed=1)
     others = [live_model(tmp_path / "letters"), live_model(models / "words"), live_model(models / "hostile")]
-    new = site_pages(others)
+    new = in_english(others)
     gone = {re.sub("-[0-9a-f]{10}", "", address) for address in set(files) - set(new)}
-    assert gone == {"models/letters/model.safetensors", "models/letters/means.safetensors"}
+    assert gone == {"code/en.json", "models/letters/model.safetensors", "models/letters/means.safetensors"}
     kept = {address for address in files if files[address] == new.get(address)}
     assert set(files) - kept == {*DOCUMENTS, "service-worker.js", *(set(files) - set(new))}
     versions = [re.findall(r"([0-9a-f]{10})`", site["service-worker.js"].decode()) for site in (files, new)]
@@ -150,7 +155,7 @@ def test_each_part_of_the_program_is_a_single_script_and_no_module_is_in_two(fil
     (kept,) = re.findall(table, site["script"])
     assert {*re.findall(r'__headlightModules\["([^"]*)"\]', more["script"])} <= {*re.findall(r'"([^"]*)":', kept)}
     for name in ("mountMachine", "showCell", "createLiveEngine", "put"):
-        assert sum(f"function {name}(" in part["script"] for part in parts.values()) == 1, name
+        assert sum(f"function {name}(" in part["script"] for part in (site, more)) == 1, name
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "one file"])
@@ -178,7 +183,7 @@ def test_the_policy_allows_the_boot_script_and_what_it_starts(
 
 def test_what_somebody_else_wrote_is_text(models: Path, files: dict[str, bytes]) -> None:
     for name in DOCUMENTS:
-        (found,) = (model for model in header(files[name])[1]["models"] if model["name"] == "hostile")
+        (found,) = (model for model in header(files, name)[1]["models"] if model["name"] == "hostile")
         assert [example["source"] for example in found["examples"]] == [HOSTILE]
     page = single_page([live_model(models / "hostile")], {"model": "hostile", "text": HOSTILE}).decode()
     assert header_of(page)["query"] == {"model": "hostile", "text": HOSTILE}
@@ -186,7 +191,7 @@ def test_what_somebody_else_wrote_is_text(models: Path, files: dict[str, bytes])
 
 
 def test_no_other_host_is_named_in_any_file() -> None:
-    everything = site_pages([live_model(CHECKPOINTS / name) for name in ("reverse", "multi30k-en-de")])
+    everything = in_english([live_model(CHECKPOINTS / name) for name in ("reverse", "multi30k-en-de")])
     for address, content in everything.items():
         if not address.endswith(".safetensors"):
             loads = r"""(?:https?:)?//(?!www\.w3\.org/)[\w-]+(?:\.[\w-]+)+[^\s"'\\]*"""
@@ -202,7 +207,7 @@ def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
     assert set(json.loads(program)) == {"script", "worker", "looks"}
     assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
     contents = {address: array.tobytes() for address, array in arrays.items()}
-    assert set(json.loads(contents.pop(given["more"]))) == {"script", "looks"}
+    assert set(json.loads(contents.pop(given["more"][0]))) == {"script", "looks"}
     left = {file.address for file in model.card.earlier.values()}
     assert contents == {address: content for address, content in model.files.items() if address not in left}
     assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)
@@ -260,29 +265,29 @@ def run(models: Path, *given: str | Path) -> int:
 
 
 @pytest.mark.parametrize("order", [("words", "lstm"), ("lstm", "words")])
-def test_recordings_stand_beside_the_pages_that_compute(
+def test_recordings_stand_beside_the_pages_that_compute_in_each_language(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], order: tuple[str, str]
 ) -> None:
     out = tmp_path / "site"
     assert run(models, out, *(f"--model={name}" for name in order), "--examples", "1") == 0
     said = capsys.readouterr().out
     assert "lstm is an LSTM, which is not computed in the browser. Its examples are recordings." in said
-    assert re.search(r"1 model and 2 recorded pages, [\d.]+ MB\. Put .* on a web server\.", said)
+    assert re.search(r"1 model and 4 recorded pages, [\d.]+ MB\. Put .* on a web server\.", said)
     for name in order:
         assert len(header_of((out / "examples" / f"{name}-1.html").read_text(encoding="utf-8"))["recordings"]) >= 1
         assert f'content="0; url=examples/{name}-1.html"' in (out / f"{name}-1.html").read_text(encoding="utf-8")
-    assert 'href="../"' in (out / "examples" / "index.html").read_text(encoding="utf-8")
-    assert [model["name"] for model in header((out / "index.html").read_bytes())[1]["models"]] == ["words"]
+    for folder, back in (("examples", "../"), ("examples/de", "../../?lang=de")):
+        assert f'href="{back}"' in (out / folder / "index.html").read_text(encoding="utf-8")
+    written = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    given = header(written, "index.html")[1]
+    assert [model["name"] for model in given["models"]] == ["words"]
+    assert [(each["code"], each["name"]) for each in given["languages"]] == [("en", "English"), ("de", "Deutsch")]
+    german = json.loads(written[given["languages"][1]["address"]])
+    assert german["words"]["messages"]["Recorded examples"] == "Aufgezeichnete Beispiele"
+    machine, more = (json.loads(written[address]) for address in german["more"])
+    assert "script" in machine
+    assert more["words"]["language"] == "de"
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"code", "models", "examples", *PAGES[1:3]}
-
-
-def test_without_a_model_that_computes_the_recordings_are_the_site(models: Path, tmp_path: Path) -> None:
-    assert run(models, tmp_path / "a", "--model=lstm", "--examples=1") == 0
-    assert run(models, tmp_path / "b", "--model=words", "--examples=1", "--no-live") == 0
-    assert [{path.name for path in (tmp_path / name).iterdir()} for name in "ab"] == [
-        {"index.html", "lstm-1.html"},
-        {"index.html", "words-1.html"},
-    ]
 
 
 @pytest.mark.parametrize(

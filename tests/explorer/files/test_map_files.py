@@ -51,18 +51,6 @@ def test_csv_holds_the_numbers_and_nothing_where_masked(shown: LabelledMap) -> N
     assert {(row["query"], row["predicts"]) for row in cut} == {("3 lis", "4 =cmd")}, "a row keeps its position"
 
 
-def test_differences_are_blue_below_zero_and_orange_above() -> None:
-    shown = dataclasses.replace(DIFFERENCE, top=1.0)
-    scale = scale_of(ShownMaps(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
-    values = np.array([[-1.0, 0.0, 1.0]], np.float32)
-    few = dataclasses.replace(shown, values=values, mask=np.zeros((1, 3), np.uint8))
-    assert levels(few, "unit").tolist() == [[0.0, 0.5, 1.0]]
-    (low, middle, high) = shades(scale, levels(few, "unit"))[0]
-    assert low[2] > low[0]
-    assert high[0] > high[2]
-    assert max(middle) - min(middle) < 0.05
-
-
 def test_every_map_is_drawn() -> None:
     maps = attention_maps(noisy(), "encoder")
     long = labelled(maps, 7 * maps.weights[0, 0], "Layer 1: ‖weight × value × W_O‖", unit="length", top=None)
@@ -73,21 +61,6 @@ def test_every_map_is_drawn() -> None:
         assert "+" * shown.signed + largest.lstrip("0") in re.findall(r"[+-]?\d*\.\d+", content)
     assert imread(io.BytesIO(map_file("png", DIFFERENCE, "A caption."))).std() > 0
     assert map_file("pdf", DIFFERENCE, "A caption.").startswith(b"%PDF-")
-
-
-def test_names_of_files_are_plain() -> None:
-    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
-    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
-    assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"
-
-
-def test_rows_and_columns_give_the_same_file() -> None:
-    rows = [{"token": "a", "weight": -0.5}, {"token": "b", "weight": None}]
-    columns = {"token": ["a", "b"], "weight": [-0.5, None]}
-    assert table_csv(rows) == table_csv(columns)
-    assert rows_of(table_csv(rows)) == [{"token": "a", "weight": "-0.5"}, {"token": "b", "weight": ""}]
-    assert rows_of(table_csv([{"a": 1}, {"b": 2}])) == [{"a": "1", "b": ""}, {"a": "", "b": "2"}]
-    assert rows_of(table_csv([])) == []
 
 
 @pytest.mark.parametrize(
@@ -117,3 +90,30 @@ def test_streamlits_own_export_is_switched_off_and_every_table_is_drawn_in_one_p
         if re.search(r"\bst\.(dataframe|table)\b", path.read_text(encoding="utf-8"))
     ]
     assert drawing == ["explorer/web/figures.py"]
+
+
+def test_differences_are_blue_below_zero_and_orange_above() -> None:
+    shown = dataclasses.replace(DIFFERENCE, top=1.0)
+    scale = scale_of(ShownMaps(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
+    values = np.array([[-1.0, 0.0, 1.0]], np.float32)
+    few = dataclasses.replace(shown, values=values, mask=np.zeros((1, 3), np.uint8))
+    assert levels(few, "unit").tolist() == [[0.0, 0.5, 1.0]]
+    (low, middle, high) = shades(scale, levels(few, "unit"))[0]
+    assert low[2] > low[0]
+    assert high[0] > high[2]
+    assert max(middle) - min(middle) < 0.05
+
+
+def test_names_of_files_are_plain() -> None:
+    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
+    assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"
+
+
+def test_rows_and_columns_give_the_same_file() -> None:
+    rows = [{"token": "a", "weight": -0.5}, {"token": "b", "weight": None}]
+    columns = {"token": ["a", "b"], "weight": [-0.5, None]}
+    assert table_csv(rows) == table_csv(columns)
+    assert rows_of(table_csv(rows)) == [{"token": "a", "weight": "-0.5"}, {"token": "b", "weight": ""}]
+    assert rows_of(table_csv([{"a": 1}, {"b": 2}])) == [{"a": "1", "b": ""}, {"a": "", "b": "2"}]
+    assert rows_of(table_csv([])) == []

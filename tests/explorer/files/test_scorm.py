@@ -67,7 +67,7 @@ def test_the_manifest_names_what_is_there(title: str) -> None:
     assert not list(root.iter(f"{ADL}masteryscore"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # it downloads them
 def test_the_manifest_fits_the_published_schemas_and_a_broken_one_does_not(schema: etree.XMLSchema) -> None:
     for title, mastery in (("A", None), (NASTY, 60)):
         written = zipfile.ZipFile(io.BytesIO(package("a", title, b"", mastery=mastery))).read(MANIFEST)
@@ -90,10 +90,6 @@ def test_the_score_to_pass_is_the_platforms() -> None:
     for name, mastery in (("a b", None), ("", None), ("../a", None), ("a", 101), ("a", -1)):
         with pytest.raises(ValueError, match=r"^The (name|score) .*\.$"):
             package(name, "A", b"", mastery=mastery)
-
-
-def test_the_same_lesson_gives_the_same_package() -> None:
-    assert package("a", "A", b"page") == package("a", "A", b"page")
 
 
 def lesson(name: str, *, here: bool = True) -> LessonOnSite:

@@ -108,6 +108,7 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "view": "grid"}, "view begins with one of steps"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "theme": "blue"}, "theme is auto, light or dark"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "digits": 9}, "digits is a number from 1 to 4"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "lang": "tlh"}, "There is no language 'tlh'"),
         ({"attention": 5}, "A int cannot be shown"),
         ({"attention": "nowhere.npz"}, "nowhere.npz"),
     ],
@@ -180,6 +181,17 @@ def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so(
     assert ("rounded to 4 decimals; 0 stands for less than 0.00005." in footer) == ("rounded" in footer) == rounds
 
 
+def test_the_page_is_in_the_language_asked_for_or_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"encoder": rows(1, 1, 2, 2), "source": ["a", "b"]}
+    monkeypatch.setenv("HEADLIGHT_LANG", "de")
+    german, english = show(**given), show(**given, lang="en")
+    assert '<html lang="de">' in german.html
+    assert header_of(german.html)["words"]["messages"]["All heads"] == "Alle Köpfe"
+    assert 'title="Aufmerksamkeit"' in german._repr_html_()
+    assert '<html lang="en">' in english.html
+    assert header_of(english.html)["words"] is None
+
+
 def test_the_frame_of_a_notebook_is_closed(tmp_path: Path) -> None:
     page = show(encoder=rows(1, 1, 2, 2), source=["</script><script>", '"><img src=x>'], title="<b>&\"'")
     frame = page._repr_html_()
@@ -204,7 +216,13 @@ import numpy as np
 from explorer.notebook import show
 half = np.full((1, 1, 2, 2), 0.5)
 print(len(show(encoder=half, decoder=half, cross=half, source=["a", "b"], target=["c", "d"]).html))
+try:
+    show(encoder=half, source=["a", "b"], lang="de")
+except ValueError as error:
+    print(error)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert int(ran.stdout) < 120_000
+    size, refused = ran.stdout.splitlines()
+    assert int(size) < 120_000
+    assert "needs Babel" in refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
-import json
 import re
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from model.commands import CommandError
 from model.config import DecodeConfig
 from model.folder import find_model
 from model.trace import AttentionTrace
-from tests.explorer.files.unpacked import decoding_of, header_of, message_of, parts_of, weights_of
+from tests.explorer.files.unpacked import decoding_of, header_of, message_of, weights_of
 from tests.explorer.planted_heads import random_trace
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT
@@ -71,14 +70,6 @@ def test_the_policy_allows_two_scripts_and_nothing_else(trace: AttentionTrace) -
     assert html.count("<script") == 2
     assert "<b>bold" not in html
     assert not re.findall(r'(?:src|href)="(?!#)', html), "nothing is loaded"
-
-
-def test_every_term_that_the_views_link_is_explained(trace: AttentionTrace) -> None:
-    html = page([recording(trace, (5, 6, 7, 3))], title="x").decode()
-    looks = json.loads(parts_of(html)[0])["looks"]
-    marked = "".join(look["html"] for look in looks.values())
-    linked = set(re.findall(r"#term-[a-z-]+", marked)) | {"#term-self-attention", "#term-cross-attention"}
-    assert linked == set(header_of(html)["terms"])
 
 
 MODELS = ROOT / "checkpoints"

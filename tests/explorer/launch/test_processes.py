@@ -75,6 +75,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
         one.process.wait()
 
 
+@pytest.mark.slow  # three servers
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> None:
     port = free_port()
@@ -96,6 +97,7 @@ def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> No
     assert not server.is_running()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_server_that_ends_is_said(start: Callable[..., Started]) -> None:
     refused = start(free_port(), "--no.such", "1")

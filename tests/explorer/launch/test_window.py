@@ -1,4 +1,4 @@
-"""The window with a pywebview made for this test; a real one is driven in tests/e2e/test_window.py."""
+"""The window with a pywebview made for this test."""
 
 from __future__ import annotations
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from explorer.decoding.selection import Selection
-from explorer.lessons.answers import Solution, feedback, is_right, solve, with_answer
+from explorer.lessons.answers import Solution, is_right, solve
 from explorer.lessons.exercises import ReaderState, is_done
 from explorer.lessons.expressions import Expression, Term, TermError, read_expression
 from explorer.lessons.lesson import Choice, Question
-from explorer.lessons.progress import Answer, Outcome, StepRecord
 from tests.explorer.lessons.examples import asked
 
 
@@ -47,40 +46,6 @@ def test_chosen_answers() -> None:
     assert solve(largest, lambda one: numbers[one.left.name]).text == "b"
     with pytest.raises(TermError, match="equally right"):
         solve(largest, lambda _: 1.0)
-
-
-@pytest.mark.parametrize(
-    ("answer", "explanation", "said"),
-    [
-        ("16", "16.", "Right: 16."),
-        ("1", "1.00, as in every row.", "Right: 1.00, as in every row."),
-        ("No", "No, it says `x`.", "Right: No, it says `x`."),
-        ("`O`", "`o`, the last letter.", "Right: `o`, the last letter."),
-        ("1", "10 of them.", "Right: 1. 10 of them."),
-        ("1", "1.5 of them.", "Right: 1. 1.5 of them."),
-        ("No", "Not at all.", "Right: No. Not at all."),
-    ],
-)
-def test_feedback_says_the_answer_once(answer: str, explanation: str, said: str) -> None:
-    right = "1.00" if "1.00" in explanation else ""
-    assert with_answer("Right", answer, explanation, right) == said
-
-
-@pytest.mark.parametrize(
-    ("outcome", "given", "said"),
-    [
-        (Outcome.UNANSWERED, None, None),
-        (Outcome.UNANSWERED, "*3*", ("wrong", r"Not quite: you answered \*3\*. Look again.")),
-        (Outcome.FIRST_TRY, "16", ("right", "Right: 16: all of it.")),
-        (Outcome.SHOWN, "3", ("neutral", "The answer: 16: all of it.")),
-        (Outcome.LATER, None, ("neutral", "You had it right: 16: all of it.")),
-    ],
-)
-def test_what_is_said_of_an_answer(outcome: Outcome, given: str | None, said: tuple[str, str] | None) -> None:
-    question = Question("?", (), read_expression("x"), "", "{answer}: all of it.", "Look again.")
-    record = StepRecord(outcome, False, Answer(given, 1) if given else None)
-    made = feedback(question, Solution("16", None, 16.0), record, lambda text, answer: text.replace("{answer}", answer))
-    assert [(message.tone, message.text) for message in made][-1:] == ([said] if said else [])
 
 
 START = Selection(model="m", text="a b", path=(1,), kind="encoder", layer=1, head=2, step=1)

@@ -81,7 +81,7 @@ BROKEN = {
     "no such exercise or check": (A + "Do: x\nDone: dance\n", 12, "there is no check 'dance'"),
     "exercise with another parameter": (A + "Do: x\nDone: at where=1\n", 12, "no parameter where"),
     "done without do": (A + "Done: at step=1\n", 11, "without 'Do:'"),
-    "check without question": (A + "Check: translation\n", 11, "'Check:' without 'Ask:'"),
+    "check without question": (A + "Check: translation\n", 11, "'Check:' stands without 'Ask:'"),
     "question without an explanation": (A + "Ask: x\nCheck: translation\nRight: y\n", 11, "has no 'Wrong:'"),
     "one choice": (A + "Ask: x\n- a\nCheck: translation" + END, 11, "at 'choices': expected `array` of length >= 2"),
     "same choice": (A + "Ask: x\n- a\n- a\nCheck: translation" + END, 11, "the same"),

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from explorer.lessons.lesson import Lesson, LessonError
 from explorer.lessons.lesson_file import parse_lesson, read_lesson
 from explorer.lessons.library import FOLDER
 from explorer.lessons.sealed import hashed, opened
-from explorer.lessons.site_lessons import ANSWER, PAGES, models_of, site_lessons
+from explorer.lessons.site_lessons import ANSWER, PAGES, site_lessons
 from tests.paths import CHECKPOINTS
 
 MODELS = models_in(CHECKPOINTS)
@@ -43,16 +42,6 @@ def made(step: str, live: list[str] = LIVE, **options: str) -> LessonOnSite:
 QUESTION = "Ask: ?\nCheck: {}\nRight: yes, {{answer}}\nWrong: no"
 
 
-def test_lessons_about_pages_of_the_app_are_listed_with_the_reason(shipped: dict[str, LessonOnSite]) -> None:
-    apart = {name for name, lesson in shipped.items() if lesson.why}
-    assert apart == {"train", "why", "lstm"}
-    for name, lesson in shipped.items():
-        assert lesson.title == LESSONS[name].title
-        assert len(lesson.parts) == len(LESSONS[name].steps)
-        assert len(lesson.steps) == (0 if lesson.why else len(lesson.parts))
-    assert shipped["train"].why == "This lesson needs the app: 6 of its 8 pages use parts that only the app has."
-
-
 def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, LessonOnSite]) -> None:
     step = shipped["masks"].steps[3]
     assert step.needs == "The figure of this page is in the app only: page Masks, tab “Given target”."
@@ -63,13 +52,6 @@ def test_a_step_of_another_page_keeps_text_and_question(shipped: dict[str, Lesso
     assert missing.needs == "This page needs the model opus-en-de or opus-mt-en-de, which is not on this site."
     assert missing.question is None
     assert shipped["heads"].parts[-1] == 0
-
-
-def test_a_page_of_a_lesson_needs_the_models_of_its_figures(shipped: dict[str, LessonOnSite]) -> None:
-    assert models_of([shipped["attention"]]) == ["reverse"]
-    assert models_of([shipped["order"]]) == ["adjective-swap", "reverse"]
-    needed = models_of(shipped.values())
-    assert needed == ["adjective-swap", "adjective-swap-unmasked", "phrases-en-de", "reverse", "reverse-decoder"]
 
 
 def test_every_text_is_filled_and_harmless(shipped: dict[str, LessonOnSite]) -> None:
@@ -162,8 +144,3 @@ def test_a_number_is_right_within_its_tolerance_and_a_whole_one_is_hidden() -> N
     assert 90 < number < 100
     assert (within, accepted) == (2, [])
     assert question("tokens side=target") == (None, 0.0, [hashed("own.1", "6")])
-
-
-def test_the_models_of_an_empty_folder_are_none(tmp_path: Path) -> None:
-    lesson = site_lessons([LESSONS["attention"]], models_in(tmp_path), [])[0]
-    assert lesson.why == "This lesson needs the model reverse, which is not on this site."

@@ -15,7 +15,6 @@ from explorer.screens.lessons.running_models import evaluate, fill, start_of
 from explorer.web import runtime
 from model.config import DecodeConfig
 from model.importing.import_folder import import_folder
-from tests.explorer.toy_models import save_toy
 from tests.model.importing import peer
 from tests.pages.page import visit, words
 
@@ -50,11 +49,3 @@ def test_with_a_translator_the_step_asks_and_knows_the_answer(
     solution = solve(step.question, lambda expression: evaluate(expression, start, start))
     (right,) = [choice.text for choice in step.question.choices if is_right(step.question, solution, choice.text)]
     assert right in fill(step.question.right, start, solution.text)
-
-
-def test_without_one_the_step_says_so_and_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_toy(tmp_path / "adjective-swap", "adjective-swap")
-    at = opened(tmp_path, monkeypatch)
-    assert "This page needs the model opus-en-de or" in words(at)
-    assert not at.warning
-    assert LESSON.step(AT).missing(runtime.models())

@@ -8,6 +8,7 @@ from string import Formatter
 
 import pytest
 
+from explorer.collecting.sources import error_names
 from explorer.locale.messages import t
 from tests.paths import ROOT
 
@@ -44,14 +45,17 @@ def faults_of(source: str) -> list[str]:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("t", "translated")
     ]
     for call in ast.walk(tree):
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "t"):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            continue
+        is_error = call.func.id in error_names() and len(call.args) == 1 and isinstance(call.args[0], ast.Constant)
+        if not (call.func.id in ("t", "later") or (is_error and call.keywords)):
             continue
         messages = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         if len(messages) != len(call.args) or not 1 <= len(messages) <= 2:
             faults.append(f"line {call.lineno}: the message is not a literal")
             continue
         named = {name for message in messages for _, name, _, _ in Formatter().parse(message) if name is not None}
-        given = {keyword.arg for keyword in call.keywords}
+        given = {keyword.arg for keyword in call.keywords} - ({"refused"} if is_error else set())
         if named | ({"n"} if len(messages) == 2 else set()) != given:
             faults.append(f"line {call.lineno}: names {sorted(named)}, is given {sorted(map(str, given))}")
     return faults
@@ -67,6 +71,8 @@ def faults_of(source: str) -> list[str]:
         't("{0} heads", n=1)',
         't("{n} head", "{m} heads", n=1)',
         "t(**fields)",
+        'later("{n} heads", m=1)',
+        'UserError("{n} heads", m=1)',
     ],
 )
 def test_a_wrong_call_is_found(source):
@@ -84,7 +90,7 @@ def test_a_text_that_is_written_at_import_is_found(source):
 def test_every_call_has_whole_messages_and_the_fields_that_they_name():
     faults = {
         path.relative_to(ROOT).as_posix(): faults
-        for room in ("explorer", "pages")
+        for room in ("explorer", "model", "pages")
         for path in sorted((ROOT / room).rglob("*.py"))
         if (faults := faults_of(path.read_text(encoding="utf-8")))
     }

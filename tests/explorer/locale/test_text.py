@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, why
+from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, shortened, why
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_control_and_reordering_characters_become_printable(text: str, shown: st
     assert quoted(text) == f"“{shown}”"
     assert plain("Gr\u202eün\x07") == "GrU\\+202EünU\\+0007"
     assert plain("two\nlines\tand\rmore") == "two lines and more"
-    assert plain("مرحبا 你好 👩‍👩‍👧") == "مرحبا 你好 👩‍👩‍👧"
+    assert plain("مرحبا 你好 👩‍👩‍👧") == "\u200eمرحبا\u200e 你好 👩‍👩‍👧", "and reorders nothing"
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,22 @@ def test_addresses_do_not_become_links(text: str) -> None:
     assert shown.replace("\u2060", "") == text
     for start in ("www.", "http://", "https://", "@evil"):
         assert start not in shown.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("reading", 7, "reading"),
+        ("reading", 6, "readi…"),
+        ("图书馆", 6, "图书馆"),
+        ("图书馆", 5, "图书…"),
+        ("👩‍👩‍👧👩‍👩‍👧", 3, "👩‍👩‍👧…"),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+        ("e" + "\u0301" * 400, 5, "…"),
+    ],
+)
+def test_a_text_is_cut_between_letters(text: str, most: int, short: str) -> None:
+    assert shortened(text, most) == short
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=60))

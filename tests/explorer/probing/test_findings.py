@@ -15,6 +15,7 @@ from explorer.probing.ship import check_lines, findings
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
+from tests.some import some
 
 
 @cache
@@ -28,7 +29,7 @@ NAMES = ("reverse", "reverse-decoder", "adjective-swap", "adjective-swap-unmaske
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 3))
 def test_the_card_quotes_what_is_found(name: str) -> None:
     loaded, found = measured(name)
     lines = findings(loaded, found)

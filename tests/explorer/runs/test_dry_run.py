@@ -84,12 +84,6 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     assert "--checkpoints" not in order.command(ROOT / "checkpoints"), "the default folder is not named"
 
 
-@pytest.mark.parametrize("output", ["", "[]", "{}", '{"parameters": "many"}', json.dumps(ANSWER | {"schedule": 3})])
-def test_output_that_is_not_a_plan_is_reported(output: str) -> None:
-    with pytest.raises(PlanError, match="no plan"):
-        read_plan(output)
-
-
 @pytest.mark.parametrize(
     ("command", "said", "refused"),
     [
@@ -138,18 +132,6 @@ def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPa
     assert wait_for(desk, "here", answering(json.dumps(ANSWER))) == PLAN
 
 
-def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> Plan:
-        raise PlanError("too slow")
-
-    monkeypatch.setattr(dry_run, "run_trial", fail)
-    desk = PlanService()
-    assert str(wait_for(desk, "a", ["x"])) == str(desk.ask("a", ["x"])) == "too slow"
-    monkeypatch.setattr(dry_run, "run_trial", lambda *_: PLAN)
-    desk.forget(["x"])
-    assert wait_for(desk, "a", ["x"]) == PLAN
-
-
 @pytest.mark.slow
 def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
     order = TrainingOrder("trial", "reverse", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
@@ -160,16 +142,6 @@ def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
     assert plan.examples["train"] > 300
     assert max(rate for _, rate in plan.schedule) > 0
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_plan_in_numbers_and_words() -> None:
-    assert (PLAN.parameters, PLAN.memory, PLAN.seconds) == (1000, 2**20, 12.5)
-    assert (PLAN.schedule, PLAN.examples) == (((1, 0.1), (100, 0.01)), {"train": 10, "valid": 2})
-    single = {"examples": {"train": 1}, "skipped": 1, "steps": 1, "tgt_vocab_size": 1}
-    said = read_plan(json.dumps(ANSWER | single)).summary()
-    assert all(part in said for part in (": 1 update at about ", " the only training pair.", " 1 pair is left out"))
-    for size, text in ((3 * 2**20, "3 MB"), (3 * 2**30, "3.0 GB")):
-        assert read_plan(json.dumps(ANSWER | {"memory_bytes": size})).memory_text == text
 
 
 def test_a_busy_machine_gets_a_second_time() -> None:

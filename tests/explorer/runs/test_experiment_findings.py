@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.charts.experiment_bands import band_figure, bands, legend_columns, wide
+from explorer.charts.experiment_bands import band_figure, bands, wide
 from explorer.charts.rests import rests_plot
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
@@ -54,7 +54,7 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
 def test_findings_state_what_the_runs_show_and_no_more() -> None:
     _, target, _ = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
-        "The target is 99 % right on test: 'one' reaches it in 2 of 2 runs; on validation it first reached that "
+        "The target is 99 % right on test: “one” reaches it in 2 of 2 runs; on validation it first reached that "
         "after 25 (20 to 30) updates."
     )
     assert all(findings(experiment, arm_runs(experiment)) for experiment in EXPERIMENTS.values())
@@ -113,20 +113,6 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     alike = band_figure({"one": ways["one"][:1], "two": ways["one"][:1]}, **bare)
     assert alike.caption.startswith("At the right end (letters 20), mean and range over the runs, highest first: one 9")
     assert "Nothing to draw yet" in band_figure({}, **bare).caption
-
-
-def test_a_legend_has_room_and_variants_differ_by_more_than_colour() -> None:
-    runs, bare = [([10], [1.0])], {"x_title": "updates", "title": "", "unit": ""}
-    short, long = (
-        band_figure({f"{name}{i}": runs for i in "ab"}, **bare).spec for name in ("way ", "a long name " * 3)
-    )
-    band, line = (layer["encoding"] for layer in short["layer"][:2])
-    assert len({tuple(dash) for dash in line["strokeDash"]["scale"]["range"]}) == 2
-    assert band["color"]["legend"] == line["color"]["legend"] != {}, "a layer without one would remove the other's"
-    assert band["color"]["legend"]["columns"]["expr"].startswith("max(3, floor(width / ")
-    assert long["height"] > short["height"], "a legend of more rows leaves the curves their room"
-    assert legend_columns(("rate 0.0005, warm-up, decay, 45 updates",)) == 1
-    assert legend_columns(("pre-norm", "post-norm")) == 3
 
 
 def test_what_the_page_draws_from() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, summary, verdict_text
-from explorer.runs.metrics import Metrics, SampleTranslation
-from explorer.runs.progress import STATE_SENTENCES, headline_numbers, progress, queue_sentence, sample_table
+from explorer.runs.progress import STATE_SENTENCES, queue_sentence
 from explorer.runs.status import RunStatus
 from model.folder import SHIPPED
 
@@ -63,40 +62,6 @@ def test_the_verdict_in_a_word_and_what_is_not_possible(run: Entry, verdict: str
     assert said in description(run, now=1000.0 + 3 * 86_400)
     assert "neither renamed" in description(run, read_only=True)
     assert summary([run]).startswith("1 run or model; ")
-
-
-def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
-    assert sample_table([]) is None
-    first = (10, (SampleTranslation("ab", "ba", "b"),))
-    second = (1_020, (SampleTranslation("ab", "ba", "ba"), SampleTranslation("c", "c", "d")))
-    for samples, earlier, right, said in (
-        ([first], [""], [""], "Exactly right at step 10: 0 of 1 validation sentence."),
-        ([first, second], ["b", ""], ["right", ""], "Exactly right at step 1,020: 1 of 2 validation sentences."),
-    ):
-        columns, caption = sample_table(samples) or ({}, "")
-        assert (columns["one evaluation earlier"], columns[""], caption) == (earlier, right, said)
-
-
-def test_numbers_that_are_not_known_yet() -> None:
-    status = RunStatus("a", "running")
-    assert {value for _, value in headline_numbers(Metrics(), status, "bleu")} == {"–"}
-    evals = ({"step": 1.0, "loss": 1.5, "exact_match": 0.5},)
-    metrics = Metrics(train=({"step": 1.0, "loss": 2.0, "lr": 0.001},), evals=evals)
-    numbers = headline_numbers(metrics, RunStatus("a", "running", tokens_per_s=12_345.0), "exact_match")
-    assert [value for _, value in numbers] == ["2.000", "1.500", "50.0 %", "0.001", "12.3 k"]
-
-
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (RunStatus("a", "starting"), "no step yet"),
-        (RunStatus("a", "running", 30, 100, left=(200.0, 330.0)), "step 30 of 100, 3 to 6 min left"),
-        (RunStatus("a", "stopped", 30, 1000, left=(200.0, 200.0)), "step 30 of 1,000"),
-        (RunStatus("a", "finished", 1000, 1000), "Finished at step 1,000."),
-    ],
-)
-def test_progress(status: RunStatus, said: str) -> None:
-    assert progress(status) == said
 
 
 A, B, C = (

@@ -15,7 +15,6 @@ from explorer.runs.command import PairsOrder
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MADE, MadePairs, writers
 from explorer.runs.process import RunError, read_launch, start_process
-from explorer.runs.viewer_mode import VARIABLE, ViewerError
 from model.config import DataConfig
 from model.data import get_task
 from model.relabel import parser
@@ -66,7 +65,7 @@ def test_a_making_is_followed_from_its_start_to_its_file(made: MadePairs, tmp_pa
     wait_until(lambda: now(made).done > 0)
     making = now(made)
     assert (making.state, making.share, making.order) == ("running", 0.24, ORDER)
-    assert making.progress() == "'reverse' translates: 96 of 400 sentences, about 1 min 05 s left"
+    assert making.progress() == "“reverse” translates: 96 of 400 sentences, about 1 min 05 s left"
     assert MadePairs(tmp_path).unfinished() == [making], "another tab sees the same"
     assert made.finished("reverse", ()) == []
     assert Runs(tmp_path).statuses() == [], "it is no training run"
@@ -77,7 +76,7 @@ def test_a_making_is_followed_from_its_start_to_its_file(made: MadePairs, tmp_pa
     assert [making.name for making in made.finished("reverse", ())] == [NAME]
     assert made.finished("reverse", ("--data", "x.tsv")) == made.finished("copy", ()) == []
     assert now(made).origin() == (
-        "targets by 'reverse', sources by 'reverse-lstm'; 2 sentences left out as empty or too long"
+        "targets by “reverse”, sources by “reverse-lstm”; 2 sentences left out as empty or too long"
     )
     with pytest.raises(RunError, match="made already"):
         made.start(ORDER)
@@ -151,15 +150,7 @@ def test_a_damaged_record_is_left_out(made: MadePairs, wrong: str) -> None:
     assert made.command(order)[-4].endswith("/files-by-a-drawn-0.jsonl")
 
 
-def test_viewers_start_and_remove_nothing(made: MadePairs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    for refused in (lambda: made.start(ORDER), lambda: made.remove(NAME)):
-        with pytest.raises(ViewerError, match="for looking only"):
-            refused()
-    assert not made.folder.exists()
-
-
-@pytest.mark.slow
+@pytest.mark.nightly  # the same without its process: tests/model/test_relabel.py
 def test_real_models_write_pairs_of_a_persons_own_data(tmp_path: Path) -> None:
     """The real process, from the command that the page shows to the file that training reads."""
     table = tmp_path / "own.tsv"
@@ -224,17 +215,3 @@ def test_own_data_without_a_language_fit_models_of_own_data_and_none_is_proposed
         assert (own.names, own.proposed) == (names, "")
     half = DataConfig(task="files", src_lang="xx", tgt_lang="de")
     assert [writers(MODELS, half, side).names for side in ("target", "source")] == [("en-de", "phrases"), ("de-en",)]
-
-
-@pytest.mark.parametrize(
-    ("task", "side", "missing", "way"),
-    [
-        ("phrases-en-de", "source", "translates German to English", "on the data 'multi30k-de-en'."),
-        ("phrases-en-hi", "source", "Hindi to English", "their columns exchanged"),
-        ("dates", "target", "turns these sources into targets", "it can then translate their sources."),
-    ],
-)
-def test_what_is_missing_is_said_with_the_way_to_get_it(task: str, side: str, missing: str, way: str) -> None:
-    said = writers([], get_task(task).data, side).missing
-    assert missing in said
-    assert way in said

@@ -51,7 +51,7 @@ def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
     def missing() -> str:
         return repeatable(folder, None).missing
 
-    assert missing().startswith("It was trained from the weights of 'teacher', which are not here.")
+    assert missing().startswith("It was trained from the weights of “teacher”, which are not here.")
     save_run(tmp_path / "teacher")
     assert missing() == ""
     pairs.unlink()
@@ -101,15 +101,6 @@ def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) 
     ]
 
 
-def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path: Path) -> None:
-    for name, tokenizer in (("letters", "characters"), ("pieces", "subwords")):
-        config = read_config(save_run(tmp_path / name))
-        data = config["data"] | {"tokenizer": tokenizer, "vocab_size": 400}
-        write_json(tmp_path / name / CONFIG, config | {"data": data})
-    assert "vocab_size" not in settings_of(tmp_path / "letters")
-    assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
-
-
 @pytest.mark.parametrize("name", ["first", "own_data", "added_data", "extended"])
 def test_a_folder_that_says_something_odd_is_compared_all_the_same(tmp_path: Path, name: str) -> None:
     folder = save_run(tmp_path / "odd")
@@ -130,6 +121,15 @@ def test_a_changed_setting_takes_the_place_of_the_preset_and_one_that_does_not_f
     assert setting(preset, (("max_steps", "12"),), "max_steps") == 12
     assert problem(preset, ()) == ""
     assert "does not divide into" in problem(preset, (("d_model", "65"),))
+
+
+def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path: Path) -> None:
+    for name, tokenizer in (("letters", "characters"), ("pieces", "subwords")):
+        config = read_config(save_run(tmp_path / name))
+        data = config["data"] | {"tokenizer": tokenizer, "vocab_size": 400}
+        write_json(tmp_path / name / CONFIG, config | {"data": data})
+    assert "vocab_size" not in settings_of(tmp_path / "letters")
+    assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
 
 
 @pytest.mark.parametrize(("value", "step"), [(4, 1), (512, 10), (3000, 100), (0.0, 0.05), (0.1, 0.05), (4e-3, 0.002)])

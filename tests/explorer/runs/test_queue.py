@@ -16,7 +16,7 @@ from explorer.runs.progress import queue_sentence
 from model.folder import METRICS
 from tests.explorer.runs.test_status import wait_until
 
-pytestmark = pytest.mark.slow  # real processes
+pytestmark = pytest.mark.nightly  # real processes; the rules of the queue: tests/model/training/test_loop.py
 TINY = {"d_model": 16, "d_ff": 16, "n_encoder_heads": 2, "n_decoder_heads": 2, "eval_sentences": 8, "snapshots": 0}
 PATIENCE = 120.0  # seconds; the machine may be busy with other things
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, exit_code, is_alive, last_lines, start_process
-from explorer.runs.status import RunStatus, age, read_status
+from explorer.runs.status import RunStatus, read_status
 from model.folder import STATUS, STOP, CheckpointError
 from tests.explorer.toy_runs import write_status
 
@@ -181,8 +181,3 @@ def test_the_range_of_the_remaining_time(tmp_path: Path) -> None:
         status = read_status(tmp_path, "run")
         assert status is not None
         assert status.left == left
-
-
-def test_ages() -> None:
-    ages = {-5: "just now", 30: "just now", 90: "1 min ago", 7300: "2 h ago", 86_400: "1 day ago", 3e5: "3 days ago"}
-    assert {passed: age(1e9, now=1e9 + passed) for passed in ages} == ages

@@ -25,10 +25,10 @@ def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> No
     task = replace(task, build=lambda: {"valid": pairs})
     reports: list[float] = []
     found = wrong_answers(loaded, task, lambda done, words: reports.append(done))
-    assert list(found.columns) == ["source", "right answer", "model's answer"]
-    assert list(found.columns.values()) == [["I am a student"], ["Ich bin Lehrer"], ["Ich bin Student"]]
-    assert found.caption.startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
-    assert found.caption.endswith("Left out as empty or too long for the model: 1.")
+    assert list(found.columns()) == ["source", "right answer", "model's answer"]
+    assert found.answers == [("I am a student", "Ich bin Lehrer", "Ich bin Student")]
+    assert found.caption().startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
+    assert found.caption().endswith("Left out as empty or too long for the model: 1.")
     assert reports == [0.0, 0.4, 0.8]
 
 
@@ -37,9 +37,9 @@ def test_a_long_list_is_a_part_of_all_and_says_so(monkeypatch: pytest.MonkeyPatc
     loaded = load_model(PHRASES)
     task = validation_task(loaded)
     found = wrong_answers(loaded, task, unheard)
-    assert found.columns["source"] == []
+    assert found.answers == []
     n = len(task.splits["valid"])
-    assert found.caption.startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
+    assert found.caption().startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
 
 
 def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
-from explorer.lessons.progress import PARAMETERS
+from explorer.lessons.progress import AT, DONE, LESSON, PRESENT
 from explorer.web import address
 from tests.pages.page import address as address_of
 from tests.paths import ROOT
@@ -154,7 +154,7 @@ def test_a_page_writes_only_what_stands_in_its_address(session: Session) -> None
 
 def test_every_page_declares_its_address_and_nothing_else_reads_the_address_bar() -> None:
     assert address.PAGES.keys() == {path.stem for path in (ROOT / "pages").glob("*.py")}
-    assert address.LESSON.names == PARAMETERS
+    assert address.LESSON.names == (LESSON, AT, DONE, PRESENT)
     touching = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "explorer").rglob("*.py")

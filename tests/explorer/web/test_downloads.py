@@ -69,13 +69,6 @@ def test_the_file_is_available_when_the_browser_fetches_it(
     assert fetch(manager, address) == (content.encode() if isinstance(content, str) else content)
 
 
-def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., str]) -> None:
-    addresses = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]
-    tidy(manager)
-    assert [fetch(manager, address) for address in addresses[: download.MAX_KEPT]] == [None] * download.MAX_KEPT
-    assert [fetch(manager, address) for address in addresses[-2:]] == [b"file 62", b"file 63"]
-
-
 def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
     turn = max(download._held)
@@ -95,3 +88,10 @@ def test_files_are_held_within_a_limit_in_bytes(
     assert [fetch(manager, address) for address in addresses] == [None, None, None, b"3" * 1000, b"4" * 1000]
     assert fetch(manager, press(lambda: "x" * 9000)) == b"x" * 9000  # the newest is always held
     assert fetch(manager, addresses[4]) is None
+
+
+def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., str]) -> None:
+    addresses = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]
+    tidy(manager)
+    assert [fetch(manager, address) for address in addresses[: download.MAX_KEPT]] == [None] * download.MAX_KEPT
+    assert [fetch(manager, address) for address in addresses[-2:]] == [b"file 62", b"file 63"]

@@ -1,15 +1,18 @@
-"""The headers of each response, uploads in viewer mode, and the login."""
+"""The headers of each response, frames on pages of a course, uploads in viewer mode, and the login."""
 
 from __future__ import annotations
 
+import html
 import re
 import runpy
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs.viewer_mode import VARIABLE
+from explorer.web.embedding import frame_code, obstacle
 from explorer.web.security import FRAMES, SecurityHeaders, frame_sites, lets_in, policy, site_of
 from tests import loop
 from tests.paths import ROOT
@@ -126,17 +129,6 @@ def test_viewers_upload_nothing(monkeypatch: pytest.MonkeyPatch, method: str) ->
     assert answered("/_stcore/health", method=method)[0] == 200
 
 
-def test_websockets_pass_untouched() -> None:
-    seen: list[object] = []
-
-    async def app(scope: dict[str, Any], receive: object, send: object) -> None:
-        seen.extend((scope, receive, send))
-
-    scope = {"type": "websocket", "path": "/_stcore/stream"}
-    loop.run(SecurityHeaders(app)(scope, "receive", "send"))
-    assert seen == [scope, "receive", "send"]
-
-
 @pytest.mark.parametrize("auth", [True, False])
 def test_with_auth_configured_nobody_sees_anything_before_the_login(auth: bool) -> None:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
@@ -148,3 +140,43 @@ def test_with_auth_configured_nobody_sees_anything_before_the_login(auth: bool) 
         assert ([button.label for button in at.button] == ["Log in"]) == auth
         assert bool(at.get("bidi_component")) != auth
         assert not (auth and at.selectbox)
+
+
+COURSE, SERVER = "https://courses.example.org", "https://headlight.example.org/attention"
+
+
+def source(code: str) -> str:
+    (found,) = re.findall(r'src="([^"]*)"', code)
+    return html.unescape(found)
+
+
+@pytest.mark.parametrize("field", [False, True])
+def test_the_code_shows_the_same_view_whatever_somebody_typed(field: bool) -> None:
+    typed = '"><script>alert(1)</script>&b=a+b #x'
+    code = frame_code(SERVER, {"model": "reverse", "text": typed, "step": "2"}, field=field)
+    assert (code.count("<"), code.count(">"), code.count('"')) == (2, 2, 12)
+    address = urlsplit(source(code))
+    assert (address.netloc, address.path) == ("headlight.example.org", "/attention")
+    expected = {"model": ["reverse"], "text": [typed], "step": ["2"], "embed": ["true"]}
+    assert parse_qs(address.query) == expected | ({"field": ["yes"]} if field else {})
+
+
+def test_the_first_page_has_a_path() -> None:
+    assert source(frame_code("http://localhost:8501", {}, field=False)) == "http://localhost:8501/?embed=true"
+
+
+@pytest.mark.parametrize(
+    ("site", "own", "sites", "why"),
+    [
+        (COURSE, SERVER, [COURSE], ""),
+        (COURSE, SERVER, [], "does not let pages of https://courses.example.org"),
+        ("https://headlight.example.org", SERVER, [], ""),  # its own pages always may
+        (COURSE, "http://10.0.0.5:8501/", [COURSE], "page of http in a page of https"),
+        ("http://courses.example.org", "http://10.0.0.5:8501/", ["http://courses.example.org"], ""),
+        (COURSE, "http://localhost:8501/", [COURSE], "Only this computer"),
+        (COURSE, "http://[::1]:8501/", [COURSE], "Only this computer"),
+        ("http://127.0.0.1:9000", "http://localhost:8501/", ["http://127.0.0.1:9000"], ""),  # a page on this computer
+    ],
+)
+def test_what_stands_in_the_way_is_said(site: str, own: str, sites: list[str], why: str) -> None:
+    assert (why in obstacle(site, own, sites)) if why else obstacle(site, own, sites) == ""

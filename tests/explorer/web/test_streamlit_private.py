@@ -53,18 +53,6 @@ def test_streamlits_insides_are_used_in_one_module_only() -> None:
     assert users == {HOME}
 
 
-def test_the_check_notices_what_is_private() -> None:
-    for source in (
-        "from streamlit.runtime import Runtime",
-        "from streamlit.runtime.scriptrunner import get_script_run_ctx",
-        "import streamlit.web.cli",
-        "import streamlit as st\nst._config.get_option('x')",
-        "import streamlit as st\nst.runtime.get_instance()",
-    ):
-        assert private_names(source), source
-    assert not private_names("import streamlit as st\nfrom streamlit.delta_generator import DeltaGenerator\nst.App")
-
-
 @pytest.mark.parametrize("came_back", [False, True])
 def test_a_session_whose_browser_has_left_for_good_is_ended(monkeypatch: pytest.MonkeyPatch, came_back: bool) -> None:
     closed: list[str] = []
@@ -139,7 +127,7 @@ async def used(server: Server, contents: list[bytes]) -> tuple[float, float]:
     return full, megabytes(server)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_uploads_of_sessions_that_have_ended_are_freed() -> None:
     size = 40_000_000
     with serve({"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "2"}) as server:

@@ -100,18 +100,6 @@ def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_
         assert gc.isenabled(), "only the first run has so much to import"
 
 
-def test_what_was_imported_is_left_out_of_later_collections() -> None:
-    """Python's collector would look through it again and again."""
-    before = gc.get_freeze_count()
-    with server.quick_imports():
-        made = [list[int]() for _ in range(1000)]
-        with server.quick_imports():
-            pass
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    assert gc.get_freeze_count() >= before + len(made)
-
-
 def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, reported = list[str](), list[str]()
 

@@ -1,11 +1,15 @@
-"""Intervals over sentences, against resamples drawn and averaged one by one."""
+"""Intervals by resampling, and the exact rank test with Holm's correction."""
 
 from __future__ import annotations
+
+from itertools import combinations
+from math import inf
 
 import numpy as np
 import pytest
 
 from model.analysis import bootstrap
+from model.analysis.rank_test import holm, rank_sum
 
 
 def test_the_interval_is_that_of_resampled_means() -> None:
@@ -42,17 +46,36 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 0.02 < none.differs_from_zero().mean() < 0.1
 
 
-def test_nothing_known_is_not_a_number() -> None:
-    found = bootstrap.of_mean(np.full((5, 2), np.nan))
-    assert np.isnan([found.value, found.low, found.high]).all()
-    assert not found.differs_from_zero().any()
-    constant = bootstrap.of_mean(np.ones(6))
-    assert (constant.value, constant.low, constant.high) == (1, 1, 1)
-
-
 def test_intervals_for_many_comparisons_are_wider_by_the_normal_tail() -> None:
     item = bootstrap.Estimate(np.array(1.0), np.array(0.0), np.array(3.0))
     same, many = bootstrap.widened(item, 1), bootstrap.widened(item, 100)
     assert (same.low, same.high) == (pytest.approx(0.0), pytest.approx(3.0))
     factor = 3.4808 / 1.9600  # z of 0.05 / 200 and of 0.05 / 2
     assert (many.low, many.high) == (pytest.approx(1 - factor, rel=1e-3), pytest.approx(1 + 2 * factor, rel=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]), ([1.0, 2.0, 2.0, 7.0], [2.0, 3.0]), ([1.0, inf, inf], [0.5, 2.0, inf, 3.0])],
+)
+def test_every_shuffle_is_counted(first: list[float], other: list[float]) -> None:
+    values = np.array([*first, *other])
+    ranks = [float((values < value).sum() + ((values == value).sum() + 1) / 2) for value in values]
+    own = sum(ranks[len(first) :])
+    sums = [sum(chosen) for chosen in combinations(ranks, len(other))]
+    low, high = (sum(sign * total <= sign * own for total in sums) / len(sums) for sign in (1, -1))
+    assert rank_sum(first, other) == pytest.approx((low, high))
+
+
+def test_holm_multiplies_the_smallest_by_all_and_never_falls() -> None:
+    assert holm([0.04, 0.01, 0.03, 0.9]) == pytest.approx([0.09, 0.04, 0.09, 0.9])
+    assert holm([]) == []
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+
+
+def test_nothing_known_is_not_a_number() -> None:
+    found = bootstrap.of_mean(np.full((5, 2), np.nan))
+    assert np.isnan([found.value, found.low, found.high]).all()
+    assert not found.differs_from_zero().any()
+    constant = bootstrap.of_mean(np.ones(6))
+    assert (constant.value, constant.low, constant.high) == (1, 1, 1)

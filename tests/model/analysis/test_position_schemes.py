@@ -1,17 +1,29 @@
-"""Alternative position schemes, and the measurements of the properties that they lack."""
+"""What follows from each scheme of positions, for scores, for tables and for shuffled words."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.analysis import position_schemes as schemes
+from model.analysis import sinusoidal_checks
 from model.analysis.position_schemes import WISHES, Wish, linear_miss, nearest_pair, wishes
-from model.positions import rotate, rotations, sinusoidal_table, wavelengths
+from model.analysis.position_scores import by_distance, scores_with_distance, scores_with_rotation, scores_with_rows
+from model.analysis.sinusoidal_checks import check_rotation, table_difference
+from model.analysis.token_vectors import token_vectors
+from model.analysis.word_order import by_length, longest, no_positions, shuffle, shuffled_order
+from model.config import EOS
+from model.data.task import Example
+from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
+from model.text.tokenizer import CharacterTokenizer
+from model.transformer import Transformer
+from tests.tiny import sources, tiny_config, tiny_model
 
 even = st.integers(1, 32).map(lambda half: 2 * half)
 bases = st.sampled_from([2.0, 10.0, 10_000.0, 1e6])
@@ -76,3 +88,110 @@ def test_a_learned_table_is_what_was_trained_and_no_more() -> None:
     assert kept(wishes(rows, 40, 16, trained=True)) == {"unique", "bounded"}
     with pytest.raises(ValueError, match="40 positions of 16"):
         rows(41, 16)
+
+
+def test_scores_are_gathered_by_distance() -> None:
+    found = by_distance(torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 5.0], [6.0, 4.0, 0.0]]))
+    assert found.distances == (-2, -1, 0, 1, 2)
+    assert found.mean == (6.0, 3.5, 0.0, 3.0, 2.0)
+    assert found.low == (6.0, 3.0, 0.0, 1.0, 2.0)
+    assert found.high == (6.0, 4.0, 0.0, 5.0, 2.0)
+    assert found.spread == pytest.approx((5 - 1) / 6)
+    assert found.asymmetry == pytest.approx((6 - 2) / 6)
+
+
+@pytest.mark.parametrize("width", [4, 64])
+def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
+    """A distance is taken off alike on both sides; without positions, all scores are equal."""
+    assert by_distance(scores_with_rotation(40, width)).spread < 1e-12
+    assert by_distance(scores_with_distance(40, width, 3)).spread < 1e-12
+    assert by_distance(scores_with_rows(sinusoidal_table(40, width))).spread > 0.1
+    scores = scores_with_distance(40, width, 3)
+    assert by_distance(scores).asymmetry < 1e-12
+    assert torch.allclose(scores[0, 0] - scores[0], torch.arange(40, dtype=torch.float64) / 8)
+    assert by_distance(scores_with_rotation(40, width)).asymmetry > 0.01
+    equal = scores_with_rows(torch.zeros(6, width, dtype=torch.float64))
+    assert torch.allclose(equal, equal[0, 0].expand(6, 6))
+    assert by_distance(equal).spread == by_distance(equal).asymmetry == 0.0
+
+
+IDS = (5, 6, 7, 8, 9, EOS)
+ORDER = (3, 0, 4, 2, 1, 5)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_without_positions_attention_follows_the_tokens(norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    bare = shuffle(model, IDS, ORDER, positions=False)
+    assert bare.difference < 1e-6
+    assert bare.path == bare.shuffled_path
+    assert shuffle(model, IDS, ORDER).difference > 0.01
+    assert shuffle(model, IDS, range(6)).difference == 0.0
+    none, src = tiny_model(positions="none", norm_first=norm_first), sources(5, 3)  # nothing needs to be left out
+    assert shuffle(none, IDS, ORDER).difference < 1e-6
+    assert torch.equal(none.encode(src, tap=no_positions(none, src)), none.encode(src))
+    for order in ((0, 1, 2, 3, 4), (0, 1, 2, 3, 4, 4), (0, 1, 2, 3, 4, 6)):
+        with pytest.raises(ValueError, match="names each of them once"):
+            shuffle(model, IDS, order)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_lengths_are_counted(positions: str) -> None:
+    texts = ["a", "b", "abc", "cab", "abcdefghi"]
+    tokenizer = CharacterTokenizer.train(texts, lang="en")
+    model = tiny_model(
+        src_vocab_size=len(tokenizer), tgt_vocab_size=len(tokenizer), positions=positions, max_positions=8
+    )
+    examples = [Example(text, "never this") for text in texts]
+    found = by_length(model, tokenizer, tokenizer, examples, most=2)
+    assert [(length.tokens, length.sentences, length.right) for length in found] == [(1, 2, 0), (3, 2, 0), (9, 1, 0)]
+    assert longest(examples, tokenizer) == 9
+    assert longest([], tokenizer) == 0
+
+
+CONFIG = tiny_config(max_positions=20)
+
+
+def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That rows are rotations of earlier ones: test_position_schemes.py."""
+    check = check_rotation(20, 16, 10_000.0, 3)
+    assert check.largest_error < 1e-13
+    assert check.angles[0] == pytest.approx(3)
+    assert np.allclose(check.matrices[0] @ [math.sin(0), math.cos(0)], [math.sin(3), math.cos(3)])
+    monkeypatch.setattr(sinusoidal_checks, "rotations", lambda offset, *rest: rotations(offset + 1, *rest))
+    assert check_rotation(20, 16, 10_000.0, 3).largest_error > 0.1
+
+
+def test_a_table_is_compared_with_the_rows_of_the_model() -> None:
+    positions = PositionalEncoding(CONFIG)
+    table = sinusoidal_table(20, 16)
+    assert table_difference(positions, table) == 0
+    table[3, 2] += 0.25
+    assert table_difference(positions, table) == pytest.approx(0.25, abs=1e-6)
+    with pytest.raises(ValueError, match="no positions"):
+        table_difference(PositionalEncoding(dataclasses.replace(CONFIG, positions="none")), table)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_token_vectors_are_what_the_encoder_reads(positions: str) -> None:
+    torch.manual_seed(0)
+    model = Transformer(dataclasses.replace(CONFIG, positions=positions)).eval()
+    vectors = token_vectors(model, (5, 6, 5))
+    assert np.array_equal(vectors.embeddings[0], vectors.embeddings[2])
+    assert np.array_equal(vectors.embeddings[0], (4.0 * model.src_embedding.weight[5]).detach().double().numpy())
+    assert vectors.embedding_lengths[0] == pytest.approx(float(np.linalg.norm(vectors.embeddings[0])))
+    assert len(vectors.position_lengths) == len(vectors.position_shares) == (0 if positions == "none" else 3)
+    if positions == "sinusoidal":
+        assert vectors.position_lengths == pytest.approx([8**0.5] * 3)
+        assert vectors.position_shares[1] == pytest.approx(8**0.5 / vectors.embedding_lengths[1])
+
+
+def test_a_shuffled_order_moves_something_and_leaves_the_end() -> None:
+    for seed in range(20):
+        order = shuffled_order(5, seed)
+        assert sorted(order) == [0, 1, 2, 3, 4]
+        assert order[-1] == 4
+        assert order != (0, 1, 2, 3, 4)
+        assert shuffled_order(5, seed) == order
+    assert len({shuffled_order(6, seed) for seed in range(20)}) > 10
+    assert shuffled_order(2, 1) == (0, 1)

@@ -1,3 +1,5 @@
+"""Search: greedy, sampling at a temperature, forced prefixes, and batches."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -6,10 +8,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import EOS, PAD, SOS, DecodeConfig
@@ -26,6 +30,7 @@ from model.decoding.search import (
     sample,
     target_log_probs,
 )
+from model.decoding.temperature import TEMPERATURES, log_sums
 from tests.model.tables import GARDEN_PATH, PENALTIES, A, B, C, TableModel, beam, best_by_beam, random_tables
 from tests.tiny import sources, tiny_model
 
@@ -209,3 +214,24 @@ def test_the_limit_counts_the_end_and_follows_the_source() -> None:
         assert len(found.path) <= 2 * n_source + 10
     [[short]] = decode_batch(model, sources(4), DecodeConfig(max_length=1))
     assert len(short.path) == 1
+
+
+def at_temperature(probabilities: NDArray[np.float32], log_sum: float, temperature: float) -> NDArray[np.float64]:
+    """What the browser makes of probabilities at temperature 1 and the logarithm of the sum at another."""
+    with np.errstate(divide="ignore"):
+        return np.exp(np.log(probabilities.astype(np.float64)) / temperature - log_sum)
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 3.0, 40.0])
+def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: float) -> None:
+    logits = sharpness * torch.randn(5, 900, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    logits[:, [0, 1]] = -torch.inf  # never predicted
+    log_probs = logits.log_softmax(-1)
+    sums = log_sums(log_probs).numpy()
+    top = log_probs.topk(10, dim=-1)
+    for i, temperature in enumerate(TEMPERATURES):
+        exact = (logits / temperature).softmax(-1).gather(1, top.indices).numpy()
+        for row in range(5):
+            shown = at_temperature(top.values[row].exp().float().numpy(), sums[row, i], temperature)
+            np.testing.assert_allclose(shown, exact[row], rtol=3e-4, atol=1e-7)
+            assert shown.sum() <= 1 + 1e-5

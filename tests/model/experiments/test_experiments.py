@@ -96,7 +96,7 @@ def test_every_stored_file_belongs_to_a_recipe_and_every_key_of_the_catalogue_to
     assert len({entry["name"] for entry in entries}) == len(entries)
     assert {path.stem for path in RESULTS.glob("*.json")} <= set(RECIPES)
     assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
-    with pytest.raises(ConfigError, match="did you mean 'norm'"):
+    with pytest.raises(ConfigError, match="Did you mean 'norm'"):
         get_experiment("nrom")
 
 
@@ -236,7 +236,7 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
             read_runs(other, tmp_path / "moved")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("few_sentences", "chain")
 def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

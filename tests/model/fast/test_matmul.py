@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,7 +12,6 @@ from torch import Tensor
 from model.fast import matmul
 from model.fast.matmul import fast_matmul, onednn_keeps_float32
 from model.training import device
-from model.training.device import FAST_OPERATIONS, Runtime
 from model.training.distributed import World
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, string_setup
@@ -112,22 +108,6 @@ def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked() == before
 
 
-@pytest.mark.parametrize(
-    ("runtime", "quick"),
-    [
-        (Runtime(precision="fp32"), True),
-        (Runtime(precision="bf16"), False),
-        (Runtime(precision="fp32", device="cuda"), False),
-    ],
-)
-def test_float32_on_a_cpu_asks_for_them(runtime: Runtime, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matmul, "onednn_keeps_float32", lambda: True)
-    with runtime.matmul(FAST_OPERATIONS):
-        assert (asked() == "bf16") == quick
-    with runtime.matmul(FAST_OPERATIONS - 1):
-        assert asked() == "none"
-
-
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matmul, "onednn_keeps_float32", lambda: True)
@@ -146,38 +126,3 @@ def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch
     trainer.update()
     assert seen == dict.fromkeys(("forward", "backward"), "bf16" if precision == "fp32" else "none")
     assert asked() == "none"
-
-
-MANY_SIZES = """
-import model.training  # before PyTorch, as a training command does
-import psutil, torch
-from model.fast.matmul import fast_matmul
-
-torch.set_num_threads(1)
-numbers = torch.randn(2000, 128)
-process = psutil.Process()
-with fast_matmul():
-    numbers[:500].T @ numbers[:500]
-    before = process.memory_info().rss
-    for length in range(501, 1001):
-        numbers[:length].T @ numbers[:length]
-print((process.memory_info().rss - before) / 2**20)
-"""
-
-
-def grown(**environment: str) -> float:
-    """How many megabytes a process keeps of products of 500 sizes."""
-    inherited = {name: value for name, value in os.environ.items() if "CACHE_CAPACITY" not in name}
-    done = subprocess.run(
-        [sys.executable, "-c", MANY_SIZES], env=inherited | environment, capture_output=True, text=True, check=True
-    )
-    return float(done.stdout)
-
-
-@pytest.mark.slow
-def test_the_code_of_many_sizes_is_not_kept() -> None:
-    """Batches of a long run differ in size; a user's own setting stands."""
-    kept = grown()
-    assert kept < 200
-    if onednn_keeps_float32():
-        assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 2 * kept

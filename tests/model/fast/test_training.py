@@ -1,4 +1,4 @@
-"""Fused attention in training: the same function of the same parameters, and never used where weights are shown."""
+"""What is faster in training, each beside its reference: fused attention, products in bf16, and dropout."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import PAD
 from model.fast import training as fused
 from model.fast.bf16 import Bf16Linear
+from model.fast.dropout import dropout, keep_factors
 from model.fast.short_attention import short_attention
 from model.fast.training import FusedAttention, additive, training_twin
 from model.recording import AttentionRecorder
+from model.training.consistency import draw_cutoff
+from model.training.corpus import real_labels
 from model.training.loss import TrainingLoss
+from model.training.randomness import start_stream
 from tests.tiny import EVERY_MODEL, kinds_of, sources, targets, tiny_lstm, tiny_model
 
 VARIANTS = [each for each in EVERY_MODEL if each.get("architecture") != "lstm"]
@@ -147,3 +151,83 @@ def test_taps_and_lstms_are_refused() -> None:
         training_twin(tiny_model(), fused=True)(sources(3), targets(2), tap=AttentionRecorder())
     with pytest.raises(ValueError, match="Transformer"):
         TrainingLoss(tiny_lstm(), smoothing=0.1, fused=True)
+
+
+def gradients(of: nn.Linear, x: Tensor, *, rounds: bool) -> list[Tensor]:
+    """The result, and the gradients of a weighted sum of it, for the input and the parameters."""
+    x = x.clone().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=rounds):
+        y = of(x)
+    found = torch.autograd.grad((y * torch.arange(40)).sum(), [x, *of.parameters()])
+    return [y.detach(), *found]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_it_multiplies_rounded_numbers(bias: bool) -> None:
+    """Against float64 products of the numbers as bf16 has them: only the results are rounded once more."""
+    rounded, x, plain = Bf16Linear(24, 40, bias=bias), torch.randn(2, 5, 24), nn.Linear(24, 40, bias=bias)
+    plain.load_state_dict(rounded.state_dict())
+    unrounded = gradients(rounded, x, rounds=False)  # without autocast, it is the linear layer itself
+    assert all(map(torch.equal, unrounded, gradients(plain, x, rounds=False)))
+    exact = nn.Linear(24, 40, bias=bias).double()
+    exact.load_state_dict({name: tensor.bfloat16().double() for name, tensor in rounded.state_dict().items()})
+    if bias:  # added in float32
+        exact.bias.data = rounded.bias.data.double()
+    mine = gradients(rounded, x, rounds=True)
+    assert {part.dtype for part in mine} == {torch.float32}
+    for ours, theirs in zip(mine, gradients(exact, x.bfloat16().double(), rounds=False), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=2**-7, atol=2**-7 * float(theirs.abs().max()))
+    assert not torch.equal(mine[0], unrounded[0])
+
+
+@pytest.mark.parametrize("consistency", ["", "simcut"])
+def test_a_batch_in_bf16_has_nearly_the_same_loss_and_gradients(consistency: Any) -> None:
+    model = tiny_model(dropout=0.0, share_embeddings="none").train()
+    src, tgt = sources(7, 3), targets(6, 3)
+    inputs = src, tgt, *real_labels(tgt), *([draw_cutoff(src, tgt, 0.3, 1, 2, 3)] if consistency else [])
+    found = []
+    for rounds in (False, True):
+        model.zero_grad()
+        loss = TrainingLoss(model, smoothing=0.1, fused=True, consistency=consistency or "none")
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=rounds):
+            total, _ = loss(*inputs)
+        total.backward()
+        found.append(
+            (total.item(), {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
+        )
+    (exact, exact_grads), (near, near_grads) = found
+    assert near != exact
+    assert near == pytest.approx(exact, rel=0.01)
+    whole = torch.cat([grad.flatten() for grad in exact_grads.values()])
+    off = torch.cat([(near_grads[name] - grad).flatten() for name, grad in exact_grads.items()])
+    assert 0 < float(off.norm() / whole.norm()) < 0.03
+
+
+@pytest.mark.parametrize("shape", [(3,), (64, 7), (5, 6, 11)])
+def test_quick_dropout_is_dropout(shape: tuple[int, ...]) -> None:
+    start_stream(1, "dropout")
+    x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+    y = dropout(x, 0.25)
+    assert set(y.unique().tolist()) <= {0.0, 1 / 0.75}
+    y.sum().backward()
+    assert torch.equal(x.grad, y), "what was dropped gets no gradient, the rest gets the factor"
+    start_stream(1, "dropout")
+    assert torch.equal(dropout(x, 0.25), y), "the same stream drops the same"
+    assert dropout(x, 0.0) is x
+    assert dropout(x, 0.25, training=False) is x
+    assert dropout(x.bfloat16(), 0.5).dtype == torch.bfloat16
+    for p in (1 - 2**-17, 1 - 2**-18, 1 - 2**-30, 1.0):  # rounded to a multiple of 2⁻¹⁶ they are 1: nothing is left
+        y = dropout(x, p)
+        assert not y.any()
+        assert not torch.autograd.grad(y.sum(), x)[0].any()
+    assert keep_factors(torch.Size([1000]), 1 - 2**-15).numel() == 1000
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+def test_quick_dropout_drops_its_share_evenly(p: float) -> None:
+    """Over 10⁶ draws, within five standard deviations, in each of the four places of a random number."""
+    dropped = keep_factors(torch.Size([250_000, 4]), p) == 0
+    deviation = (p * (1 - p) / 250_000) ** 0.5
+    assert ((dropped.double().mean(dim=0) - p).abs() < 5 * deviation + 2**-16).all()
+    pairs = (dropped[:, 0] & dropped[:, 1]).double().mean()
+    assert abs(pairs - p * p) < 5 * (p * p / 250_000) ** 0.5 + 2**-15

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+import safetensors.torch
 import torch
 
 from model import import_marian, import_model, import_translator
@@ -17,6 +18,7 @@ from model.config import EOS
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages, read_languages
 from model.importing.source_folder import ImportFailed, SourceFolder
+from model.importing.weights import Ledger
 from tests.model.importing import family_peers as peers
 from tests.model.importing.peer import require
 from tests.model.importing.test_refusals import edit_json
@@ -180,3 +182,15 @@ def test_the_command_takes_the_languages(tmp_path: Path, capsys: pytest.CaptureF
     encoding = loaded.source.encode("a man")
     assert encoding.tokens[-1] == "</s>", "older mBART ends the source in </s> and its language"
     assert loaded.source.decode([*encoding.ids, EOS]) == "a man"
+
+
+@pytest.mark.parametrize("rows", [1, 4096, 4097, 8200])
+def test_tables_are_compared_to_the_last_row(rows: int, tmp_path: Path) -> None:
+    table = torch.arange(2.0 * rows).view(rows, 2)
+    other = table.clone()
+    other[-1, 1] += 1
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(safetensors.torch.save({"table": table, "again": table.clone(), "other": other}))
+    ledger = Ledger(dict.fromkeys(("table", "again", "other"), path), prefix="")
+    assert ledger.same("table", "again")
+    assert not ledger.same("table", "other")

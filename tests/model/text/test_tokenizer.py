@@ -213,7 +213,7 @@ GOOD = CharacterTokenizer.train(["ab"]).to_dict()
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"kind": "word"}, "did you mean 'words'"),
+        ({"kind": "word"}, "Did you mean 'words'"),
         ({"kind": None}, "no kind of tokenizer"),
         ({"kind": ["words"]}, "no kind of tokenizer"),
         ({"pieces": "ab"}, "wrong at 'pieces': expected `array`"),

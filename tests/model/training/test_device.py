@@ -7,19 +7,24 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from model import train
 from model.commands import run_command
-from model.config import TrainConfig
+from model.config import ConfigError, TrainConfig
 from model.fast.matmul import onednn_keeps_float32
 from model.folder import WEIGHTS, read_config
 from model.training import device
-from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16
+from model.training.device import Runtime, batch_operations, choose_runtime, cpu_multiplies_bf16, resolve_device
+from model.training.distributed import World
+from model.training.trainer import Trainer
 from tests.forked import Forked
-from tests.model.engine import pairs_file, string_setup
+from tests.model.engine import SETTLED, pairs_file, string_setup
 
 
 @pytest.mark.parametrize(
@@ -98,3 +103,71 @@ def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Pa
     assert f"--device cpu --precision {runtime['precision']} --threads {runtime['threads']} " in card
     assert f"computed on cpu in {runtime['precision']} with " in card
     assert runtime["torch_version"] in card
+
+
+def test_one_gpu_is_not_given_to_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    assert resolve_device("cuda:1") == "cuda:1"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert resolve_device("cuda") == resolve_device("auto") == "cuda:3"
+    with pytest.raises(ConfigError, match="--device cuda gives each its own"):
+        resolve_device("cuda:1")
+
+
+READS = {"_local_scalar_dense", "is_nonzero", "nonzero", "masked_select", "equal", "unique_consecutive", "bincount"}
+"""Operations whose result, or the shape of it, the host must know before it goes on."""
+
+
+class Waits(TorchDispatchMode):
+    """The names of operations for which the host would wait until a GPU has done all queued work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.named: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        indices = [each for given in args if isinstance(given, (list, tuple)) for each in given if each is not None]
+        by_mask = "index" in name and any(getattr(each, "dtype", None) == torch.bool for each in indices)
+        if name in READS or by_mask:
+            self.named.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("changes", [{"dropout": 0.0}, {"consistency": "simcut"}, {"consistency": "rdrop"}], ids=str)
+def test_an_update_never_waits_for_the_device(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its inputs are made on the CPU beforehand, and may look at their numbers."""
+    trainer = Trainer(string_setup(gradient_accumulation_steps=3, **changes), World(), None)
+    update = trainer.setup.corpus.updates(0)[0]
+    inputs = list(trainer._inputs(update, 1))
+    monkeypatch.setattr(trainer, "_inputs", lambda update, step: iter(inputs))
+    copies = mock.Mock(side_effect=AssertionError("a tensor is copied to the host"))
+    with Waits() as waits, monkeypatch.context() as patch:
+        for name in ("cpu", "item", "tolist", "numpy", "__bool__", "__float__", "__int__"):
+            patch.setattr(torch.Tensor, name, copies)
+        trainer.gradients(update, 1)
+    assert waits.named == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, {"consistency": "simcut"}], ids=str)
+def test_a_compiled_forward_pass_is_one_graph(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of other sizes do not compile it anew without end, and the loss is that of the plain model."""
+    graphs: list[int] = []
+
+    def backend(graph: torch.fx.GraphModule, example_inputs: object) -> Any:
+        graphs.append(len(graph.graph.nodes))
+        return graph
+
+    compile_function = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda *a, **k: compile_function(*a, **k, backend=backend))
+    trainer = Trainer(string_setup(runtime=replace(SETTLED, compile=True), dropout=0.0, **changes), World(), None)
+    plain = Trainer(string_setup(dropout=0.0, **changes), World(), None)
+    for _ in range(6):
+        trainer.update()
+        plain.update()
+    for compiled, parameter in zip(trainer.model.parameters(), plain.model.parameters(), strict=True):
+        torch.testing.assert_close(compiled, parameter, rtol=1e-3, atol=1e-5)
+    assert 1 <= len(graphs) <= 3

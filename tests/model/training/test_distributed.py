@@ -93,6 +93,7 @@ def test_processes_share_tensors_and_stop_at_the_same_batch(shared: list[dict[st
         assert result["stop.questions"].tolist() == [1, 3, 5, 6]
 
 
+@pytest.mark.nightly
 def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
     settings = [*SMALL, "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace", "max_tokens=64"]
     settings += ["max_steps=6", "eval_every=3", "save_every=3", "average_checkpoints=2", "dropout=0.1"]

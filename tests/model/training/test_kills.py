@@ -16,6 +16,7 @@ from model.folder import CONFIG, STATUS, TOKENIZER, WEIGHTS, list_models, read_j
 from model.training.runfolder import read_metrics
 from tests.model.engine import run, string_setup
 from tests.model.training.test_resume import assert_same_run
+from tests.some import some
 
 pytestmark = [
     pytest.mark.slow,
@@ -49,7 +50,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     return folder / "run", time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", range(KILLS))
+@pytest.mark.parametrize("number", some(range(KILLS), 5))
 def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], number: int) -> None:
     """One kill in each twentieth of a run, so that preparation, training and scoring are all covered."""
     folder, seconds = tmp_path / "run", whole[1]

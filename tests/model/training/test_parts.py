@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -24,6 +25,7 @@ from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
 from model.training.settings import make_settings, parse_assignments
 from model.training.snapshots import how_many, planned_steps, thinned
+from tests.model.engine import string_setup, syllable_task
 from tests.tiny import sources, targets, tiny_model
 
 
@@ -174,7 +176,7 @@ def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_
     for name in PRESETS:
         training = make_settings(DataConfig(), get_preset(name), {}).training
         assert training.warmup_steps < training.max_steps
-    with pytest.raises(ConfigError, match="did you mean 'tiny'"):
+    with pytest.raises(ConfigError, match="Did you mean 'tiny'"):
         get_preset("tiney")
     for word in ("d_model=big", "norm_first=maybe", "schedule=linear", "dropout=1.5", "max_steps=0"):
         with pytest.raises(ConfigError):
@@ -184,8 +186,8 @@ def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [
-        ("d_modle=3", "did you mean 'd_model'"),
-        ("learning-rate=3", "did you mean 'learning_rate'"),
+        ("d_modle=3", "Did you mean 'd_model'"),
+        ("learning-rate=3", "Did you mean 'learning_rate'"),
         ("d_model", "key=value"),
         ("=3", "key=value"),
         ("src_vocab_size=9", "counted from the data"),
@@ -205,3 +207,29 @@ def test_better_means_the_configured_score_then_the_loss() -> None:
     assert not is_better({"exact_match": 0.5, "loss": 1.0}, {"exact_match": 0.5, "loss": 1.0}, by_match)
     assert not is_better({"exact_match": 0.9, "loss": 1.1}, {"exact_match": 0.5, "loss": 1.0}, TrainConfig())
     assert not is_better({"exact_match": 0.9, "loss": math.nan}, {"exact_match": 0.5, "loss": 1.0}, TrainConfig())
+
+
+make = partial(string_setup, task=syllable_task(), bpe_dropout=0.3, snapshots=5, log_every=1, max_steps=20)
+
+
+def test_validation_is_segmented_without_dropout() -> None:
+    usual = make(bpe_dropout=0.0)
+    assert make().valid.pairs == usual.valid.pairs
+    assert isinstance(usual.corpus.pairs_of(3), EncodedPairs)
+    assert usual.corpus.pairs_of(3) is usual.corpus.pairs
+
+
+def test_batches_keep_to_the_resampled_lengths() -> None:
+    """The budget of a batch, padding included, counts the tokens as segmented in this epoch."""
+    corpus = make().corpus
+    cut = {corpus.pairs.sources, *(corpus.pairs_of(epoch).sources for epoch in range(3))}
+    assert len(cut) == 4, "each epoch is segmented anew"
+    for epoch in range(3):
+        lengths = corpus.pairs_of(epoch).lengths
+        seen: list[int] = []
+        for update in corpus.updates(epoch):
+            for batch in update.shares[0]:
+                longest = max(max(lengths[i]) for i in batch.indices)
+                assert len(batch.indices) * longest <= corpus.max_tokens
+                seen += batch.indices
+        assert sorted(seen) == list(range(len(lengths)))

@@ -1,0 +1,53 @@
+"""What another language costs: processor time of every page's run, and bytes of the first screen, beside English."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from functools import partial
+from time import process_time
+
+import pytest
+
+from explorer.browser import assets
+from explorer.locale.language import ENGLISH
+from tests.benchmarks.lab import Lab
+from tests.benchmarks.registry import Row, benchmark
+from tests.benchmarks.timing import in_turns
+from tests.harness import speed_up
+from tests.pages.page import PAGES, run, visit
+
+LANGUAGE, MODEL, SENTENCE = "de", "adjective-swap", "I read red books"
+N_RUNS, MOST_SLOWER, MOST_KB = 30, 3.0, 10.0
+FIRST = {"frame", assets.FIRST[""]}
+
+
+def first_screen(code: str) -> float:
+    """Compressed kilobytes of the packs that the first page fetches, with their messages."""
+    files = [assets.content(name, each) for name in FIRST for each in {ENGLISH, code}]
+    return sum(len(gzip.compress(file, 9, mtime=0)) for file in files) / 1e3
+
+
+@benchmark("languages", threads=1)
+def measure(lab: Lab) -> Iterator[Row]:
+    """Run each page in Streamlit's harness in both languages by turns."""
+    with pytest.MonkeyPatch.context() as patch:
+        speed_up(patch)
+        slower = {}
+        for page in PAGES:
+            works = {
+                code: partial(run, visit(page, lang=code, model=MODEL, text=SENTENCE)) for code in (ENGLISH, LANGUAGE)
+            }
+            took = in_turns(works, lab.times(N_RUNS), clock=process_time)
+            slower[page] = 100 * (took[LANGUAGE] / took[ENGLISH] - 1)
+    worst = max(slower, key=slower.__getitem__)
+    yield Row.within(
+        f"the page that German slows most: processor time of a run, more than in English ({worst})",
+        slower[worst],
+        "%",
+        MOST_SLOWER,
+        detail=f"medians of {N_RUNS} runs by turns; "
+        + ", ".join(f"{page} {more:+.1f}" for page, more in slower.items()),
+    )
+    more = first_screen(LANGUAGE) - first_screen(ENGLISH)
+    yield Row.within("the first screen's code in German, compressed, more than in English", more, "kB", MOST_KB)

@@ -1,0 +1,72 @@
+"""The language of the interface in a real browser: choosing another keeps all on screen, and longer texts are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import pseudo
+from tests.browser import Server, rest, serve
+from tests.e2e.address import Visit, query
+from tests.test_model_gateway import VISITS
+
+SENTENCE = "model=adjective-swap&text=I+read+red+books"
+TRANSLATE = f"/?{SENTENCE}&kind=cross&layer=1&head=2&step=4"
+ONE_HEAD = f"/attention?{SENTENCE}&kind=cross&layer=1&head=2&view=head.steps&panel=compare"
+# A page, and what is on it in English and in German; what is typed or opened there stays, too.
+PAGES = [
+    (TRANSLATE, {".controls output": ("step 4 of 5", "Schritt 4 von 5")}),
+    (ONE_HEAD, {"figure:visible figcaption": ("layer 1 · head 2", "Schicht 1 · Kopf 2")}),
+    (f"/inside?{SENTENCE}&inside_tab=Sizes", {"[role=tab][aria-selected=true]": ("Sizes", "Größen")}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("link", "shown"), PAGES, ids=["translate", "attention", "inside"])
+def test_another_language_keeps_what_is_on_screen(visit: Visit, link: str, shown: dict[str, tuple[str, str]]) -> None:
+    page = visit(link)
+    rest(page)
+    for place, (english, _) in shown.items():
+        expect(page.locator(place).first).to_contain_text(english)
+    before = query(page)
+    for name, option, german in (("Language", "Deutsch", True), ("Sprache", "English", False)):
+        page.get_by_role("combobox", name=name).click()
+        page.get_by_role("option", name=option).click()
+        rest(page)
+        for place, texts in shown.items():
+            expect(page.locator(place).first).to_contain_text(texts[german])
+        assert query(page) == {**before, "lang": "de" if german else "en"}
+
+
+CLIPPING = Path(__file__).with_name("clipping.js")
+CHART = "main-svg"  # in the pseudo-language, titles may be longer than an axis
+WIDTHS, TALL = (1366, 390), 5000  # pixels
+
+
+@pytest.fixture(scope="module")
+def speaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that has the pseudo-language, too."""
+    folder = tmp_path_factory.mktemp("packs")
+    pseudo.write_pack(folder)
+    with serve({"HEADLIGHT_LOCALES": str(folder)}) as running:
+        yield running
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("code", ["de", pseudo.CODE])
+@pytest.mark.parametrize("name", VISITS)
+def test_no_text_is_cut_or_covered_in_a_longer_language(page: Page, speaking: Server, name: str, code: str) -> None:
+    found = {}
+    for more in VISITS[name]:
+        asked = {"lang": code, "model": "adjective-swap", "text": "I read red books", "sample": "task.10"} | more
+        page.goto(f"{speaking.url}/{'' if name == 'translate' else name}?{urlencode(asked)}")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": TALL})
+            rest(page)
+            faults = page.evaluate(CLIPPING.read_text(encoding="utf-8"))
+            found[tuple(more.values()), width] = [each for each in faults if code == "de" or CHART not in each]
+    assert {place: faults for place, faults in found.items() if faults} == {}
