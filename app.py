@@ -12,13 +12,13 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
-    from explorer.browser.frame import glossary, history, moved
+    from explorer.browser.frame import glossary, history
     from explorer.locale.messages import t
     from explorer.screens.lessons import sidebar as lesson_sidebar
     from explorer.web import address, language, security, session, sidebar, warm_up
     from explorer.web import frame as shell
     from explorer.web.faults import contained, handle_callback_faults
-    from explorer.web.streamlit_private import end_after_leaving
+    from explorer.web.streamlit_private import end_after_leaving, through_history
 
     st.set_page_config(
         page_title="Headlight",
@@ -62,7 +62,7 @@ def frame() -> None:
     if not security.let_in():
         return
 
-    with address.page_run(page.url_path or "translate", moved=moved()):
+    with address.page_run(page.url_path or "translate", moved=through_history()):
         session.adopt_address()
         language.write_address()
         if in_frame:

@@ -163,7 +163,10 @@ def sweep_drafts(folder: Path, keep: Collection[str] = ()) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write an indented JSON file atomically."""
-    write_bytes(path, (json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        # In parts: as one text, the vocabulary of a large imported model takes 100 MB beside its weights.
+        json.dump(value, file, ensure_ascii=False, indent=1, allow_nan=False)
+        file.write("\n")
 
 
 def label(path: Path) -> str:

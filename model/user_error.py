@@ -30,6 +30,8 @@ class UserError(ValueError):
     Instead, it may be a text that is written later, or another error, whose text this one takes over.
     """
 
+    text: Later
+
     def __init__(self, message: str | Later | Exception = "", /, **fields: object) -> None:
         self.text: Later
         if isinstance(message, UserError):

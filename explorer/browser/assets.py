@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.browser import words
-from explorer.charts.palette import palettes, strokes
+from explorer.charts.palette import FRAME, palettes, strokes
 from explorer.locale import catalogue
 from explorer.locale.language import ENGLISH
 
@@ -226,7 +226,8 @@ def _compressed(content: bytes) -> bytes:
 def read(file: str) -> str:
     """The text of a script of js/; `palettes.js` has no file: it is written from the colours that Python draws with."""
     if file == "palettes.js":
-        return f"export const PALETTES = {json.dumps(palettes())};\nexport const STROKES = {json.dumps(strokes())};\n"
+        colours = {"PALETTES": palettes(), "STROKES": strokes(), "FRAME": FRAME}
+        return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in colours.items())
     return _read("js", file)
 
 

@@ -15,7 +15,7 @@ from explorer.browser import assets
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
 _VIEWS = ("desk", "stepper", "heads", "tour")
-_OTHER_VIEWS, _MORE_VIEWS = ("heads", "tour"), ("machine", "cell")
+_OTHER_VIEWS, _MORE_VIEWS = ("heads", "tour"), ("machine", "cell", "labelled_map")
 _LATER = {"more": "desk_more.js", "lessons": "lesson_site.js"}  # parts of the program that a page fetches when needed
 _KEPT = "globalThis.__headlightModules"  # the modules of a page's first script that its later ones import
 _COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
@@ -32,7 +32,7 @@ def live_page() -> bytes:
 
 @functools.cache
 def more_program() -> dict[str, object]:
-    """What a page adds to its code when it is first opened: the machine, and where one weight comes from."""
+    """What a page adds to its code when it is first opened: the machine, one weight's origin, and comparisons."""
     return {"script": _later("more"), "looks": assets.looks(*_MORE_VIEWS)}
 
 

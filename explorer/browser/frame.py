@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
-
-import streamlit as st
 
 from explorer.browser.registration import component, nothing
 from explorer.locale import language
@@ -19,7 +16,6 @@ _glossary = component("glossary", "glossary")
 _history = component("history", "history")
 _top_line = component("top_line", "top_line")
 _tour = component("tour", "tour")
-_LAST_MOVE = "_history_last"
 
 
 def arrival(label: str, turn: int, *, focus: bool, key: str) -> None:
@@ -60,18 +56,8 @@ def _terms(code: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def history() -> None:
-    """Listen to the browser's Back and Forward; call this at the end of the page, where it moves nothing."""
-    _history(key="history", on_moved_change=nothing)
-
-
-def moved() -> bool:
-    """Whether the user, not a late request, went to another address in the browser's history; true once per move."""
-    state: Any = st.session_state.get("history")
-    last = state.get("moved") if state else None
-    news = last is not None and last != st.session_state.get(_LAST_MOVE)
-    if news:
-        st.session_state[_LAST_MOVE] = last
-    return news
+    """Keep in the browser's history what the user did; call this at the end of the page, where it moves nothing."""
+    _history(key="history")
 
 
 def top_line(*, key: str, on_tour: Callable[[], None], continues: bool = False) -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from explorer.browser import wire
 from explorer.browser.map_structs import MapHeader
 from explorer.browser.registration import component
-from explorer.charts.palette import FRAME
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.locale.messages import translated
 from model.trace import VISIBLE
@@ -49,7 +48,6 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         signed=map_.signed,
         numbers=numbers,
         frames=list(map_.marks.cells),
-        frame=FRAME,
         caption=caption,
         leftwards=map_.leftwards,
     )

@@ -10,8 +10,8 @@ class MapHeader:
     """One map with its labels, complete as they are written; `ends` says what rows predict (may be empty).
 
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
-    and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame of the
-    colour `frame`. `leftwards`: the columns run from right to left.
+    and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame.
+    `leftwards`: the columns run from right to left.
     """
 
     rows: list[str]
@@ -24,6 +24,5 @@ class MapHeader:
     signed: bool
     numbers: bool
     frames: list[tuple[int, int]]
-    frame: str
     caption: str
     leftwards: bool

@@ -37,6 +37,7 @@ class SiteDoubt:
     """What is known about a model's data: whence it stems, the longest source, and how sure the model usually is.
 
     `most_pieces` is what no word of it exceeds, and `sources` are all its sentences, normalised; 0 and none if unknown.
+    Of dates, `spellings` has the templates and `years` the first and the last; `not_a_source` is said of other texts.
 
     Below `low`, the geometric mean of the likeliest tokens' probabilities is called unusual; `usual` is 0 where no
     threshold was measured.
@@ -50,6 +51,9 @@ class SiteDoubt:
     letters: bool
     most_pieces: int
     sources: list[str]
+    spellings: list[str]
+    years: tuple[int, int]
+    not_a_source: str
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Compare two maps side by side: their difference, if sizes agree, and a sentence on what may be compared."""
+"""Compare two maps side by side: their difference, if sizes agree, and a sentence on what the difference means."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
@@ -24,7 +26,7 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if their sizes agree, and a sentence on what the difference means."""
+    """Two maps A and B, B minus A if their sizes agree, and a sentence on what may be compared."""
 
     first: LabelledMap
     second: LabelledMap
@@ -86,18 +88,23 @@ def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], ta
     return t("{words} In A, {a} In B, {b}", words=words, a=a, b=b)
 
 
-def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> Comparison:
-    """Compare the row in view with another row (from 1) of the same head: two steps, or two positions of the source.
+def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, ...]:
+    """Put the row in view above another one (from 1) of its head: two steps, or two positions; below, their difference.
 
     Raises:
         IndexError: there is no such row.
     """
     map_ = head_map(attention_maps(trace, at.kind, n_prompt=n_prompt), at.layer, at.head)
-    rows = [
-        replace(single_row(map_, row), title=f"{letter}: {map_.row_labels[row - 1]}")
-        for letter, row in (("A", at.row), ("B", other))
-    ]
-    return compare(*rows)
+    a, b = single_row(map_, at.row), single_row(map_, other)
+    both = replace(
+        map_,
+        values=np.concatenate([a.values, b.values]),
+        mask=np.concatenate([a.mask, b.mask]),
+        rows=(f"A: {a.row_labels[0]}", f"B: {b.row_labels[0]}"),
+        predicted=a.predicted_labels + b.predicted_labels,
+        first_row=0,
+    )
+    return tuple(filter(None, (both, difference(a, b, t("B minus A")))))
 
 
 def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str, n_prompt: int = 0) -> LabelledMap:

@@ -55,6 +55,7 @@ from explorer.probing.sample import SampleError, default_choice, gather, subsamp
 from model.checkpoint import load_model, read_tokenizers, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
+from model.data.dates import FIRST, LAST, TEMPLATES, is_spelling
 from model.folder import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, summarize
 from model.text.tokenizer import Tokenizer
 from model.user_error import UserError
@@ -287,6 +288,9 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
         letters=letters,
         most_pieces=measured.most_pieces if measured else 0,
         sources=sorted(sources(known.name)) if known and known.complete else [],
+        spellings=list(TEMPLATES) if known and known.is_source is is_spelling else [],
+        years=(FIRST.year, LAST.year),
+        not_a_source=translated(known.not_a_source) if known else "",
     )
 
 

@@ -48,8 +48,9 @@ class Example:
         return self.score - self.chance
 
     def sort_key(self) -> str:
-        """Write the gain, by which sentences are sorted, as a subtraction."""
-        return f"{fixed(self.gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
+        """Write the gain, by which sentences are sorted, as a subtraction of the two numbers as they are written."""
+        gain = round(self.score, 2) - round(self.chance, 2)
+        return f"{fixed(gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:

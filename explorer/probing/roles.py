@@ -15,26 +15,33 @@ MARGIN = 0.25  # of the weight, above uniform attention and above untrained head
 LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
 NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
 
-# The role that each statistic supports, and its short label on maps of roles. Of two equally clear roles, the one
-# listed first is assigned.
-_SINKS = {"first": (message("sink: first token"), "S1"), "end": (message("sink: end of sentence"), "Se")}
+# The statistics that support a role, and its short label on maps of roles. Of two equally clear roles, the one listed
+# first is assigned. A role has the title of its statistic unless another is given.
+_SINKS = {"first": "S1", "end": "Se"}
 _PATTERNS = {
-    "lexical": (message("lexical (predicts)"), "Lp"),
-    "lexical_input": (message("lexical (just read)"), "Lr"),
-    "aligned": (message("alignment (predicts)"), "Ap"),
-    "aligned_input": (message("alignment (just read)"), "Ar"),
-    "diagonal": (message("diagonal"), "Dg"),
-    "mirror": (message("mirror"), "Mi"),
-    "previous": (message("previous token"), "Pv"),
-    "next": (message("next token"), "Nx"),
-    "itself": (message("itself"), "It"),
-    "induction": (message("induction"), "In"),
-    "duplicate": (message("duplicate token"), "Du"),
-    "rare": (message("rarest token"), "Ra"),
-    "punctuation": (message("punctuation"), "Pu"),
+    "lexical": "Lp",
+    "lexical_input": "Lr",
+    "aligned": "Ap",
+    "aligned_input": "Ar",
+    "diagonal": "Dg",
+    "mirror": "Mi",
+    "previous": "Pv",
+    "next": "Nx",
+    "itself": "It",
+    "induction": "In",
+    "duplicate": "Du",
+    "rare": "Ra",
+    "punctuation": "Pu",
+}
+_NAMES = {name: STATISTICS[name].title for name in (*_SINKS, *_PATTERNS)} | {
+    "first": message("sink: first token"),
+    "end": message("sink: end of sentence"),
+    "lexical": message("lexical (predicts)"),
+    "aligned": message("alignment (predicts)"),
+    "aligned_input": message("alignment (just read)"),
 }
 _STRICTER = {"aligned": "lexical", "aligned_input": "lexical_input"}
-LETTERS = dict([*_PATTERNS.values(), *_SINKS.values()])  # by the name of the role
+LETTERS = {_NAMES[name]: letters for name, letters in (_SINKS | _PATTERNS).items()}  # by the name of the role
 
 
 def rule() -> str:
@@ -113,11 +120,11 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
             rest = stricter
     names, statistics, evidence = [], [], []
     if sink is not None:
-        names.append(_SINKS[sink][0])
+        names.append(_NAMES[sink])
         statistics.append(sink)
         evidence.append(_evidence(translated(STATISTICS[sink].title), measured.scores[sink], layer, head))
     if rest is not None:
-        names.append(_PATTERNS[rest][0])
+        names.append(_NAMES[rest])
         statistics.append(rest)
         title = translated(STATISTICS[rest].title)
         if elsewhere < 0.995:

@@ -2,7 +2,7 @@
 
 A browser sends its full address with every request, and a request may have left before the browser received our last
 change. The parameters therefore count as a request only if this session did not write them itself, now or a moment
-ago, or if the user went back or forward to them in the browser's history, which the browser reports.
+ago, or if the user went back or forward to them in the browser's history.
 Widgets that Streamlit binds to a parameter (`bind="query-params"`) manage their own.
 """
 
@@ -20,11 +20,14 @@ from explorer.decoding.selection import Selection
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
 _MOVED, _PAGE = "_address_moved", "_address_page"
+_CHOICES: set[str] = set()
+SEVERAL = "\n"  # joins the values of a choice of several, each of which is a parameter of its own in the address
 
 
 def present() -> dict[str, str]:
     """All parameters in the address as the browser sent it."""
-    return {name: st.query_params[name] for name in st.query_params if st.query_params.get_all(name)}
+    values = {name: st.query_params.get_all(name) for name in st.query_params}
+    return {name: SEVERAL.join(all) if name in _CHOICES else all[-1] for name, all in values.items() if all}
 
 
 @contextmanager
@@ -61,9 +64,7 @@ class Group:
         on_page = _on_page(values)
         history, now = self._history(), time.monotonic()
         if on_page == self.written() and self._is_stale():
-            # The browser has this address, or will in a moment; writing it again would undo a step back in the
-            # browser's history. Streamlit sends the older address first; the browser reports the step only afterwards.
-            return
+            return  # the browser will have this address in a moment
         history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
         history.append((now, on_page))
         # One update, because each adds an entry to the browser's history. An update sends the whole address, so it
@@ -81,7 +82,11 @@ class Group:
         present = self.present()
         return {
             **{name: [] for name in present.keys() - wanted.keys()},
-            **{name: value for name, value in wanted.items() if present.get(name) != value},
+            **{
+                name: value.split(SEVERAL) if name in _CHOICES else value
+                for name, value in wanted.items()
+                if present.get(name) != value
+            },
         }
 
     def current(self) -> dict[str, str]:
@@ -110,9 +115,6 @@ class Group:
             f"_address_{'_'.join(self.names)}", []
         )
         return history
-
-
-_CHOICES: set[str] = set()
 
 
 def choice(name: str) -> Group:

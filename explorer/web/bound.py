@@ -7,6 +7,7 @@ another language, the choice is written here, so that a link opens in every lang
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
@@ -47,26 +48,60 @@ def segmented(
     *,
     key: str,
     default: Option,
-    name_of: Callable[[Any], str] = str,
-    title_of: Callable[[Any], str] | None = None,
+    title_of: Callable[[Any], str] = translated,
     **more: Any,
 ) -> Option:
-    """Draw a row of options and return the chosen one.
+    """Draw a row of options, one of which is always pressed; `title_of` writes an option in the language chosen."""
+    draw = partial(st.segmented_control, label, options, required=True, **more)
+    chosen: Option | None = _bound(draw, options, key, default, {"default": default}, title_of)
+    return default if chosen is None else chosen
 
-    `name_of` writes an option's English label, and `title_of` the label in the language chosen, by default its
-    translation.
+
+def selectbox(
+    label: str, options: Sequence[Option], *, key: str, title_of: Callable[[Any], str] = translated, **more: Any
+) -> Option:
+    """Draw a box of options, which opens with the first, and return the chosen one; `title_of` as in `segmented`."""
+    chosen: Option = _bound(partial(st.selectbox, label, options, **more), options, key, options[0], {}, title_of)
+    return chosen
+
+
+def several(
+    draw: Callable[..., Any],
+    options: Sequence[Option],
+    *,
+    key: str,
+    default: Sequence[Option] = (),
+    title_of: Callable[[Any], str] = translated,
+) -> list[Option]:
+    """Draw any number of options with `draw` and return those chosen; `title_of` as in `segmented`."""
+    chosen: list[Option] = _bound(draw, options, key, list(default), {"default": list(default)}, title_of)
+    return chosen
+
+
+def _bound(
+    draw: Callable[..., Any],
+    options: Sequence[Any],
+    key: str,
+    default: Any,
+    start: dict[str, Any],
+    title_of: Callable[[Any], str],
+) -> Any:
+    """Draw a widget whose choice, one option or a list, stands in the address by its titles in English.
+
+    `start` is what the widget needs to begin with the default.
     """
     if language.current() == language.ENGLISH:
-        chosen: Option | None = st.segmented_control(
-            label, options, default=default, required=True, format_func=name_of, key=key, bind=URL, **more
-        )
-        return default if chosen is None else chosen
-    names = {name_of(option): option for option in options}
+        return draw(format_func=title_of, key=key, bind=URL, **start)
+    with language.written_in(language.ENGLISH):
+        names = {title_of(option): option for option in options}
     asked = address.choice(key).asked().get(key)
-    if asked in names or st.session_state.get(key) not in options:
-        st.session_state[key] = names.get(str(asked), default)
-    title = title_of or (lambda option: translated(name_of(option)))
-    chosen = st.segmented_control(label, options, required=True, format_func=title, key=key, **more)
-    result = default if chosen is None else chosen
-    address.choice(key).write({key: "" if result == default else name_of(result)})
-    return result
+    found = [names[name] for name in (asked or "").split(address.SEVERAL) if name in names]
+    now = st.session_state.get(key)
+    if found:
+        st.session_state[key] = found if isinstance(default, list) else found[0]
+    elif key not in st.session_state or any(one not in options for one in (now if isinstance(now, list) else [now])):
+        st.session_state[key] = default
+    chosen = draw(format_func=title_of, key=key)
+    of_option = [name for name, option in names.items() if option in (chosen if isinstance(chosen, list) else [chosen])]
+    address.choice(key).write({key: "" if chosen == default else address.SEVERAL.join(of_option)})
+    return chosen

@@ -32,6 +32,16 @@ def in_page_run() -> bool:
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
+def through_history() -> bool:
+    """Whether this run answers the browser's Back or Forward.
+
+    Without `is_history_navigation`, such a run cannot be told from one whose request left before the browser received
+    our last change of the address.
+    """
+    run = get_script_run_ctx(suppress_warning=True)
+    return run is not None and run.is_history_navigation
+
+
 def contain_callbacks(on_error: Callable[[Exception], None]) -> None:
     """Pass exceptions of widget callbacks, on every page, to `on_error`, so that the run continues.
 

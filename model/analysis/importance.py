@@ -90,13 +90,10 @@ def edited_loss(
 def _sums(logits: Tensor, labels: Tensor) -> NDArray[np.float64]:
     """[3, sentence]: negative log-probability, tokens ranked first, tokens; from logits [sentence, tgt, vocab]."""
     real = labels != PAD
-    rows, targets = logits[real].float(), labels[real]  # [token, vocab], [token]
-    sums = torch.zeros(3, len(labels), dtype=torch.float64)
-    sentence = torch.arange(len(labels))[:, None].expand_as(labels)[real]
-    values = (F.cross_entropy(rows, targets, reduction="none"), rows.argmax(-1) == targets, torch.ones(len(targets)))
-    for line, value in zip(sums, values, strict=True):
-        line.index_add_(0, sentence, value.double())
-    array: NDArray[np.float64] = sums.numpy()
+    rows = logits.float().flatten(0, 1)
+    nll = F.cross_entropy(rows, labels.flatten(), ignore_index=PAD, reduction="none").view_as(labels)
+    right = (logits.argmax(-1) == labels) & real
+    array: NDArray[np.float64] = torch.stack([nll.double(), right.double(), real.double()]).sum(dim=-1).numpy()
     return array
 
 

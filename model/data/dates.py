@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from datetime import date, timedelta
-from functools import cache
 from itertools import product
 
 from model.config import DataConfig
@@ -35,6 +34,7 @@ MONTH_DAY = (
     "{month} {d}{th} {y}", "{month} {d}{th}, {y}", "{month} the {d}{th}, {y}",
 )  # fmt: skip
 FAMILIES = {"numeric": NUMERIC, "year first": YEAR_FIRST, "day, month name": DAY_MONTH, "month name, day": MONTH_DAY}
+TEMPLATES = tuple(template for family in FAMILIES.values() for template in family)
 _FAMILY_WEIGHTS = (8, 1, 8, 5)
 _WEEKDAY_STYLES = ("", "", "", "{weekday} ", "{weekday}, ")
 
@@ -99,39 +99,25 @@ def ordinal_ending(day: int) -> str:
 def is_spelling(text: str) -> bool:
     """Whether a text is a spelling of a date that exists, from `FIRST` to `LAST`; capitals do not matter."""
     text = text.strip().lower()
-    for template, pattern in _patterns().items():
-        match = pattern.fullmatch(text)
-        if not match:
-            continue
-        try:
-            month = _SHORT_MONTHS.index(match["month"][:3]) + 1 if "{month}" in template else int(match["m"])
-            when = date(int(match["y"]), month, int(match["d"]))
-        except ValueError:  # there is no such month or no such day
-            continue
-        # The pattern accepts any ending and weekday: compare with the correct spellings of this date.
-        spellings = (spell(when, template, short_month=m, short_weekday=w) for m, w in product((False, True), repeat=2))
-        if FIRST <= when <= LAST and text in {example.source.lower() for example in spellings}:
-            return True
-    return False
+    numbers = [int(digits) for digits in re.findall("[0-9]{1,4}", text)]
+    names = [name[:3] for name in re.findall("[a-z]+", text)]
+    months = [_SHORT_MONTHS.index(name) + 1 for name in names if name in _SHORT_MONTHS] or numbers
+    if len(numbers) > 3:
+        return False
+    return any(text in _spellings(*parts) for parts in product(numbers, months, numbers))
 
 
-@cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    """A pattern for the texts of each template; it accepts any ordinal ending and weekday."""
-    parts = {
-        "d": r"(?P<d>\d{1,2})", "dd": r"(?P<d>\d{2})", "th": "[a-z]{2}", "m": r"(?P<m>\d{1,2})", "mm": r"(?P<m>\d{2})",
-        "month": "(?P<month>[a-z]{3,9})", "weekday": "[a-z]{3,9}", "y": r"(?P<y>\d{4})",
-    }  # fmt: skip
-    templates = {style + template for style in _WEEKDAY_STYLES for family in FAMILIES.values() for template in family}
-    return {
-        template: re.compile(
-            "".join(
-                re.escape(text) + parts.get(name, "") for text, name in re.findall(r"([^{]*)(?:{(\w+)})?", template)
-            ),
-            re.IGNORECASE,
-        )
-        for template in sorted(templates)
-    }
+def _spellings(year: int, month: int, day: int) -> set[str]:
+    """Every spelling of a date in lower case; none of a date that does not exist or is not in the task."""
+    try:
+        when = date(year, month, day)
+    except ValueError:  # there is no such day
+        return set()
+    if not FIRST <= when <= LAST:
+        return set()
+    templates = (style + template for style in set(_WEEKDAY_STYLES) for template in TEMPLATES)
+    choices = product(templates, (False, True), (False, True))
+    return {spell(when, each, short_month=m, short_weekday=w).source.lower() for each, m, w in choices}
 
 
 def random_spelling(when: date, rng: random.Random) -> Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from model.config import ConfigError, with_former_names
@@ -28,8 +28,8 @@ class Base:
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
     sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: whether
     :mod:`model.analysis.attention_rests` is measured. `start`: the model from whose weights the runs start, which the
-    chain of the shipped model `chain` makes (:mod:`model.reproduce`). `ten_seeds` names recipes that are run with seeds
-    1 to 10 instead of `seeds`.
+    chain of the shipped model `chain` makes (:mod:`model.reproduce`). `runs`: by name, recipes that are run with seeds
+    1 to this number instead of `seeds`.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Base:
     metric: Literal["exact_match", "bleu"] = "exact_match"
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
-    ten_seeds: tuple[str, ...] = ()
+    runs: dict[str, int] = field(default_factory=dict, hash=False)
     rests: bool = False
     precision: Literal["fp32", "bf16"] = "fp32"
     chain: str = ""
@@ -152,7 +152,7 @@ class Recipe:
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds of its runs."""
-        return tuple(range(1, 11)) if self.name in self.base.ten_seeds else self.base.seeds
+        return tuple(range(1, n + 1)) if (n := self.base.runs.get(self.name)) else self.base.seeds
 
     @property
     def steps(self) -> int:

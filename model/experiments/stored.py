@@ -43,7 +43,7 @@ class StoredRun:
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
-    second of CPU time on one core, 0 if the run failed; `seconds` is the wall-clock time of the run with all scoring.
+    second of CPU time on one core, 0 if it is not known; `seconds` is the wall-clock time of the run with all scoring.
     `rests` is the result of :mod:`model.analysis.attention_rests`; empty if it was not measured.
     `day`: when it ended, as 2026-11-26; of older runs, when it was stored; empty if neither is known.
     `error` says why a run failed; such a run has no scores.

@@ -36,7 +36,20 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     wait_for(page, probe_tab="One head")
     page.reload()
     settle(page)
-    expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
+    opened = page.get_by_role("tab", name="One head")
+    expect(opened).to_have_attribute("aria-selected", "true")
+
+    page.get_by_role("link", name="Experiments").click()
+    page.get_by_role("button", name="Pre-norm or post-norm").click()
+    wait_for(page, experiment="norm", probe_tab=None)
+    page.go_back()
+    wait_for(page, experiment="all")
+    page.go_back()
+    wait_for(page, probe_tab="One head", experiment=None)
+    expect(opened).to_have_attribute("aria-selected", "true")
+    page.reload()
+    settle(page)
+    expect(opened).to_have_attribute("aria-selected", "true")
 
 
 def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:

@@ -3,52 +3,28 @@ import { test } from "node:test";
 
 import mount from "../../explorer/browser/js/history.js";
 
-/** A browser tab at an address, and what the component reports in it. @param {string} pathname */
-function tab(pathname) {
-  const events = Object.assign(new EventTarget(), { location: { pathname } });
-  const reports = /** @type {[string, unknown][]} */ ([]);
-  Object.assign(globalThis, { window: events });
-  /** @type {any} */
-  const root = {};
-  return {
-    reports,
-    events,
-    show: () =>
-      mount({
-        data: null,
-        parentElement: root,
-        setStateValue: (name, value) => reports.push([name, value]),
-        setTriggerValue() {},
-      }),
-    goBack: () => events.dispatchEvent(new Event("popstate")),
+test("an act of the user is one entry, in however many steps the address is written, and Back makes none", () => {
+  const entries = ["/probe"];
+  let at = 0;
+  /** @typedef {(state: unknown, title: string, url: string) => void} Write */
+  const history = {
+    pushState: /** @type {Write} */ ((_, __, url) => entries.splice(++at, Infinity, url)),
+    replaceState: /** @type {Write} */ ((_, __, url) => void (entries[at] = url)),
   };
-}
+  const tab = Object.assign(new EventTarget(), { history });
+  Object.assign(globalThis, { window: tab });
+  mount();
+  mount(); // the theme has changed
 
-test("a move through the history is reported once, however often the component was called", () => {
-  const { show, goBack, reports } = tab("/attention");
-  show();
-  show();
-  goBack();
-  assert.deepEqual(
-    reports.map(([name]) => name),
-    ["moved"],
-  );
-});
-
-test("after an unmount nothing is reported, and after another mount on the same root, moves are again", () => {
-  const { show, goBack, reports } = tab("/attention");
-  show()();
-  goBack();
-  assert.equal(reports.length, 0);
-  show();
-  goBack();
-  assert.equal(reports.length, 1);
-});
-
-test("a move to another page of the app is not reported", () => {
-  const { show, goBack, reports, events } = tab("/attention");
-  show();
-  events.location.pathname = "/masks";
-  goBack();
-  assert.equal(reports.length, 0);
+  const write = (/** @type {string[]} */ ...urls) => urls.forEach((url) => tab.history.pushState(null, "", url));
+  write("/probe?a=1");
+  tab.dispatchEvent(new Event("keydown"));
+  write("/probe?a=2");
+  tab.dispatchEvent(new Event("pointerdown"));
+  write("/probe", "/probe?b=1", "/experiments?b=1");
+  assert.deepEqual(entries, ["/probe?a=1", "/probe?a=2", "/experiments?b=1"]);
+  at = 1;
+  tab.dispatchEvent(new Event("popstate"));
+  write("/probe?a=2&c=1");
+  assert.deepEqual(entries, ["/probe?a=1", "/probe?a=2&c=1", "/experiments?b=1"], "Forward still leads on");
 });

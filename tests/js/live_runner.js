@@ -9,6 +9,7 @@ import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
 import { withValues } from "../../explorer/browser/js/live/edit_values.js";
 import { editTap } from "../../explorer/browser/js/live/edits.js";
+import { formsOf } from "../../explorer/browser/js/head_forms.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
@@ -57,6 +58,9 @@ const inBase64 = (value) => {
   return bytes(typeof value[0] === "number" ? Float32Array.from(value) : value).toString("base64");
 };
 
+/** @param {ReturnType<typeof decode>} found */
+const withForms = (found) => ({ ...found, forms: formsOf({ ...found.header, maps: found.maps }) });
+
 /** @type {Record<string, (job: any) => any>} */
 const JOBS = {
   // Every point as it was computed last while the ids were read greedily.
@@ -82,8 +86,8 @@ const JOBS = {
     const [path, ...paths] = [own, ...others].map((steps) => steps.map(({ token }) => token));
     return { path, points, other, paths, texts: [path, ...paths].map((ids) => target.decode(ids)) };
   },
-  decode: ({ text, request }) => decode(live(), text, request),
-  edited: ({ text, request }) => decode((machine ??= live()), text, withValues(machine, text, request)),
+  decode: ({ text, request }) => withForms(decode(live(), text, request)),
+  edited: ({ text, request }) => withForms(decode((machine ??= live()), text, withValues(machine, text, request))),
   machine: ({ text, request }) => packed(machineOf((machine ??= live()), text, request, words)),
   details: ({ text, request, step, opened }) =>
     packed(detailsOf((machine ??= live()), text, request, words, step, opened)),

@@ -63,11 +63,11 @@ def test_a_message_carries_its_sentence_and_its_fields() -> None:
     """So that a page can look the sentence up in another language; foreign braces are not fields."""
     error = UserError("'{name}' has {n:,} tokens.", name="{x}", n=1200)
     assert str(error) == "'{x}' has 1,200 tokens."
-    assert (error.message, error.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
+    assert (error.text.message, error.text.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
     assert str(UserError("a {brace} without fields")) == "a {brace} without fields"
     with pytest.raises(CheckpointError) as raised:
         check_name("../evil")
-    assert raised.value.fields == {"name": "../evil"}
+    assert raised.value.text.fields == {"name": "../evil"}
 
 
 def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:

@@ -110,7 +110,7 @@ def test_run_again_fills_the_train_form(name: str, arm: int) -> None:
     at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # an earlier entry
     choose(at, **{f"experiment_way_{name}": arm, f"experiment_seed_{name}": 3})
     press(at, "Run it again on the Train page")
-    assert "This form was filled from the experiment '" in words(at)
+    assert "This form was filled from the experiment " in words(at)
     chosen, stored = options(at), parser().parse_args(recipe.command(3)[3:])
     assert (chosen.task, chosen.preset) == (recipe.base.task, recipe.preset)
     assert (chosen.device, chosen.precision, chosen.threads) == (stored.device, stored.precision, stored.threads)
@@ -153,6 +153,6 @@ def test_missing_and_damaged_results_get_a_message(tmp_path: Path, monkeypatch: 
     recipe = NORM.recipe(NORM.arms[0])
     write_run(recipe, read_runs(recipe)[0], tmp_path)
     monkeypatch.setattr(experiment_arms.arm_runs, "__defaults__", (tmp_path,))
-    assert "Not run yet: 'post-norm'." in words(opened("norm"))
+    assert "Not run yet: “post-norm”." in words(opened("norm"))
     path_of(recipe, tmp_path).write_text("{")
     assert "reverse.json is not valid JSON" in words(opened("norm"))

@@ -25,7 +25,7 @@ from model.data import get_task
 from tests import pseudo
 from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
-from tests.pages.page import PAGES, address, as_read, visit, words
+from tests.pages.page import PAGES, address, as_read, visit, widget, words
 from tests.test_model_gateway import VISITS
 
 SENTENCE = "I read red books"
@@ -46,6 +46,7 @@ KNOWN = {
 """Names of formats, languages, functions and models, which no language translates."""
 UNSEEN = ("code", "lines", "edits", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")
 """The parts of a message to a view and of a figure that nobody reads as a sentence."""
+PARTS = {"One head": "probe_head_part", "Effect on the answer": "probe_effect"}
 CASES = [pytest.param(page, query, id=f"{page} {' '.join(query.values())}") for page in PAGES for query in VISITS[page]]
 
 
@@ -155,12 +156,29 @@ def test_the_menu_chooses_and_what_is_on_screen_stays() -> None:
 
 @pytest.mark.usefixtures("packs")
 @pytest.mark.parametrize("code", [language.ENGLISH, pseudo.CODE])
-def test_tabs_and_choices_of_a_link_open_in_each_language_and_keep_their_english_names(code: str) -> None:
-    at = visit("masks", lang=code, model="toy", text=SENTENCE, masks_batch=ALONE)
-    assert at.button_group(key="masks_batch").value == ALONE
-    assert address(at)["masks_batch"] == ALONE
-    tab = visit("inside", lang=code, model="toy", text=SENTENCE, inside_tab="Sizes")
-    assert address(tab)["inside_tab"] == "Sizes"
+@pytest.mark.parametrize(
+    ("page", "tab", "key", "name", "value"),
+    [
+        ("inside", "Sizes", "inside_tab", "Sizes", None),
+        ("masks", "", "masks_batch", ALONE, ALONE),
+        ("probe", "", "probe_kinds", "cross", ["cross"]),
+        ("probe", "", "probe_map", "itself: weight on the same token", "itself"),
+        ("probe", "", "probe_roles", "too few sentences", ["too few sentences"]),
+        ("probe", "One head", "probe_head_part", "Search", "Search"),
+        ("probe", "One head&Search", "search_rows", "predicts", "predicted"),
+        ("probe", "Effect on the answer", "probe_effect", "Importance", "Importance"),
+        ("probe", "Effect on the answer&Importance", "probe_prune_by", "gradient score", "gradient score"),
+    ],
+)
+def test_a_choice_of_a_link_opens_in_each_language_and_keeps_its_english_name(
+    code: str, page: str, tab: str, key: str, name: str, value: Any
+) -> None:
+    opened = dict(zip((f"{page}_tab", PARTS.get(tab.split("&")[0], "")), tab.split("&"), strict=False)) if tab else {}
+    query = {"model": "toy", "text": SENTENCE, "kind": "cross", "sample": "task.3", **opened, key: name}
+    at = visit(page, lang=code, **query)
+    assert address(at)[key] == name
+    if value is not None:
+        assert widget(at, key).value == value
 
 
 def test_an_unknown_language_is_named_and_english_shown() -> None:

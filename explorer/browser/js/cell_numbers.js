@@ -211,7 +211,7 @@ export function explainWinner(numbers) {
 function timesOf(lead) {
   const ratio = Math.exp(lead);
   if (ratio >= 1000) return t("more than 1,000");
-  return ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : ratio.toPrecision(2);
+  return ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : `${Number(ratio.toPrecision(2))}`;
 }
 
 /**

@@ -2,7 +2,7 @@
 // the app's query, so that a link of the app opens here and the other way round.
 
 import { drawAsked, drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
-import { cardNow, drawCell, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
+import { cardNow, drawPanel, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
@@ -39,7 +39,7 @@ export function mountDesk(
   listenToControls(D, {
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
-    closeCell: () => explain(D, ""),
+    openPanel: (panel) => openPanel(D, panel),
     fork: (step, token) => void fork(D, step, token),
   });
   return {
@@ -75,6 +75,8 @@ const stateOf = (find, engine, models, more, moved) => ({
   place: /** @type {Query} */ ({}),
   view: "",
   panel: "",
+  other: "", // what the panel compares with: a sentence, or a model
+  comparisons: 0,
   cell: "", // the one that is shown
   problems: /** @type {string[]} */ ([]),
   calls: 0,
@@ -92,7 +94,7 @@ const stateOf = (find, engine, models, more, moved) => ({
 
 /** @param {DeskState} D @param {Query} query @param {string} page @param {boolean} isNew */
 async function open(D, query, page, isNew) {
-  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, follow, panel } = query;
+  const { model = "", text, path, edit, kind, layer, head, step, cell, view, block, follow, panel, other } = query;
   const card = D.models.find(({ name }) => name === model) ?? D.models[0];
   D.problems = [];
   if (model && card.name !== model)
@@ -120,6 +122,7 @@ async function open(D, query, page, isNew) {
     place,
     view: view ?? "",
     panel: panel ?? "",
+    other: (other ?? "").slice(0, MOST_TEXT),
     earlier: query[`trained_${card.steps}`] in card.earlier ? query[`trained_${card.steps}`] : "",
   });
   await show(D, isNew);
@@ -199,9 +202,9 @@ async function show(D, isNew, computed) {
   }
 }
 
-/** The answer to the sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @param {SiteModel} [card] @returns {Promise<Kept>} */
-async function answerTo(D, path, card = D.card) {
-  const { text, method, changes, kept } = D;
+/** The answer to a sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @param {SiteModel} [card] @param {string} [text] @param {HeadChange[]} [changes] @returns {Promise<Kept>} */
+async function answerTo(D, path, card = D.card, text = D.text, changes = D.changes) {
+  const { method, kept } = D;
   const request = { path: path ?? [], edits: editsOf(changes), method: path ? {} : method };
   const seq = JSON.stringify([card.name, text, request]);
   const before = kept.get(seq);
@@ -228,7 +231,7 @@ function mount(D, opened) {
       D.moved(queryOf(D), D.page, false);
     },
     fork: (step, token) => void fork(D, step, token),
-    explain: () => explain(D, "cell"),
+    explain: () => openPanel(D, "cell"),
     edit: ({ kind, layer, head, row, weights, to }) => {
       const op = to ? "position" : "row";
       D.changes = to || weights.length ? added(D.changes, { kind, layer, head, op, row, weights, to }) : [];
@@ -240,24 +243,35 @@ function mount(D, opened) {
   });
   if (start) take(D, start, false);
   else drawPlaceTools(D);
-  void showCellOf(D);
+  void showPanel(D);
 }
 
-/** Opens or closes the explanation of one cell. @param {DeskState} D @param {string} panel */
-function explain(D, panel) {
+/** Opens a panel below the views, or closes the open one. @param {DeskState} D @param {string} panel */
+function openPanel(D, panel) {
   D.panel = panel;
-  void showCellOf(D).then(() => panel && D.find(".cell-panel").scrollIntoView({ block: "nearest" }));
+  const isThere = (/** @type {HTMLElement} */ box) => panel && box.scrollIntoView({ block: "nearest" });
+  void showPanel(D).then(() => isThere(D.find(panel === "cell" ? ".cell-panel" : ".compare-panel")));
   D.moved(queryOf(D), D.page, false);
 }
 
 /** @param {DeskState} D */
-const showCellOf = (D) =>
-  drawCell(D, (key) => {
-    const [row] = (D.place.cell ?? "").split("-");
-    D.place.cell = `${row}-${key}`;
-    D.turn += 1;
-    if (D.opened) mount(D, D.opened);
-    D.moved(queryOf(D), D.page, false);
+const showPanel = (D) =>
+  drawPanel(D, {
+    moved(key) {
+      const [row] = (D.place.cell ?? "").split("-");
+      D.place.cell = `${row}-${key}`;
+      D.turn += 1;
+      if (D.opened) mount(D, D.opened);
+      D.moved(queryOf(D), D.page, false);
+    },
+    async answer(text, card) {
+      await D.engine.open(card);
+      return answerTo(D, null, card, text, []);
+    },
+    changed() {
+      void showPanel(D);
+      D.moved(queryOf(D), D.page, false);
+    },
   });
 
 /** Takes over where a view is. @param {DeskState} D @param {Position} at @param {boolean} [tell] */
@@ -277,7 +291,7 @@ function take(D, { kind, layer, head, step, row, column, options }, tell = true)
   if (options) D.view = formatView(options);
   if (options && options.guess !== guessed) drawControls(D); // the translation appears or disappears
   drawPlaceTools(D);
-  void showCellOf(D);
+  void showPanel(D);
   if (tell) D.moved(queryOf(D), D.page, false);
 }
 
@@ -304,7 +318,7 @@ async function fork(D, step, token) {
 }
 
 /** What is on screen, as the parameters of the app's addresses. @param {DeskState} D @returns {Query} */
-function queryOf({ card, text, path, changes, place, view, panel, page, earlier }) {
+function queryOf({ card, text, path, changes, place, view, panel, other, page, earlier }) {
   /** @type {Query} */
   const query = { model: card.name };
   if (text.length <= MOST_TEXT) query.text = text;
@@ -312,6 +326,7 @@ function queryOf({ card, text, path, changes, place, view, panel, page, earlier 
   for (const [name, value] of Object.entries(place)) if (value !== "0" && value !== "cross") query[name] = value;
   if (page !== "inside" && view) query.view = view;
   if (page === "attention" && panel) query.panel = panel;
+  if (query.panel && other) query.other = other;
   if (page === "inside" && earlier) query[`trained_${card.steps}`] = earlier;
   if (changes.length) query.edit = writeChanges(changes);
   return query;

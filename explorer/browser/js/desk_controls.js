@@ -3,7 +3,7 @@
 import { copyText } from "./clipboard.js";
 import { mapAsTable, saveFile } from "./desk_files.js";
 import { cardNow } from "./desk_views.js";
-import { make, makeButton, say } from "./dom.js";
+import { children, make, makeButton, say } from "./dom.js";
 import { titleOf } from "./desk_views.js";
 import { doubtOf } from "./doubt.js";
 import { added, changeName } from "./head_changes.js";
@@ -16,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
-/** @typedef {{ show: () => void, open: (model: string, text: string) => void, closeCell: () => void, fork: (step: number, token: number) => void }} Actions */
+/** @typedef {{ show: () => void, open: (model: string, text: string) => void, openPanel: (panel: string) => void, fork: (step: number, token: number) => void }} Actions */
 
 /** @type {WeakMap<DeskState, Actions>} */
 const actions = new WeakMap();
@@ -37,7 +37,9 @@ export function listenToControls(D, wanted) {
   find(".back").onclick = () => choosePath(D, null);
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (D.box.querySelectorAll(".method [name]")))
     field.onchange = () => changeMethod(D, field);
-  find(".close").onclick = wanted.closeCell;
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (D.box.querySelectorAll(".close")))
+    button.onclick = () => wanted.openPanel("");
+  find(".compare").onclick = () => wanted.openPanel("compare");
   find(".again").onclick = () => {
     D.method.seed += 1;
     choosePath(D, null);
@@ -124,16 +126,12 @@ export function drawControls(D) {
   say(find(".ask .primary"), titleOf("translate", card));
   say(find(".about summary"), card.story);
   say(find(".about p"), card.facts.slice(1).join(" "));
-  find(".examples").replaceChildren(
-    ...card.examples.map(({ source }) => {
-      const button = makeButton("", source);
-      button.title = source;
-      button.dir = "auto";
-      button.setAttribute("aria-pressed", `${source === D.text}`);
-      button.onclick = () => actionsOf(D).open(card.name, source);
-      return button;
-    }),
-  );
+  children(find(".examples"), card.examples.length, makeButton).forEach((button, i) => {
+    const { source } = card.examples[i];
+    say(button, source);
+    Object.assign(button, { title: source, dir: "auto", onclick: () => actionsOf(D).open(card.name, source) });
+    button.setAttribute("aria-pressed", `${source === D.text}`);
+  });
   drawMethod(D);
   if (!own || !opened) return;
   const guessing = isGuessed(D);
@@ -262,6 +260,7 @@ export function drawPlaceTools(D) {
   const { kind, layer, head, cell = "" } = D.place;
   const tools = D.find(".edit");
   for (const what of ["csv", "png"]) D.find(`.export [value=${what}]`).hidden = D.page === "inside";
+  D.find(".compare").hidden = D.page !== "attention" || D.compact || isGuessed(D);
   tools.hidden = D.page !== "attention" || !Number(head);
   if (tools.hidden) return;
   say(D.find(".which-head"), `${headTitle(/** @type {Kind} */ (kind), Number(layer), Number(head))}:`);

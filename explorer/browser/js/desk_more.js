@@ -1,6 +1,7 @@
-// What the desk adds to its program when it is first opened: the machine, and where one weight comes from.
+// What the desk adds to its program when it is first opened: the machine, where one weight comes from, and comparisons.
 
 import { showCell } from "./cell.js";
+import { drawComparison } from "./desk_compare.js";
 import { bring, cardNow, templateOf } from "./desk_views.js";
 import { mountMachine } from "./machine.js";
 import { destinationOf, placeOf, textOf, wantedAt } from "./machine_link.js";
@@ -33,6 +34,8 @@ export function drawOneCell(host, answer, moved) {
   if (!host.shadowRoot) host.attachShadow({ mode: "open" }).append(templateOf("cell"));
   showCell(/** @type {any} */ (host.shadowRoot), answer, moved);
 }
+
+export const drawCompared = drawComparison;
 
 /** Whether the decoder computes all rows anew at every step. @param {DeskState} D */
 const isStepwise = ({ machine }) => /** @type {any} */ (machine).stepwise;

@@ -4,6 +4,7 @@ import { say } from "./dom.js";
 import { mountHeads } from "./heads.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
+import { formsOf } from "./head_forms.js";
 import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
@@ -49,6 +50,8 @@ export const cardNow = ({ card, page, earlier }) =>
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
   if (D.page !== "translate") await D.texts();
+  const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
+  if (D.page === "attention" && !decoding.forms[decoding.order[0]]) decoding.forms = formsOf(decoding);
   if (D.page !== "inside") return;
   D.inside = await D.more();
   await D.inside.prepareMachine(D, opened);
@@ -92,14 +95,26 @@ export function mountView(D, opened, desk) {
 }
 
 /**
- * Shows where one weight comes from, below the views of heads, if the query asks for it.
- * @param {DeskState} D @param {(key: number) => void} moved is told which key the reader moved to
+ * What the panels ask of the desk: `moved` is told which key the reader moved to, `answer` computes what the unchanged
+ * model says, `changed` is called when the reader chose something else to compare with.
+ * @typedef {{ moved: (key: number) => void, answer: (text: string, card: SiteModel) => Promise<Kept>, changed: () => void }} OfPanels
  */
-export async function drawCell(D, moved) {
-  const { page, place, panel, opened, card, text, changes } = D;
-  const box = D.find(".cell-panel");
-  box.hidden = page !== "attention" || !panel.startsWith("cell") || !opened;
-  if (box.hidden || !opened) return;
+
+/** Draws the panel below the views of heads that the query asks for. @param {DeskState} D @param {OfPanels} desk */
+export async function drawPanel(D, desk) {
+  const [name] = D.panel.split(".");
+  const isOpen = D.page === "attention" && !!D.opened && !parseView(D.view).guess; // panels tell the words
+  const [cell, compared] = [D.find(".cell-panel"), D.find(".compare-panel")];
+  cell.hidden = !isOpen || name !== "cell";
+  compared.hidden = !isOpen || name !== "compare";
+  if (!cell.hidden) await drawCell(D, cell, desk.moved);
+  if (!compared.hidden) await (await D.more()).drawCompared(D, compared, desk);
+}
+
+/** Shows where one weight comes from. @param {DeskState} D @param {HTMLElement} box @param {(key: number) => void} moved */
+async function drawCell(D, box, moved) {
+  const { place, opened, card, text, changes } = D;
+  if (!opened) return;
   const { kind, layer, head, step, cell = "" } = place;
   const [row, key] = cell.split("-").map(Number);
   const at = {

@@ -63,6 +63,13 @@ export function children(parent, count, create) {
   return /** @type {E[]} */ ([...parent.children]);
 }
 
+/** Gives an element these children in this order; those that it has already stay where they are. @param {HTMLElement} parent @param {Element[]} nodes */
+export function fill(parent, nodes) {
+  const wanted = new Set(nodes);
+  for (const node of [...parent.children]) if (!wanted.has(node)) node.remove();
+  nodes.forEach((node, i) => parent.children[i] === node || parent.insertBefore(node, parent.children[i] ?? null));
+}
+
 /** Returns a function that finds the first match below `root`; the component's HTML guarantees that there is one. @param {ParentNode} root */
 export const finder = (root) => /** @type {Find} */ ((selector) => root.querySelector(selector));
 

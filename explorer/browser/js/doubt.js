@@ -30,7 +30,7 @@ export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, 
     ...unsure(doubt, cut, source.length, alternatives.probabilities),
   ];
   const second = first.length ? first : shredded(doubt.most_pieces, cut);
-  const reasons = second.length ? second : notListed(doubt.sources, text);
+  const reasons = second.length ? second : notListed(doubt, text);
   if (!reasons.length) return "";
   return `${t("{data}, so do not trust the answer.", { data: doubt.data })} ${reasons.join(" ")}`;
 }
@@ -154,8 +154,9 @@ function shredded(most, words) {
   ];
 }
 
-/** @param {string[]} sources every source of the task, or none @param {string} text */
-function notListed(sources, text) {
+/** @param {SiteModel["doubt"]} doubt @param {string} text */
+function notListed({ sources, spellings, years, not_a_source }, text) {
+  if (spellings.length) return isSpelling(text, spellings, years) ? [] : [not_a_source];
   const normal = text
     .toLowerCase()
     .replace(/[ .!?]+$/, "")
@@ -164,4 +165,43 @@ function notListed(sources, text) {
     .join(" ");
   if (!sources.length || sources.includes(normal)) return [];
   return [t("It is none of the {n} sentences of its task.", { n: sources.length })];
+}
+
+/** Whether a text is a spelling of a day, as `is_spelling` of model/data/dates.py. @param {string} text @param {string[]} templates @param {[number, number]} years */
+function isSpelling(text, templates, [first, last]) {
+  const written = text.trim().toLowerCase();
+  const numbers = (written.match(/[0-9]{1,4}/g) ?? []).map(Number);
+  if (numbers.length > 3) return false;
+  const names = (written.match(/[a-z]+/g) ?? []).map((name) => MONTHS.indexOf(name.slice(0, 3)) + 1).filter(Boolean);
+  return numbers
+    .filter((year) => year >= first && year <= last)
+    .flatMap((year) => (names.length ? names : numbers).flatMap((month) => numbers.map((day) => [year, month, day])))
+    .some((day) => spellingsOf(day, templates).includes(written));
+}
+
+const inEnglish = (/** @type {Date} */ day, /** @type {Intl.DateTimeFormatOptions} */ part) =>
+  day.toLocaleDateString("en", { ...part, timeZone: "UTC" }).toLowerCase();
+const MONTHS = Array.from({ length: 12 }, (_, i) =>
+  inEnglish(new Date(Date.UTC(2000, i)), { month: "long" }).slice(0, 3),
+);
+/** @type {Record<number, string>} */
+const ENDINGS = { 1: "st", 2: "nd", 3: "rd" };
+
+/** Every spelling of a day in lower case, none if there is no such day. @param {number[]} parts year, month and day @param {string[]} templates */
+function spellingsOf([year, month, day], templates) {
+  const when = new Date(Date.UTC(year, month - 1, day));
+  if (when.getUTCMonth() !== month - 1 || when.getUTCDate() !== day) return [];
+  const padded = (/** @type {number} */ number) => `${number}`.padStart(2, "0");
+  const th = day > 10 && day < 14 ? "th" : (ENDINGS[day % 10] ?? "th");
+  const parts = { y: year, m: month, mm: padded(month), d: day, dd: padded(day), th };
+  const [monthName, weekday] = [inEnglish(when, { month: "long" }), inEnglish(when, { weekday: "long" })];
+  const before = ["", ...[weekday, weekday.slice(0, 3)].flatMap((name) => [`${name} `, `${name}, `])];
+  return [monthName, monthName.slice(0, 3)].flatMap((name) =>
+    templates.flatMap((template) => {
+      /** @type {Record<string, string | number>} */
+      const fields = { ...parts, month: name };
+      const date = template.replace(/{(\w+)}/g, (_, field) => `${fields[field]}`);
+      return before.map((style) => style + date);
+    }),
+  );
 }

@@ -28,23 +28,23 @@ export function describeHead({ effective, roles, shares }, layer, head) {
     keys: keys === null ? t("no choice") : t("{number} keys", { number: inSentence(keys.toFixed(1)) }),
     place: none ? "" : name,
     share: none ? "" : wholePercent(share),
-    role: none ? "–" : `${placeName(name)} ${wholePercent(share)}`,
+    role: none ? "–" : `${placeNames(name)[0]} ${wholePercent(share)}`,
     mixed: role !== name,
   };
 }
 
-/** What a position that a head can favour is called. @param {string} name */
-export const placeName = (name) =>
+/** The label of a position that a head can favour, and its name in a sentence. @param {string} name */
+export const placeNames = (name) =>
   ({
-    itself: t("itself"),
-    previous: t("previous"),
-    next: t("next"),
-    first: t("first"),
-    last: t("last"),
-    diagonal: t("diagonal"),
-    mirror: t("mirror"),
-    mixed: t("mixed"),
-  })[name] ?? name;
+    itself: [t("itself"), t("the word itself")],
+    previous: [t("previous"), t("the word before")],
+    next: [t("next"), t("the next word")],
+    first: [t("first"), t("the first word")],
+    last: [t("last"), t("the last one")],
+    diagonal: [t("diagonal"), t("the diagonal (first word to first word, … last to last)")],
+    mirror: [t("mirror"), t("the mirrored diagonal (first word to last, … last to first)")],
+    mixed: [t("mixed"), ""],
+  })[name] ?? [name, name];
 
 /**
  * The heads that pass the filters, in the chosen order.

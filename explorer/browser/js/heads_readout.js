@@ -2,7 +2,7 @@
 
 import { make, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { PLACES, describeHead, listHeads, placeName } from "./head_list.js";
+import { PLACES, describeHead, listHeads, placeNames } from "./head_list.js";
 import {
   columnInView,
   headInView,
@@ -237,18 +237,6 @@ function rolesOf(kind) {
   return [t("the word read → the word written next"), columns];
 }
 
-/** A favoured place in a sentence. @param {string} place */
-const placeInWords = (place) =>
-  ({
-    itself: t("the word itself"),
-    previous: t("the word before"),
-    next: t("the next word"),
-    first: t("the first word"),
-    last: t("the last one"),
-    diagonal: t("the diagonal (first word to first word, … last to last)"),
-    mirror: t("the mirrored diagonal (first word to last, … last to first)"),
-  })[place] ?? place;
-
 /**
  * "In this sentence it looks at 1.8 keys (tokens) at a time, on average; 62 % of its weight is on the diagonal (…)." What
  * a head does over many sentences, its role, is for the page Probe to say.
@@ -257,7 +245,7 @@ function favours(m, layer, head) {
   const { number, place, share, mixed } = describeHead(m, layer, head);
   if (!number) return t("It has no choice: only one key is visible.");
   if (!place) return t("In this sentence it looks at {number} keys (tokens) at a time, on average.", { number });
-  const fields = { number, share, place: placeInWords(place) };
+  const fields = { number, share, place: placeNames(place)[1] };
   return mixed
     ? t(
         "In this sentence it looks at {number} keys (tokens) at a time, on average; at most {share} of its weight is on any one place, {place}.",
@@ -335,10 +323,16 @@ function headTable(S, m) {
     const role = m.roles[layer - 1][head - 1];
     return {
       at: [layer, head, ...values, [...PLACES, "mixed"].indexOf(role)],
-      cells: [`${layer}`, `${head}`, ...texts, placeName(role)],
+      cells: [`${layer}`, `${head}`, ...texts, placeNames(role)[0]],
     };
   });
-  const names = [t("layer"), t("head"), t("effective keys"), ...places.map(placeName), t("favours")];
+  const names = [
+    t("layer"),
+    t("head"),
+    t("effective keys"),
+    ...places.map((place) => placeNames(place)[0]),
+    t("favours"),
+  ];
   return { names, rows };
 }
 

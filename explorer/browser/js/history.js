@@ -1,26 +1,23 @@
-// Tells the server that the user went back or forward to another address of this page. The address alone does not show
-// that: an address that the server has just replaced also comes back, with a request that was sent before. Streamlit
-// requests the address at once, and this report follows (see explorer/web/address.py).
+// Keeps in the browser's history what the user did. An address is written in several steps, the first of them while the
+// browser is still on the page before. If each were an entry, Back would lead to a half-written one, where the page
+// writes the rest again: nobody could leave it. Only the first change after each act of the user is therefore an entry
+// of its own; further ones replace it.
 
-/** @typedef {import("./types").Mount<null, "__history", HistoryState>} Mounted */
-/** @typedef {{ setStateValue: (name: string, value: unknown) => void, onMove: () => void }} HistoryState */
+let acted = false;
+let installed = false;
 
-/** Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. @param {Mounted} mount */
-export default function ({ parentElement: root, setStateValue }) {
-  const S = (root.__history ??= create());
-  S.setStateValue = setStateValue;
-  window.addEventListener("popstate", S.onMove); // a second time has no effect; after an unmount, it listens again
-  return () => window.removeEventListener("popstate", S.onMove);
-}
-
-/** @returns {HistoryState} */
-function create() {
-  const { pathname } = window.location;
-  /** @type {HistoryState} */
-  const S = {
-    setStateValue: () => {},
-    // A move to another page of the app needs no report: that page is new to the server anyway.
-    onMove: () => window.location.pathname === pathname && S.setStateValue("moved", Date.now()),
+/** Streamlit calls this again when the theme changes; the history of a tab is wrapped once. */
+export default function () {
+  if (installed) return;
+  installed = true;
+  const { history } = window;
+  const push = history.pushState.bind(history);
+  history.pushState = (state, title, url) => {
+    if (!acted) return history.replaceState(state, title, url);
+    acted = false;
+    return push(state, title, url);
   };
-  return S;
+  const note = (/** @type {Event} */ event) => (acted = event.type !== "popstate");
+  for (const act of ["pointerdown", "keydown", "click", "popstate"])
+    window.addEventListener(act, note, { capture: true });
 }

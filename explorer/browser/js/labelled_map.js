@@ -7,6 +7,7 @@ import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { FRAME } from "./palettes.js";
 import { cellNumber, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
@@ -18,14 +19,21 @@ import { t } from "./words.js";
 /** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, observer: ResizeObserver, width: number }} MapState */
 
 const WIDEST = 54; // size of a cell, in pixels
+/** The length of labels, in pixels: at least, at most. @type {[number, number]} */
+const LABELS = [82, 180];
 const HIGH = 460; // of a map that does not scroll, in pixels
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
-export default function ({ data, parentElement: root }) {
-  const S = /** @type {MapState} */ (root.__map ??= create(root));
+export default function ({ data, parentElement }) {
   const { header, arrays } = readMessage(data);
   const values = Float32Array.from(arrays.values.values);
-  Object.assign(S, { header, values, mask: arrays.mask.values, theme: themeOf(S.box, header), at: null });
+  return showMap(parentElement, { header, values, mask: /** @type {Uint8Array} */ (arrays.mask.values) });
+}
+
+/** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array }} map */
+export function showMap(root, { header, values, mask }) {
+  const S = /** @type {MapState} */ (root.__map ??= create(root));
+  Object.assign(S, { header, values, mask, theme: themeOf(S.box, header), at: null });
   draw(S);
   return () => {
     S.observer.disconnect();
@@ -84,7 +92,8 @@ function draw(S) {
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask };
-  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, leftwards }, undefined, false);
+  const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
+  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, leftwards }, room, false);
   const beside = labels.left + Math.max(labels.right, labels.over) + 3;
   const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
@@ -108,7 +117,7 @@ function draw(S) {
     ruled: true,
     sight: sightOf(frame),
     marks: [
-      ...header.frames.map(([row, column]) => ({ row, column, colour: header.frame })),
+      ...header.frames.map(([row, column]) => ({ row, column, colour: FRAME })),
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });

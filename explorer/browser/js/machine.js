@@ -77,6 +77,7 @@ function create(root) {
       last: 0,
       frame: 0,
       built: "",
+      kept: new Map(),
       pictures: [],
       texts: [],
       width: 0,
@@ -125,7 +126,7 @@ function take(S) {
   if (!grown) {
     const body = /** @type {Float32Array} */ (machine.arrays.numbers.values);
     load(S, /** @type {MachineData} */ ({ ...decoding, ...machine.header }), body);
-    S.built = "";
+    Object.assign(S, { built: "", kept: new Map() });
   }
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   if (numbers) keepNumbers(S, numbers);

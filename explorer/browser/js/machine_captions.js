@@ -1,7 +1,8 @@
-// The captions of the machine's pictures: what rows, columns and colours are.
+// The names of the machine's blocks, and the captions of its pictures: what rows, columns and colours are.
 
 import { AFTER } from "./machine_link.js";
 import { MAPS } from "./machine_state.js";
+import { TITLES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { t } from "./words.js";
 
@@ -60,4 +61,23 @@ export function captionOf(S, block) {
   if (MAPS.includes(name))
     return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above.");
   return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
+}
+
+/** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
+export function nameOf(S, { name, layer, stack, kind, attention }) {
+  const { title } = S.data.facts[name];
+  const what =
+    kind === "add"
+      ? t("Add (residual connection)")
+      : attention === "encoder" || (attention === "decoder" && !S.data.stepwise)
+        ? TITLES[attention]
+        : title;
+  if (layer)
+    return stack === "encoder"
+      ? t("{block}, encoder layer {layer}", { block: what, layer })
+      : t("{block}, decoder layer {layer}", { block: what, layer });
+  // The title of the tokens says which they are, if there are two kinds.
+  if (kind === "tokens" && S.data.diagram.encoder.length) return what;
+  if (stack === "source") return t("{block}, source", { block: what });
+  return stack === "target" ? t("{block}, target", { block: what }) : what;
 }

@@ -2,13 +2,14 @@
 // The layout comes from machine_plan.js. An open attention block shows its heads, and an open head shows its parts.
 
 import { drawWires } from "./diagram.js";
-import { make, makeButton, say } from "./dom.js";
+import { fill, make, makeButton, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
+import { nameOf } from "./machine_captions.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
 import { AFTER } from "./machine_link.js";
 import { NARROW } from "./machine_lines.js";
-import { measure, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
+import { measure, paintRows, sizeOf, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
 import {
   arrayOf,
@@ -26,7 +27,7 @@ import {
 import { clamp, wholePercent } from "./numbers.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
-import { SIDES, TITLES, shortHead } from "./names.js";
+import { SIDES, shortHead } from "./names.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
@@ -87,13 +88,13 @@ function build(S) {
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;
   const focused = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
-  Object.assign(S, { pictures: [], texts: [] });
   const frames = plan.frames.map((frame) => frameOf(frame));
-  const built = plan.boxes.map((box) => boxOf(S, box));
-  const held = built.map(([holder]) => holder);
-  const boxes = built.flat();
+  const built = plan.boxes.map((box) => keptBox(S, box));
+  const held = built.map(({ elements: [holder] }) => holder);
+  const boxes = built.flatMap(({ elements }) => elements);
+  Object.assign(S, { pictures: built.flatMap(({ pictures }) => pictures), texts: built.flatMap(({ texts }) => texts) });
   const labels = plan.labels.map((label) => labelOf(label));
-  stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
+  fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes]);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
   S.fit =
     S.width < NARROW ? 1 : clamp(Math.min(S.width / plan.width, (HIGHEST * innerHeight) / plan.height), 1, LARGEST);
@@ -109,6 +110,23 @@ function build(S) {
       plan.boxes.find(({ name: each }) => each === opened.block),
     );
   };
+}
+
+/** The elements of a box and what draws them, which stay from layout to layout: only open attention is made anew. @param {MachineState} S @param {MachineBox} box */
+function keptBox(S, box) {
+  const { sum, kind, stack } = box;
+  const tight = !!S.plan?.tight[stack === "source" || stack === "encoder" ? "encoder" : "decoder"];
+  const name = JSON.stringify([box.name, kind, box.names, tight, !!sum]);
+  const isOpen = S.opened.block === box.name && !!blockOf(S, box.name)?.attention;
+  let made = isOpen ? undefined : S.kept.get(name);
+  if (!made) {
+    Object.assign(S, { pictures: [], texts: [] });
+    made = { elements: boxOf(S, box), pictures: S.pictures, texts: S.texts };
+    if (!isOpen) S.kept.set(name, made);
+  }
+  place(made.elements[0], box);
+  if (sum) place(made.elements[1], { x: sum[0] - 9, y: sum[1] - 9, width: 18, height: 18 });
+  return made;
 }
 
 /** Moves each box from where it was to where it is, so that what opens is seen to open. @param {MachineState["boxes"]} before @param {MachineState["boxes"]} now */
@@ -167,7 +185,6 @@ function boxOf(S, box) {
   const facts = S.data.facts[box.name];
   const tight = S.plan?.tight[side === "source" ? "encoder" : "decoder"] ? " tight" : "";
   const holder = make("div", `block ${box.kind} ${side} ${block.attention}${tight}`);
-  place(holder, box);
   const isOpen = S.opened.block === block.name;
   S.texts.push(() => holder.classList.toggle("open", S.opened.block === block.name));
   const small = box.kind === "add" || box.kind === "norm";
@@ -192,31 +209,11 @@ function boxOf(S, box) {
   }
   if (!box.sum) return [holder];
   const sum = make("span", `sum ${side}`, "+");
-  place(sum, { x: box.sum[0] - 9, y: box.sum[1] - 9, width: 18, height: 18 });
   return [holder, sum];
 }
 
 /** A title that can be broken where the block is narrow. @param {string} title */
 const breakable = (title) => title.replace("Embedding", "Embed\u00adding").replace("Softmax", "Soft\u00admax");
-
-/** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
-export function nameOf(S, { name, layer, stack, kind, attention }) {
-  const { title } = S.data.facts[name];
-  const what =
-    kind === "add"
-      ? t("Add (residual connection)")
-      : attention === "encoder" || (attention === "decoder" && !S.data.stepwise)
-        ? TITLES[attention]
-        : title;
-  if (layer)
-    return stack === "encoder"
-      ? t("{block}, encoder layer {layer}", { block: what, layer })
-      : t("{block}, decoder layer {layer}", { block: what, layer });
-  // The title of the tokens says which they are, if there are two kinds.
-  if (kind === "tokens" && S.data.diagram.encoder.length) return what;
-  if (stack === "source") return t("{block}, source", { block: what });
-  return stack === "target" ? t("{block}, target", { block: what }) : what;
-}
 
 /** @param {MachineState} S @param {MachineBox} box @param {string} side */
 function foldedOf(S, box, side) {
@@ -243,7 +240,6 @@ function foldedOf(S, box, side) {
   const name = stack === "encoder" ? ofEncoder() : ofDecoder();
   Object.assign(button, { value: foldedName(stack, layer), title: name });
   button.setAttribute("aria-label", name);
-  place(button, box);
   button.onclick = () => {
     S.unfolded = { ...S.unfolded, [stack]: [layer, ...(S.unfolded[stack] ?? []).filter((other) => other !== layer)] };
     const at = blockOf(S, S.opened.block);
@@ -264,7 +260,8 @@ function pictureOf(S, block) {
     let painted = "";
     S.pictures.push(() => {
       // A result that is the same at all steps is painted again only if it grows or its frame moves.
-      const wanted = `${rowsAt(picture, S.step)} ${markedRow(S, block)} ${stepwise || picture.side === "step" ? S.step : ""}`;
+      const now = stepwise || picture.side === "step" ? S.step : "";
+      const wanted = [rowsAt(picture, S.step), markedRow(S, block), now, sizeOf(canvas)].join();
       if (wanted !== painted) paintPicture(S, block, canvas, picture, stepwise);
       painted = wanted;
     });

@@ -3,7 +3,7 @@
 
 import { make, say } from "./dom.js";
 import { STEPPING } from "./keys.js";
-import { nameOf } from "./machine_diagram.js";
+import { nameOf } from "./machine_captions.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
 import { countOf, isHeaded, shortOf, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";

@@ -3,9 +3,9 @@
 import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
-import { captionOf } from "./machine_captions.js";
+import { captionOf, nameOf } from "./machine_captions.js";
 import { positionTool } from "./machine_change.js";
-import { nameOf, paintPart, paintPicture } from "./machine_diagram.js";
+import { paintPart, paintPicture } from "./machine_diagram.js";
 import { AFTER } from "./machine_link.js";
 import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";

@@ -21,7 +21,7 @@ const HUES = {
   ],
 };
 
-/** The sizes of measured canvases, which do not change. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
+/** The sizes of measured canvases, which change only with the layout. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
 const sizes = new WeakMap();
 
 /**
@@ -29,11 +29,14 @@ const sizes = new WeakMap();
  * @param {Iterable<HTMLCanvasElement>} canvases
  */
 export function measure(canvases) {
-  for (const canvas of canvases) sizes.set(canvas, sizeOf(canvas));
+  for (const canvas of canvases) sizes.set(canvas, sizeNow(canvas));
 }
 
 /** @param {HTMLCanvasElement} canvas @returns {[number, number]} */
-const sizeOf = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36];
+const sizeNow = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36];
+
+/** The size of a canvas, as it was measured last. @param {HTMLCanvasElement} canvas */
+export const sizeOf = (canvas) => sizes.get(canvas) ?? sizeNow(canvas);
 
 /**
  * The index, in a picture, of row `r` of step `step`.
@@ -86,7 +89,7 @@ export function diverging(theme, dark, scale) {
  * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string, leftwards?: boolean }} picture
  */
 export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink, leftwards }) {
-  const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas);
+  const [wide, high] = sizeOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });

@@ -26,6 +26,7 @@ const ROOMY = 23; // minimum size of a cell that holds a number in type of 10 pi
 const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
+const LYING = 80; // room beside the rows for their title above them, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const MANY = 12; // keys from which the room for upright labels is computed
@@ -36,7 +37,7 @@ const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
-export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, flip: 0, width: 0, height: 0 };
+export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, flip: 0, upright: true, width: 0, height: 0 };
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 /** The scale of weights that are one byte each. */
@@ -224,15 +225,9 @@ export function plotOf({ left, right, over, leftwards, wideKeys }, { keys, queri
   const flat = cell > wideKeys + 5;
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
-  return {
-    left,
-    top,
-    cell,
-    flat,
-    flip: leftwards ? keys : 0,
-    width,
-    height: top + Math.max(queries * cell + 4, LEAST + 20),
-  };
+  const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
+  const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
+  return { left, top, cell, flat, flip: leftwards ? keys : 0, upright, width, height };
 }
 
 /**
@@ -298,7 +293,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, flat, flip, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, flat, flip, upright, keys, mask, rows, wide },
   { labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
@@ -327,7 +322,9 @@ function writeLabels(
     i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
   const small = Math.max(least, 11);
   write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
-  write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
+  if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
+  const lines = upright ? [] : titles[0].split(/ (?=\()/).reverse();
+  lines.forEach((line, i) => write(line, x0 + 2, y0 + top - 10 - i * small * LEADING, "left", small, 0.75));
   for (let q = 0; q < rows; q++) {
     if (!isNamed(q, row)) continue;
     const y = top + (q + 0.5) * cell;

@@ -70,13 +70,13 @@ function startDesk({ header, places, engine, more, texts, first }) {
     texts,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
-    moved: (query, page, isNew) => {
+    moved: afterPaint((query, page, isNew) => {
       places.write(embed ? { ...query, embed } : query, page, isNew);
       const { text = "" } = query;
       document.title = [text, titleOf(page, cardOf(header, query)), "Headlight"].filter(Boolean).join(" · ");
       drawNavigation(header, places, query, page, (to) => void desk.open(desk.query(), to));
       byId("tour-button").hidden = page !== "translate";
-    },
+    }),
   });
   places.listen((query, page) => desk.open(query, page || header.page, false));
   listenToTheme(() => desk.redraw());
@@ -85,6 +85,24 @@ function startDesk({ header, places, engine, more, texts, first }) {
   root.append(templateOf("tour"));
   byId("tour-button").onclick = () => void texts().then(() => tour(root, ++tours));
   return desk.ready;
+}
+
+/** Calls once after the next frame is painted, for what was asked for last: addresses and links take as long as a step. @param {(query: Query, page: string, isNew: boolean) => void} run @returns {typeof run} */
+function afterPaint(run) {
+  /** @type {Parameters<typeof run> | null} */
+  let last = null;
+  return (query, page, isNew) => {
+    const isFirst = !last;
+    last = [query, page, isNew || !!last?.[2]];
+    if (!isFirst) return;
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        const given = /** @type {Parameters<typeof run>} */ (last);
+        last = null;
+        run(...given);
+      }),
+    );
+  };
 }
 
 /** @param {About} about */

@@ -72,7 +72,7 @@ export function fitWords(S) {
   const ctx = contextOf(/** @type {HTMLCanvasElement} */ (S.find(".curves")));
   ctx.font = `500 ${LEAST}px ${S.theme.font}`;
   const { source, target } = S.data;
-  const room = S.find(".target .chips").clientWidth;
+  const room = S.find(".target .chips").offsetWidth; // with a scrollbar, words break into lines in any case
   const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => ({
     letters: tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0),
     around: tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0),

@@ -80,7 +80,6 @@ function take(S) {
   const data = decodingOf(S.mount.seq);
   if (!data || !isWhole(data)) return;
   if (data !== S.data || S.mount.turn !== S.turn) load(S, data);
-  drawWords(S); // first, since the rest is laid out around them
   fit(S);
 }
 
@@ -89,7 +88,8 @@ function fit(S) {
   S.zoom = magnification(S.box);
   S.box.classList.toggle("mapped", S.mapped && presenting(S.box));
   say(S.find(".to-maps"), S.mapped ? t("Sentences") : t("Maps"));
-  fitWords(S);
+  fitWords(S); // measures what the words do not change, so before they do
+  drawWords(S); // the rest is laid out around them
   layOut(S);
   measureStage(S);
   const { still } = S;
@@ -170,13 +170,11 @@ function create(root) {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
     report(S);
-    drawWords(S); // their numbers, and so their widths, have changed
-    fit(S);
+    fit(S); // their numbers, and so their widths, have changed
   };
   find("select[name=direction]").onchange = ({ target }) => {
     S.direction = /** @type {any} */ (target).value;
     report(S);
-    drawWords(S);
     fit(S);
   };
   S.find(".to-maps").onclick = () => goToMaps(S);

@@ -3,9 +3,8 @@
 
 import { SIDES } from "./names.js";
 import { update } from "./view.js";
-import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
+import { joinedNames, mergeWords, rankedRow, spansOf, weightsOf } from "./weights.js";
 
-/** @import { FormOfMap } from "./structs" */
 /** @import { AttentionMap, Kind, Side, Span, StepperState } from "./types" */
 
 /**
@@ -13,15 +12,14 @@ import { joinedNames, mergeWords, rankedRow, weightsOf } from "./weights.js";
  * @param {StepperState} S
  */
 export function chooseMaps(S) {
-  const { maps, forms } = S.data;
+  const { maps, source, target } = S.data;
   const step = S.words ? S.step : -1;
   if (S.mapsFor?.data === S.data && S.mapsFor.step === step) return;
   S.mapsFor = { data: S.data, step };
   S.sheets = new Map();
   S.maps = maps;
   if (!S.words) return;
-  const form = /** @type {FormOfMap} */ ((forms.cross ?? forms.decoder)?.words);
-  S.spans = { source: forms.cross ? form.column_spans : [], target: form.row_spans };
+  S.spans = { source: spansOf(source.words), target: spansOf(target.words) };
   const merged = S.data.order.map((kind) => [kind, mapOfWords(S, kind)]);
   S.maps = { ...maps, ...Object.fromEntries(merged) };
 }

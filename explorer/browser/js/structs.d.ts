@@ -402,6 +402,9 @@ export interface SiteDoubt {
   letters: boolean;
   most_pieces: number;
   sources: string[];
+  spellings: string[];
+  years: [number, number];
+  not_a_source: string;
 }
 
 export interface GridShape {
@@ -526,7 +529,6 @@ export interface MapHeader {
   signed: boolean;
   numbers: boolean;
   frames: [number, number][];
-  frame: string;
   caption: string;
   leftwards: boolean;
 }

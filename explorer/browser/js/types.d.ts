@@ -141,6 +141,8 @@ export interface Plot {
   flat: boolean;
   /** The number of columns if they run from right to left, else 0. */
   flip: number;
+  /** Whether the title of the rows stands upright beside them. */
+  upright: boolean;
   width: number;
   height: number;
 }
@@ -658,6 +660,8 @@ export interface MachineState extends ViewState {
   fit: number;
   built: string;
   plan: MachinePlan;
+  /** The elements of each box, with what repaints its pictures and updates its texts. */
+  kept: Map<string, { elements: HTMLElement[]; pictures: (() => void)[]; texts: (() => void)[] }>;
   /** The boxes of the diagram on screen. */
   boxes: Map<string, MachineBox & { offset: number; holder: HTMLElement }>;
   /** Functions that repaint the pictures of the diagram. */

@@ -1,12 +1,12 @@
 // The options of the views of heads as text in the address, such as "lines.words.mass-60". As
 // explorer/decoding/view_options.py; a test compares both.
 
+import { PLACES } from "./head_list.js";
 import { clamp } from "./numbers.js";
 
 /** @import { ViewOptions } from "./structs" */
 
 const FLAGS = /** @type {const} */ (["words", "next", "steps", "beside", "content", "guess"]);
-const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
 /** @type {ViewOptions} */
 const DEFAULT = {
   view: "heads",

@@ -94,6 +94,12 @@ export function heaviestKeys(seen, mass) {
  */
 export const joins = (words, i) => i > 0 && words[i] >= 0 && words[i] === words[i - 1];
 
+/** First token and end of each run of tokens of one word. @param {number[]} words @returns {Span[]} */
+export function spansOf(words) {
+  const starts = words.flatMap((_, i) => (joins(words, i) ? [] : [i]));
+  return starts.map((start, i) => [start, starts[i + 1] ?? words.length]);
+}
+
 /** The index of the span that contains a token, at least 0. @param {Span[]} spans @param {number} token */
 export const spanWith = (spans, token) =>
   Math.max(

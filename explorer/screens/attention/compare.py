@@ -21,7 +21,7 @@ from explorer.decoding.comparison import (
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.head_change import edits_in_words
-from explorer.decoding.labelled_map import head_map
+from explorer.decoding.labelled_map import LabelledMap, head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
@@ -64,8 +64,10 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     others = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if chosen == "step":
-            comparison = _steps(choices, translation, at)
-        elif chosen == "heads":
+            for each, key in zip(_steps(choices, translation, at), ("one", "difference"), strict=True):
+                draw_map(each, key=f"compare_{key}", away=translation.model)
+            return
+        if chosen == "heads":
             comparison = _heads_together(choices, translation, at)
         else:
             other, name = others[chosen or "text"](choices, selection, translation, at)
@@ -82,16 +84,14 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    if comparison.difference is None or chosen not in ("step", "heads"):
-        st.caption(plain(comparison.caption))
+    st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)
-    if chosen not in ("step", "heads"):
+    if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        about, away = comparison.caption if chosen == "step" else "", translation.model
-        draw_map(comparison.difference, key="compare_difference", prefix=about, away=away)
+        draw_map(comparison.difference, key="compare_difference", away=translation.model)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
@@ -110,7 +110,7 @@ def _draw_pair_files(comparison: Comparison, words: str, translation: Translatio
     draw_missing(*pair)
 
 
-def _steps(choices: Choices, translation: Translation, at: Place) -> Comparison:
+def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, ...]:
     """Compare two rows of the map in view: two steps of decoding, or two positions of the source."""
     rows = numbered(translation.trace.tokens(at.kind)[0])
     if len(rows) < 2:

@@ -36,21 +36,19 @@ _NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
-    with controls("masks"):
+    with controls("masks"), st.container(horizontal=True):
         head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
-        left, right = st.columns([2, 3], vertical_alignment="bottom")
-    with left:
         batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
     sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
-    with right:
-        row = _choose_sentence(sentences) if len(sentences) > 1 else 0
-    before, after = st.columns(2, gap="large")
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
-    with after, st.container(key="masks_switches", horizontal=True, gap="medium"):
-        switches = Switches(
-            causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
-            padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
-        )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        row = _choose_sentence(sentences) if len(sentences) > 1 else 0
+        with st.container(horizontal=True, width="content", gap="medium"):
+            switches = Switches(
+                causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
+                padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
+            )
+    before, after = st.columns(2, gap="large")
     reading = readings(translation.model, sentences, switches, head)[row]
     kind = head[0]
     with before:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from explorer.charts import positions as figures
@@ -59,13 +61,14 @@ def draw_table_tab(model: ModelDescription) -> None:
     with right:
         # Only one figure, because each adds to the time that moving a slider takes.
         label = t("Beside it")
-        beside = bound.segmented(label, BESIDE, default=BESIDE[0], key="pe_beside")
+        beside = bound.segmented(label, BESIDE, default=BESIDE[0], key="pe_beside", label_visibility="collapsed")
         if beside == "curves":
-            draw_plot(figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves")
+            plot, name = figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves"
         elif beside in ("dot product", "distance"):
-            draw_plot(figures.product_plot(table, distance=beside == "distance"), "pe_products")
+            plot, name = figures.product_plot(table, distance=beside == "distance"), "pe_products"
         else:
-            draw_plot(figures.wavelength_plot(waves, size.length), "pe_waves")
+            plot, name = figures.wavelength_plot(waves, size.length), "pe_waves"
+        draw_plot(replace(plot, title=""), name)  # the chosen option is its title
         st.latex(
             r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\left(pos / base^{2i/d}\right)\\"
             r"PE_{(pos,\,2i+1)}&=\cos\left(pos / base^{2i/d}\right)\\"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -31,7 +32,7 @@ from explorer.probing.tables import (
 from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject, align_words
-from explorer.web import page_parts, session
+from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_table
 from model.points import Head
 
@@ -70,25 +71,12 @@ def _open_card(chosen: Head) -> None:
 def _draw_table(probe: Probe) -> None:
     left, right = st.columns([2, 3])
     head_roles = roles(probe)
-    kinds = left.segmented_control(
-        t("Kinds"),
-        list(probe.kinds),
-        selection_mode="multi",
-        format_func=translated,
-        default=list(probe.kinds),
-        key="probe_kinds",
-        bind=page_parts.URL,
-        label_visibility="collapsed",
-    )
-    wanted = right.multiselect(
-        t("Roles"),
-        sorted({role.name for role in head_roles.values()}),
-        format_func=role_title,
-        key="probe_roles",
-        bind=page_parts.URL,
-        placeholder=t("Heads with any role"),
-        label_visibility="collapsed",
-    )
+    every_kind, names = list(probe.kinds), sorted({role.name for role in head_roles.values()})
+    draw = partial(left.segmented_control, t("Kinds"), every_kind, selection_mode="multi", label_visibility="collapsed")
+    kinds = bound.several(draw, every_kind, key="probe_kinds", default=every_kind)
+    any_role = t("Heads with any role")
+    draw = partial(right.multiselect, t("Roles"), names, placeholder=any_role, label_visibility="collapsed")
+    wanted = bound.several(draw, names, key="probe_roles", title_of=role_title)
     every = st.session_state.get("probe_every", False)
     statistics = tuple(STATISTICS) if every else FIRST
     all_rows = head_rows(probe, kinds or probe.kinds, statistics, intervals=True)
@@ -138,12 +126,11 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _draw_map(probe: Probe) -> None:
-    statistic = st.selectbox(
+    statistic = bound.selectbox(
         t("One score of all heads"),
         [name for name in dict.fromkeys((*FIRST, *STATISTICS)) if kinds_with(probe, name)],
-        format_func=lambda name: f"{title_of(name)}: {translated(STATISTICS[name].description)}",
+        title_of=lambda name: f"{title_of(name)}: {translated(STATISTICS[name].description)}",
         key="probe_map",
-        bind=page_parts.URL,
     )
     title, span, decimals = title_of(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
     for kind, column in zip(kinds_with(probe, statistic), st.columns(max(2, len(probe.kinds))), strict=False):

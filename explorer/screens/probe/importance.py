@@ -6,13 +6,13 @@ import streamlit as st
 
 from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
 from explorer.screens.probe.sample_choice import Subject
-from explorer.web import address, page_parts
+from explorer.web import address, bound, page_parts
 from explorer.web.figures import draw_table
 from model.analysis.importance import ByKind
 
@@ -70,15 +70,8 @@ def _draw_maps(
 
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:
-    by = st.segmented_control(
-        t("Switch off the least important heads first, by"),
-        [_BY_LOSS, _BY_GRADIENT],
-        format_func=translated,
-        default=_BY_LOSS,
-        required=True,
-        key=_CURVE_BY,
-        bind=page_parts.URL,
-    )
+    label, ways = t("Switch off the least important heads first, by"), [_BY_LOSS, _BY_GRADIENT]
+    by = bound.segmented(label, ways, key=_CURVE_BY, default=_BY_LOSS)
     if not subject.asked(f"curve {by}", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
     curve = subject.measure(

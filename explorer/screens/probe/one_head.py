@@ -32,9 +32,8 @@ from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import draw_grammar, draw_search
-from explorer.web import page_parts, session
+from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_map, draw_table
-from explorer.web.runs import choose_one
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
 from model.config import ModelConfig
@@ -92,7 +91,8 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     }
     if not subject.model.model_config.has_encoder:
         del parts["Grammar"]  # it compares a source with its translation
-    parts[choose_one(t("Part"), list(parts), key=PART, bind=page_parts.URL, format_func=translated)]()
+    names = list(parts)
+    parts[bound.segmented(t("Part"), names, key=PART, default=names[0], label_visibility="collapsed")]()
 
 
 def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
@@ -183,9 +183,8 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
     sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
     for name, decile in SHOWN.items():
         example = examples[decile]
-        _draw_sentence(
-            sentences[example.index], place, example, translated(name), key=name.lower(), expanded=decile == DECILES
-        )
+        title = f"{translated(name)}: {_about(measured, example)}"
+        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=decile == DECILES)
     chosen = st.selectbox(
         t("Another sentence of the order"),
         [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()],
@@ -197,13 +196,18 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
     if chosen is not None:
         example = examples[chosen]
         other = subject.some_observations(measured, [example.index])[example.index]
-        _draw_sentence(other, place, example, t("Decile {n}", n=chosen), key=f"decile_{chosen}", expanded=True)
+        title = f"{t('Decile {n}', n=chosen)}: {_about(measured, example)}"
+        _draw_sentence(other, place, title, key=f"decile_{chosen}", expanded=True)
 
 
-def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, key: str, expanded: bool) -> None:
+def _about(measured: Measured, example: Example) -> str:
+    """The gain of a head in a sentence, and the sentence as it was written."""
+    return f"{example.sort_key()} · {measured.sample.sources[example.index].text}"
+
+
+def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
     weights = item.trace.weights(kind)[layer, head]
-    title = f"{name}: {example.sort_key()} · {' '.join(item.trace.src_tokens[:-1] or item.trace.read_tokens)}"
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
         if kind == "cross" and st.session_state.get(_WORDS):

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.screens.probe.cross_checks import draw_cross_checks
@@ -20,8 +20,7 @@ from explorer.screens.probe.patching import draw_patching
 from explorer.screens.probe.sample_choice import Subject, adopt, draw_choice, read_ahead, subject
 from explorer.screens.probe.surgery import EFFECT_PART, SURGERY, draw_surgery
 from explorer.screens.probe.take_away import draw_take_away
-from explorer.web import address, changes_in_force, page_parts, runtime, session, sidebar
-from explorer.web.runs import choose_one
+from explorer.web import address, bound, changes_in_force, page_parts, runtime, session, sidebar
 from model.folder import CheckpointError
 
 TAB = "probe_tab"  # key, and URL parameter
@@ -121,7 +120,8 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
             message("Importance"): of_sample(draw_importance),
             message("Cross-checks"): partial(draw_cross_checks, subject, measured),
         }
-        parts[choose_one(t("Part"), list(parts), key=EFFECT_PART, bind=page_parts.URL, format_func=translated)]()
+        names = list(parts)
+        parts[bound.segmented(t("Part"), names, key=EFFECT_PART, default=SURGERY, label_visibility="collapsed")]()
 
     page_parts.draw_tabs(
         "probe",

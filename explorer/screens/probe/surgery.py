@@ -135,16 +135,16 @@ def _draw_translations(effect: Effect) -> None:
     same = effect.before.path == effect.after.path
     worst = max(effect.steps, key=lambda step: step.divergence)
     outcome = t("The translation stays the same.") if same else t("The translation changes.")
-    words = "" if same else f" {changes_in_words(spans)}"
+    marked = t("Words that differ are struck through above and bold below.")
+    words = "" if same else f" {changes_in_words(spans)} {marked}"
     steps = t(
         "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
-        "most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are struck through "
-        "above and bold below. The change holds on Translate, Attention and Inside, too, until it is cleared; all else "
-        "that Probe measures is of the unchanged model.",
+        "most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on Translate, Attention "
+        "and Inside, too, until it is cleared; all else that Probe measures is of the unchanged model.",
         "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
-        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). Words that differ are "
-        "struck through above and bold below. The change holds on Translate, Attention and Inside, too, until it is "
-        "cleared; all else that Probe measures is of the unchanged model.",
+        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on "
+        "Translate, Attention and Inside, too, until it is cleared; all else that Probe measures is of the unchanged "
+        "model.",
         n=len(effect.steps),
         mean=effect.divergence,
         predicts=quoted(worst.predicts),

@@ -30,7 +30,7 @@ from explorer.probing.syntax import (
     tags_of,
 )
 from explorer.screens.probe.sample_choice import Subject
-from explorer.web import long_work
+from explorer.web import bound, long_work
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
@@ -141,18 +141,16 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     key = middle.text_input(t("To (key)"), key="search_key", bind=URL)
     rows: RowLabel = "read"
     if head[0] != "encoder":
-        rows = right.segmented_control(
-            t("The query is the word that a row"),
-            ["read", "predicted"],
-            format_func={"read": t("reads"), "predicted": t("predicts")}.__getitem__,
-            default="read",
-            required=True,
-            key="search_rows",
-            bind=URL,
-        )
+        with right:
+            label, ways = t("The query is the word that a row"), ("read", "predicted")
+            rows = bound.segmented(label, ways, key="search_rows", default="read", title_of=_row_title)
     hits = search(observed, *head, query, key, rows=rows, tags=tags, whole_words=whole_words)
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return
     draw_table(hit_rows(hits), t("Sentences in which the head looks from one word to the other"), file="hits")
     st.caption(plain(best_hit_sentence(hits, len(observed), head)))
+
+
+def _row_title(rows: RowLabel) -> str:
+    return t("reads") if rows == "read" else t("predicts")

@@ -38,6 +38,10 @@ MAX_PASTED = 1_000_000  # characters; more has to be a file
 _HEADER, _READ_FROM, _PASTED, _ENCODING = "train_header", "_train_read_from", "train_pasted", "train_encoding"
 
 
+class Unanswered(DataError):
+    """A question about the data that the user has not answered yet: nothing is wrong with them."""
+
+
 @dataclass(frozen=True)
 class Data:
     """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
@@ -144,6 +148,9 @@ def _own_pairs(checkpoints: Path) -> Data | None:
         return None
     try:
         return _read(paths, checkpoints)
+    except Unanswered as question:
+        st.info(plain(str(question)))
+        return None
     except (DataError, OSError) as unusable:
         st.error(plain(why(unusable)))
         return None
@@ -206,7 +213,7 @@ def _choose_encoding(source: Source) -> Source:
             persist_state="session",
         )
         if chosen is None:
-            raise DataError(t("Choose the line that reads correctly.")) from unknown
+            raise Unanswered(t("Choose the line that reads correctly.")) from unknown
         return replace(source, encoding=chosen)
     return source
 
@@ -272,7 +279,7 @@ def _choose_division(source: Source, checkpoints: Path) -> Reading:
         key="train_files_valid",
     )
     if file is None:
-        raise DataError(t("Choose the file of validation pairs, or another share to hold out."))
+        raise Unanswered(t("Choose the file of validation pairs, or another share to hold out."))
     return Reading(source, valid=replace(source, paths=(str(store(file.name, file.getvalue(), checkpoints)),)))
 
 

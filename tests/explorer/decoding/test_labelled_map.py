@@ -98,7 +98,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
-    assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
+    assert map_caption(both).startswith("The largest difference is −1.000, where “1 <sos>” looks at “1 i”.")
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
@@ -132,16 +132,17 @@ def test_one_token_and_hundreds_are_small_messages(size: int, most: int) -> None
 
 def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     trace = planted_trace()
-    found = compare_rows(trace, Place("decoder", 1, 1, row=2), 4)
-    assert (found.first.title, found.second.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
-    assert found.first.row_labels == ("2 je",)
-    assert found.difference is not None
-    np.testing.assert_array_equal(found.difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
-    np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    both, difference = compare_rows(trace, Place("decoder", 1, 1, row=2), 4)
     read, predicted = trace.read_tokens, trace.predicted_tokens
-    assert found.difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
-    assert found.difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
-    assert compare_rows(trace, Place("encoder", 1, 1, row=2), 4).difference.predicted_labels == ()
+    assert both.row_labels == ("A: 2 je", f"B: 4 {read[3]}")
+    assert both.predicted_labels == (f"3 {predicted[1]}", f"5 {predicted[3]}")
+    np.testing.assert_array_equal(both.values, trace.decoder[0, 0, [1, 3]])
+    np.testing.assert_array_equal(difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
+    np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
+    assert difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
+    _, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
+    assert of_encoder.predicted_labels == ()
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)

@@ -80,7 +80,7 @@ def test_a_command_gets_its_arguments_and_the_folder_of_models(
     monkeypatch.setenv(places.VARIABLE, str(tmp_path))
     with pytest.raises(SystemExit, match="2"):
         main(["translate", "--model", "reverse", "abc"])
-    assert capsys.readouterr().err == f"there is no model 'reverse'; there is no model in {tmp_path} yet.\n"
+    assert capsys.readouterr().err == f"there is no model 'reverse'. There is no model in {tmp_path} yet.\n"
 
 
 @pytest.mark.parametrize("given", [["--no-open"], ["evaluate", "--help"]])

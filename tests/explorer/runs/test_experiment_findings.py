@@ -61,12 +61,12 @@ def test_findings_state_what_the_runs_show_and_no_more() -> None:
 
 
 def test_missing_and_failed_runs_are_reported() -> None:
-    few = "Runs are missing: 'one' has 2 of 3."
-    assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: 'two'.", few]
-    assert findings(PLANTED, planted((), ())) == ["Not run yet: 'one' and 'two'."]
+    few = "Runs are missing: “one” has 2 of 3."
+    assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: “two”.", few]
+    assert findings(PLANTED, planted((), ())) == ["Not run yet: “one” and “two”."]
     assert few not in findings(PLANTED, planted((*GOOD, GOOD[0]), ()))
     failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is no longer a number.")
-    assert "'two', seed 1: the loss is no longer a number." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
+    assert "“two”, seed 1: the loss is no longer a number." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
 
 
 def test_the_table_has_mean_range_and_count() -> None:

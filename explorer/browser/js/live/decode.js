@@ -3,9 +3,9 @@
 import { METHOD } from "../method.js";
 import { KINDS, SIDES } from "../names.js";
 import { editTap } from "./edits.js";
-import { formOf, spansOf } from "./maps.js";
 import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
 import { largestOf } from "./vectors.js";
+import { spansOf } from "../weights.js";
 import { t } from "../words.js";
 
 /** @import { AttentionMap, Kind } from "../types" */
@@ -108,7 +108,6 @@ export function decode(
   const maps = /** @type {Record<Kind, AttentionMap>} */ (
     Object.fromEntries(KINDS.map((kind) => [kind, recorder.map(kind, sides, src.length, ids.length)]))
   );
-  const present = KINDS.filter((kind) => maps[kind].layers);
   const subwords = Object.values(sides).some(({ words }) => spansOf(words).length < words.length);
   const chosen = tops.flatMap((top, row) => (row < before || top[0] === ids[row] ? [] : [row]));
   /** @template T @param {(top: number[], row: number) => T} what @returns {(T | never[])[]} */
@@ -120,7 +119,6 @@ export function decode(
     text: target.decode(ids.slice(before)),
     source: { length: encoded.ids.length, unknown: unknown(encoded.ids).map((i) => encoded.tokens[i]) },
     maps,
-    forms: Object.fromEntries(present.map((kind) => [kind, formsOf(maps[kind], sides, predicted, subwords, untaught)])),
     header: {
       model: name,
       trained,
@@ -188,23 +186,24 @@ function rankedOnce(logProbs) {
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
   const largest = largestOf(logProbs);
-  const sums = TEMPERATURES.map(() => 0);
-  for (const value of logProbs) {
+  let [a, b, c, d, e, f, g] = [0, 0, 0, 0, 0, 0, 0]; // an array would be written to for each token
+  for (let i = 0; i < logProbs.length; i++) {
     // Powers of p^(1/3) cost a fraction of an exponential each.
-    const third = Math.exp((value - largest) / 3);
+    const third = Math.exp((logProbs[i] - largest) / 3);
     const square = third * third;
     const cube = square * third; // p
-    const tenth = (square * square) ** 2 * square; // p^(10/3)
-    sums[0] += tenth * tenth * tenth;
-    sums[1] += tenth;
-    sums[2] += cube * cube;
+    const tenth = square * square * square * square * square; // p^(10/3)
+    a += tenth * tenth * tenth;
+    b += tenth;
+    c += cube * cube;
     // Tokens with less than 1e-7 of the largest probability would add 1e-10 each.
-    if (cube > 1e-7) sums[3] += Math.exp((value - largest) / 0.7);
-    sums[5] += square;
-    sums[6] += Math.sqrt(cube);
-    sums[7] += third;
+    if (cube > 1e-7) d += Math.exp((logProbs[i] - largest) / 0.7);
+    e += square;
+    f += Math.sqrt(cube);
+    g += third;
   }
-  return sums.map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(Math.log(sum) + largest / TEMPERATURES[i])));
+  const at = (/** @type {number} */ sum, /** @type {number} */ i) => Math.log(sum) + largest / TEMPERATURES[i];
+  return [a, b, c, d, 1, e, f, g].map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(at(sum, i))));
 }
 
 /** What a model computed for the last source and its edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */
@@ -291,29 +290,6 @@ function recording() {
         columns,
       };
     },
-  };
-}
-
-/** @param {AttentionMap} map @param {Record<"source" | "target", { tokens: string[], words: number[] }>} sides @param {string[]} predicted @param {boolean} subwords @param {number} untaught rows without a prediction */
-function formsOf(map, sides, predicted, subwords, untaught) {
-  const [queries, keys] = SIDES[map.kind];
-  const single = (/** @type {string[]} */ tokens) => spansOf(tokens.map(() => -1));
-  const tokens = { rows: map.rows, columns: map.columns, predicted: map.kind === "encoder" ? [] : predicted };
-  const alone = single(map.rows);
-  /** @type {(...given: Parameters<typeof formOf>) => import("../structs").FormOfMap} */
-  const labelled = (...given) => {
-    const form = formOf(...given);
-    return { ...form, predicted: form.predicted.map((label, i) => (form.row_spans[i][1] > untaught ? label : "")) };
-  };
-  const forms = { tokens: labelled(map, { ...tokens, words: alone }, alone, single(map.columns)) };
-  if (!subwords) return forms;
-  const columns = spansOf(sides[keys].words);
-  const { words } = sides[queries];
-  const labels = { ...tokens, words: spansOf(words) };
-  return {
-    ...forms,
-    words: labelled(map, labels, labels.words, columns),
-    ...(map.kind !== "encoder" && { "words-next": labelled(map, labels, spansOf([...words.slice(1), -1]), columns) }),
   };
 }
 

@@ -76,7 +76,7 @@ export function createEngine() {
       const { target } = find(name).tokenizers;
       const { given } = found.header.target;
       return {
-        message: { header: { decoding: found.header, forms: found.forms }, arrays },
+        message: { header: { decoding: found.header, forms: {} }, arrays },
         path: found.path,
         text: found.text,
         source: found.source,

@@ -5,9 +5,16 @@
 
 /** Add two vectors. @param {Vector} x @param {Vector} y @returns {Vector} */
 export function add(x, y) {
-  const sum = new Float32Array(x.length); // a loop, because map() calls a function for each number
+  const sum = new Float32Array(x.length);
   for (let i = 0; i < sum.length; i++) sum[i] = x[i] + y[i];
   return sum;
+}
+
+/** As x.map(compute), several times as fast. @param {Vector} x @param {(value: number, i: number) => number} compute @returns {Vector} */
+export function mapped(x, compute) {
+  const out = new Float32Array(x.length);
+  for (let i = 0; i < out.length; i++) out[i] = compute(x[i], i);
+  return out;
 }
 
 /**
@@ -22,7 +29,7 @@ export function layerNorm({ weight, bias }, x) {
   for (const value of x) variance += (value - mean) ** 2 / x.length;
   const factor = 1 / Math.sqrt(variance + 1e-5);
   const at = (/** @type {Float32Array} */ numbers, /** @type {number} */ i) => numbers[numbers.length > 1 ? i : 0];
-  return x.map((value, i) => (value - mean) * factor * at(weight, i) + (bias ? at(bias, i) : 0));
+  return mapped(x, (value, i) => (value - mean) * factor * at(weight, i) + (bias ? at(bias, i) : 0));
 }
 
 /** The largest of some numbers. @param {Vector} x */
@@ -38,7 +45,7 @@ export function softmax(x) {
   if (largest === -Infinity) return new Float32Array(x.length);
   let total = 0;
   for (const value of x) total += Math.exp(value - largest);
-  return x.map((value) => Math.exp(value - largest) / total);
+  return mapped(x, (value) => Math.exp(value - largest) / total);
 }
 
 /** The logarithm of the softmax. @param {Vector} x @returns {Vector} */
@@ -47,7 +54,5 @@ export function logSoftmax(x) {
   let total = 0;
   for (let i = 0; i < x.length; i++) total += Math.exp(x[i] - largest);
   const log = Math.log(total) + largest;
-  const out = new Float32Array(x.length);
-  for (let i = 0; i < out.length; i++) out[i] = x[i] - log;
-  return out;
+  return mapped(x, (value) => value - log);
 }

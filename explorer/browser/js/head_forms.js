@@ -1,23 +1,46 @@
-// The labels of all heads of one kind and the numbers that tell them apart. As explorer/decoding/attention_maps.py.
+// The labels of all heads of one kind and the numbers that tell them apart, of a decoding that was computed in the browser.
+// As explorer/decoding/attention_maps.py.
 
-import { joins, mergeWords, spanWith } from "../weights.js";
+import { KINDS, SIDES } from "./names.js";
+import { mergeWords, spansOf, spanWith } from "./weights.js";
 
-/** @import { AttentionMap, Kind, Span } from "../types" */
-/** @typedef {import("../structs").FormOfMap} FormOfMap */
+/** @import { AttentionMap, Decoding, Kind, Span } from "./types" */
+/** @typedef {import("./structs").FormOfMap} FormOfMap */
 
 const [CLEAR, ABOVE_CHANCE] = [0.5, 1.5]; // least share of a favourite, and least multiple of chance
 
-/** First token and end of each run of tokens of one word. @param {number[]} words @returns {Span[]} */
-export function spansOf(words) {
-  const starts = words.flatMap((_, i) => (joins(words, i) ? [] : [i]));
-  return starts.map((start, i) => [start, starts[i + 1] ?? words.length]);
+/** The forms of all maps of a decoding that was computed here, for the views of heads. @param {Pick<Decoding, "maps" | "source" | "target" | "alternatives" | "subwords">} decoding @returns {Decoding["forms"]} */
+export function formsOf({ maps, source, target, alternatives, subwords }) {
+  const sides = { source, target };
+  const untaught = alternatives.ids.filter((ids) => !ids.length).length; // rows without a prediction
+  const single = (/** @type {string[]} */ tokens) => spansOf(tokens.map(() => -1));
+  const forms = KINDS.filter((kind) => maps[kind].layers).map((kind) => {
+    const map = maps[kind];
+    const [words, keys] = SIDES[kind].map((side) => sides[side].words);
+    const labels = { rows: map.rows, columns: map.columns, predicted: kind === "encoder" ? [] : target.predicted };
+    /** @type {(words: Span[], rows: Span[], columns: Span[]) => FormOfMap} */
+    const form = (words, rows, columns) => {
+      const found = formOf(map, { ...labels, words }, rows, columns);
+      return { ...found, predicted: found.predicted.map((label, i) => (rows[i][1] > untaught ? label : "")) };
+    };
+    const [rows, columns] = [spansOf(words), spansOf(keys)];
+    return [
+      kind,
+      {
+        tokens: form(single(map.rows), single(map.rows), single(map.columns)),
+        ...(subwords && { words: form(rows, rows, columns) }),
+        ...(subwords && kind !== "encoder" && { "words-next": form(rows, spansOf([...words.slice(1), -1]), columns) }),
+      },
+    ];
+  });
+  return Object.fromEntries(forms);
 }
 
 /**
  * @param {AttentionMap} map with its numbers @param {{ rows: string[], predicted: string[], columns: string[], words: Span[] }} labels `words`: the tokens of each word of the rows
  * @param {Span[]} rowSpans @param {Span[]} columnSpans @returns {FormOfMap}
  */
-export function formOf(map, labels, rowSpans, columnSpans) {
+function formOf(map, labels, rowSpans, columnSpans) {
   const given = { ...map, weights: /** @type {Float32Array} */ (map.weights) };
   const merged = rowSpans.length < map.queries || columnSpans.length < map.keys;
   const { weights, mask, queries, keys } = merged ? mergeWords(given, rowSpans, columnSpans, map.queries) : given;
