@@ -160,7 +160,7 @@ def test_names_of_ordinary_models_are_fine(good: Path) -> None:
     assert find_model(good.parent, "good") == good
     with pytest.raises(CheckpointError, match=r"there is no model 'goood'. Did you mean 'good'\?"):
         find_model(good.parent, "goood")
-    with pytest.raises(CheckpointError, match="there is no model in"):
+    with pytest.raises(CheckpointError, match="There is no model in"):
         find_model(good.parent / "nowhere", "good")
 
 

@@ -106,7 +106,7 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"decoder": [[rows(1, 2, 1, 1)], [rows(1, 2, 1, 3)]], "target": TARGET}, "Step 2 of decoder"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "kind": "cross"}, "kind is 'cross', but there is only"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "view": "grid"}, "view begins with one of steps"),
-        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "theme": "blue"}, "theme is auto, light or dark"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "theme": "blue"}, "theme is one of auto, light, dark"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "digits": 9}, "digits is a number from 1 to 4"),
         ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "lang": "tlh"}, "There is no language 'tlh'"),
         ({"attention": 5}, "A int cannot be shown"),
