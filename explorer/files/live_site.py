@@ -389,8 +389,8 @@ def site_pages(content: Mapping[str, Content]) -> dict[str, bytes]:
     for page in given.pages:
         root = "" if page == PAGES[0] else "../"
         shown = replace(given, page=page, root=root, languages=languages)
-        text = json.dumps({name: getattr(shown, name) for name in _OF_DOCUMENT}, default=vars).replace("<", "\\u003c")
-        script = f'<script type="application/json" id="site" data-program="{root}{program}">{text}</script>'
+        header = json.dumps({name: getattr(shown, name) for name in _OF_DOCUMENT}, default=vars).replace("<", "\\u003c")
+        script = f'<script type="application/json" id="site" data-program="{root}{program}">{header}</script>'
         policy = "connect-src 'self'; worker-src 'self' blob:"
         files["index.html" if not root else f"{page}/index.html"] = _document("Headlight", script, policy, content)
     files["service-worker.js"] = _service_worker(files)

@@ -142,8 +142,10 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     rows: RowLabel = "read"
     if head[0] != "encoder":
         with right:
-            label, ways = t("The query is the word that a row"), ("read", "predicted")
-            rows = bound.segmented(label, ways, key="search_rows", default="read", title_of=_row_title)
+            ways: tuple[RowLabel, ...] = ("read", "predicted")
+            rows = bound.segmented(
+                t("The query is the word that a row"), ways, key="search_rows", default="read", title_of=_row_title
+            )
     hits = search(observed, *head, query, key, rows=rows, tags=tags, whole_words=whole_words)
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
