@@ -196,7 +196,7 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     visit(page, site, model="nobody", text="attention", path="5-x", edit="cross.9.9.zero~cross.1.1.mean")
     expect(page.get_by_role("alert")).to_contain_text("The model nobody is not on this page")
     expect(page.get_by_role("alert")).to_contain_text("not a list of token ids")
-    expect(page.get_by_role("alert")).to_contain_text("'cross.9.9.zero' is left out")
+    expect(page.get_by_role("alert")).to_contain_text("“cross.9.9.zero” is left out")
 
 
 def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
@@ -320,11 +320,11 @@ def test_a_damaged_model_is_refused_and_another_one_opens(page: Page, site: str,
     page.goto(f"{site}?model=reverse")
     says = "could not be loaded (404)" if harm == "missing" else "was cut short, or is not the one"
     expect(page.get_by_role("alert")).to_contain_text(says)
-    page.locator("[name=model]").select_option("dates")
+    page.locator(".which [name=model]").select_option("dates")
     answered(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     page.unroute(f"**/{weights.name}")
-    page.locator("[name=model]").select_option("reverse")
+    page.locator(".which [name=model]").select_option("reverse")
     expect(page.locator(".answer .text")).to_have_text("thgildaeh")
 
 

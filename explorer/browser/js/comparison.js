@@ -1,6 +1,7 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
+import { giveForms } from "./head_forms.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { listed, wholePercent } from "./numbers.js";
 import { rankedRow, weightsOf } from "./weights.js";
@@ -70,7 +71,7 @@ const endOf = (row, token) => token && `${row + 2} ${token}`;
 /** @param {Decoding} decoding @param {At} at @returns {Sheet} */
 function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
-  const tokens = /** @type {import("./structs").FormOfMap} */ (decoding.forms[kind]?.tokens);
+  const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
   const leftwards = decoding.leftwards[SIDES[kind][1]];
   return { title: "", kind, values: weightsOf(map, layer, head), mask: map.mask, rows, predicted, columns, leftwards };

@@ -4,7 +4,7 @@ import { say } from "./dom.js";
 import { mountHeads } from "./heads.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
-import { formsOf } from "./head_forms.js";
+import { giveForms } from "./head_forms.js";
 import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
@@ -50,8 +50,7 @@ export const cardNow = ({ card, page, earlier }) =>
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
   if (D.page !== "translate") await D.texts();
-  const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
-  if (D.page === "attention" && !decoding.forms[decoding.order[0]]) decoding.forms = formsOf(decoding);
+  if (D.page === "attention") giveForms(/** @type {Decoding} */ (decodingOf(opened.seq)));
   if (D.page !== "inside") return;
   D.inside = await D.more();
   await D.inside.prepareMachine(D, opened);

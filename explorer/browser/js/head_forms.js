@@ -9,6 +9,12 @@ import { mergeWords, spansOf, spanWith } from "./weights.js";
 
 const [CLEAR, ABOVE_CHANCE] = [0.5, 1.5]; // least share of a favourite, and least multiple of chance
 
+/** Computes the forms of a decoding's maps unless it has them. @param {Decoding} decoding */
+export function giveForms(decoding) {
+  if (!decoding.forms[decoding.order[0]]) decoding.forms = formsOf(decoding);
+  return decoding.forms;
+}
+
 /** The forms of all maps of a decoding that was computed here, for the views of heads. @param {Pick<Decoding, "maps" | "source" | "target" | "alternatives" | "subwords">} decoding @returns {Decoding["forms"]} */
 export function formsOf({ maps, source, target, alternatives, subwords }) {
   const sides = { source, target };
