@@ -125,7 +125,7 @@ def test_of_a_beam_the_likeliest_are_kept_or_those_nearest_to_the_pair_itself(
 def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path / "x.jsonl")]
     assert "--reverse" in failure(relabel.main, [*wrong, *out, *REVERSE], capsys)
-    wanted = "'phrases-en-de' translates en to de, but the sources of phrases-en-de need de to en"
+    wanted = "'phrases-en-de' translates en → de, but to write each source of phrases-en-de takes de → en"
     backwards = ["--task", "phrases-en-de", "--reverse", "phrases-en-de", *out, *REVERSE]
     assert wanted in failure(relabel.main, backwards, capsys)
     taken = ["--task", "reverse", "--data", "mine.tsv", "--model", "reverse", *out, *REVERSE]

@@ -372,4 +372,4 @@ def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message() -> None:
     assert at.selectbox(key="model").value == "other"
     assert "have changed since this manifest was written" in words(at)
     gone = upload(panel("export"), text.replace('"other"', '"gone"').encode())
-    assert "There is no model 'gone' here" in words(gone)
+    assert "There is no model “gone” here" in words(gone)

@@ -44,7 +44,7 @@ def test_without_a_choice_in_the_address_it_is_the_first_model_and_its_first_exa
     assert "bidi_component" in kinds(at)
     assert address(at)["model"] == "toy"
     assert address(at)["text"]
-    assert visit("translate", model="gone", text="abc").warning[0].value.startswith("There is no model 'gone' here")
+    assert visit("translate", model="gone", text="abc").warning[0].value.startswith("There is no model “gone” here")
 
 
 def test_a_field_for_a_sentence_if_the_address_asks_for_it() -> None:

@@ -35,7 +35,7 @@ TABS = [
 ]
 # Links that ask for what is not there, and what their pages say.
 REFUSED: list[tuple[str, dict[str, str], str]] = [
-    ("translate", {"model": "nope"}, "There is no model 'nope'"),
+    ("translate", {"model": "nope"}, "There is no model “nope”"),
     ("translate", {"path": "1-2-x"}, "not a list of token ids"),
     ("translate", {"text": "I read", "path": "999999"}, "does not fit this model"),
     ("translate", {"kind": "sideways"}, "none of encoder, decoder, cross"),

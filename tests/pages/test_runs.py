@@ -120,7 +120,7 @@ def test_several_marked_runs_are_compared_or_deleted_at_once(
     at = press(run(two), "Compare their curves")
     assert sorted(at.multiselect[0].value) == ["mine", "other"]
     at = press(at, "Delete them")
-    assert_says(at, "'mine', a model of", "'other', a model of", "This cannot be undone.")
+    assert_says(at, "“mine”, a model of", "“other”, a model of", "This cannot be undone.")
     assert "“mine” and “other” have been deleted." in words(click(at, "runs_delete_go"))
     assert list(checkpoints.iterdir()) == []
 
