@@ -23,6 +23,7 @@ from model.importing.translator import ImportedTranslator, OwnSearch, Settings, 
 from model.positions import sinusoidal_table
 from model.text.bytelevel import ByteLevelTokenizer
 from model.text.tokenizer import Tokenizer
+from model.wording import later
 
 _PREFIX = "model."
 _COMPARED = 4096  # rows of two tables that are compared at a time
@@ -198,10 +199,13 @@ def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
     """
     if unused := sorted(ledger.left):
         raise ImportFailed(
-            "{file} has {n} tensors that no part of this model takes, such as {unused}.",
-            file=ledger.file,
-            n=len(unused),
-            unused=", ".join(unused[:3]),
+            later(
+                "{file} has a tensor that no part of this model takes: {unused}.",
+                "{file} has {n:,} tensors that no part of this model takes, such as {unused}.",
+                file=ledger.file,
+                n=len(unused),
+                unused=", ".join(unused[:3]),
+            )
         )
     expected = empty_transformer(config).state_dict()
     for name, tensor in ledger.parameters.items():

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
-import os
 import re
-import shutil
-import threading
-import time
-import zipfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
@@ -26,15 +17,13 @@ from playwright.sync_api import Browser, Page, Response, expect
 from explorer.decoding.comparison import compare, compare_rows, counterpart, pair_in_words, with_marks
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import map_caption
-from explorer.decoding.translator import Translation, Translator
+from explorer.decoding.translator import Translation
 from explorer.site.command import main
-from model.checkpoint import load_model
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import TIMEOUT_MS, Watch
-from tests.explorer.toy_models import save_toy
-from tests.paths import CHECKPOINTS, ROOT
+from tests.browser import Watch
+from tests.e2e.live_site import CACHE, HEADERS, STORED, answered, served, translator, visit
 
 OWN = {
     **dict.fromkeys(("reverse", "reverse-decoder"), "headlight"),
@@ -46,25 +35,6 @@ OWN = {
 }
 
 SOME = ("reverse-decoder", "multi30k-en-de")  # a decoder alone, and words in pieces
-# As docs/hosting.md sets them for nginx.
-NGINX = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
-HEADERS = dict(re.findall(r'add_header ([\w-]+) "(.+)";', NGINX))
-((STORED, CACHE),) = re.findall(r'"~(.+)" +"(.+)";', NGINX)
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    asked: ClassVar[list[str]] = []  # what was asked for, as the first lines of requests
-
-    def end_headers(self) -> None:
-        """Add the headers that the documentation recommends."""
-        path = urlsplit(self.path).path
-        self.send_header("Cache-Control", CACHE if re.search(STORED, path) else "no-cache")
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        super().end_headers()
-
-    def log_message(self, *words: object) -> None:
-        self.asked.append(str(words[1]))
 
 
 @pytest.fixture(scope="module")
@@ -75,35 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@contextmanager
-def served(root: Path) -> Iterator[str]:
-    """The address of a server that has nothing but the files of a folder."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/"
-        server.shutdown()
-
-
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[str]:
     """The address of the site, under a base path."""
     with served(folder.parent.parent) as root:
         yield f"{root}under/a%20path/"
-
-
-@functools.cache
-def translator(name: str) -> Translator:
-    return Translator(load_model(CHECKPOINTS / name))
-
-
-def visit(page: Page, address: str, /, **query: str) -> None:
-    page.goto(f"{address}?{urlencode(query)}")
-    answered(page)
-
-
-def answered(page: Page) -> None:
-    """Wait until the page has computed what it was asked."""
-    expect(page.locator(".desk:not(.busy) .opened")).to_be_visible()
 
 
 def weights(page: Page) -> tuple[str, np.ndarray]:
@@ -383,74 +329,9 @@ def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch,
     assert watch.taken() == []
 
 
-@pytest.mark.slow
-def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
-    """Written over the old folder, as the documentation says; without a network, the newest version opens."""
-    models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
-    write = [str(out), "--examples", "0", "--checkpoints", str(models), "--model", "toy", "--overwrite"]
-
-    def look(site: str) -> None:
-        visit(page, site, text="abc")
-        expect(page.locator(".answer .text")).to_have_text(texts[-1])
-
-    with ExitStack() as after, served(out) as site:
-        for seed in (1, 2):
-            shutil.rmtree(models, ignore_errors=True)
-            save_toy(models / "toy", "reverse", seed=seed)
-            texts.append(Translator(load_model(models / "toy")).translate("abc", DecodeConfig()).text)
-            assert main(write) == 0
-            for file in out.rglob("*") if seed == 1 else ():  # the server tells files apart by the second
-                os.utime(file, (time.time() - 60,) * 2)
-            (version,) = re.findall(r"[0-9a-f]{10}(?=`)", (out / "service-worker.js").read_text(encoding="utf-8"))
-            _Quiet.asked.clear()
-            look(site)
-            page.evaluate("navigator.serviceWorker.ready.then((found) => found.update())")
-            deadline = time.monotonic() + TIMEOUT_MS / 1000
-            while page.evaluate("caches.keys()") != [f"headlight {site} {version}"]:
-                assert time.monotonic() < deadline, "the new version did not replace the old one"
-                page.wait_for_timeout(50)
-            if seed == 1:
-                look(site)  # what is loaded from now on is stored
-        assert texts[0] != texts[1]
-        assert any("/model-" in line for line in _Quiet.asked)
-        assert not any("/tokenizer-" in line for line in _Quiet.asked), "what is the same is not loaded again"
-        after.callback(page.context.set_offline, False)
-        page.context.set_offline(True)
-        look(site)
-
-
 def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:
     page.goto((folder / "index.html").as_uri())
     expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
-
-
-@pytest.mark.parametrize("compiles", [True, False])
-def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path, compiles: bool) -> None:
-    """From a disk, too, it multiplies in WebAssembly; or without, where a policy forbids that."""
-    file = tmp_path / "page.html"
-    assert main([str(file), "--model", "reverse", "attention"]) == 0
-    assert file.stat().st_size < 1_200_000
-    if not compiles:
-        file.write_text(file.read_text(encoding="utf-8").replace(" 'wasm-unsafe-eval'", ""), encoding="utf-8")
-    page.goto(file.as_uri())
-    answered(page)
-    (worker,) = page.workers
-    empty = "new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))"
-    assert worker.evaluate(f"() => {{ try {{ return !!{empty}; }} catch {{ return false; }} }}") is compiles
-    expect(page.locator(".answer .text")).to_have_text("noitnetta")
-    box = page.get_by_role("textbox", name="Sentence")
-    box.fill("usb stick")
-    box.press("Enter")
-    expect(page.locator(".answer .text")).to_have_text(
-        translator("reverse").translate("usb stick", DecodeConfig()).text
-    )
-    page.get_by_role("link", name="Attention", exact=True).click()
-    expect(page.get_by_role("button", name="All heads")).to_be_visible()
-    page.reload()
-    answered(page)
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("usb stick")
-    expect(page.get_by_role("button", name="All heads")).to_be_visible()
-    assert watch.taken() == []
 
 
 def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch: Watch, site: str) -> None:
@@ -474,39 +355,6 @@ def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch
     expect(page.locator("table tbody")).to_contain_text("Ada")
     expect(page.get_by_text("Line 2 has no progress link.")).to_be_visible()
     assert watch.taken() == []
-
-
-API = """
-const values = { "cmi.core.lesson_status": "not attempted", "cmi.suspend_data": "", "cmi.core.lesson_location": "" };
-const set = (name, value) => ((values[name] = value), "true");
-window.API = {
-  LMSInitialize: () => "true", LMSFinish: () => "true", LMSCommit: () => "true", LMSSetValue: set,
-  LMSGetValue: (name) => values[name] ?? "", LMSGetLastError: () => "0", LMSGetErrorString: () => "",
-  LMSGetDiagnostic: () => "",
-};
-window.platform = values;
-"""
-
-
-@pytest.mark.slow
-def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
-    """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
-    assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0
-    with zipfile.ZipFile(tmp_path / "attention.zip") as package:
-        package.extractall(tmp_path / "attention")
-    file = (tmp_path / "attention" / "index.html").as_uri()
-    page.goto(file)
-    answered(page)
-    expect(page.locator("#offline")).to_contain_text("platform")
-    other = page.context.new_page()
-    other.add_init_script(API)
-    other.goto(file)
-    answered(other)
-    other.get_by_role("textbox", name="How many steps").fill("6")
-    other.get_by_role("button", name="Check the answer").click()
-    other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
-    assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
-    other.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

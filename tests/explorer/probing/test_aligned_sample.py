@@ -163,7 +163,7 @@ def test_a_set_that_people_aligned_is_read_from_files(files: dict[str, bytes]) -
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"set.de": b"ich\n"}, "the source has 3 lines, the target 1 and the links 3"),
+        ({"set.de": b"ich\n"}, "3 lines of source, 1 of target and 3 of links"),
         ({"set.links": b"0-0\nno pairs\n0-0\n"}, "Line 2 of the links is not a list of pairs"),
         ({"set.de": b"\xff\xfe\n"}, "The file of the target is not text"),
         ({"other.fr": b"je vois"}, "three files: the source, with a name that ends in .en"),

@@ -76,16 +76,16 @@ UNKNOWN = RunStatus("a", "running")
     ("line", "name", "said"),
     [
         ([RunStatus("a", "finished")], "", ""),
-        ([A, C], "", "A new run waits until 'a' has ended. That takes 60 to 80 s."),
-        ([A, B, C], "", "A new run waits until 'a' and 'b' have ended. That takes 3 to 6 min."),
-        ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until 'a', 'b' and 'd' have ended."),
-        ([A, B], "b", "It waits until 'a' has ended. That takes 60 to 80 s."),
+        ([A, C], "", "A new run waits until “a” has ended. That takes 60 to 80 s."),
+        ([A, B, C], "", "A new run waits until “a” and “b” have ended. That takes 3 to 6 min."),
+        ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until “a”, “b” and “d” have ended."),
+        ([A, B], "b", "It waits until “a” has ended. That takes 60 to 80 s."),
         (
             [A, B, RunStatus("c", "queued", left=(20.0, 20.0))],
             "c",
-            "It waits until 'a' and 'b' have ended. That takes 3 to 6 min.",
+            "It waits until “a” and “b” have ended. That takes 3 to 6 min.",
         ),
-        ([UNKNOWN, B], "b", "It waits until 'a' has ended."),
+        ([UNKNOWN, B], "b", "It waits until “a” has ended."),
         ([B], "b", STATE_SENTENCES["queued"]),
     ],
 )

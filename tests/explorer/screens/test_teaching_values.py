@@ -19,7 +19,7 @@ def test_a_single_step_is_numbered_by_its_position() -> None:
     assert "at 9 “.”, dimension 1" in activation_plot(values, ["."], "", side="position", first=9).caption
     scores = token_map("cross", values, (".",), ("a", "b"), "", first_row=9, unit=SCORE, signed=True, top=None)
     assert map_table(scores) == [{"query": "9 .", "1 a": 0.5, "2 b": -2.0}]
-    assert map_caption(scores) == "The score furthest from 0 is -2.000, of query “9 .” and key “2 b”."
+    assert map_caption(scores) == "The score furthest from 0 is −2.000, of query “9 .” and key “2 b”."
 
 
 def test_closed_cells_are_counted_once_by_reason() -> None:

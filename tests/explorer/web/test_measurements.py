@@ -116,7 +116,7 @@ def test_unwatched_work_yields(kept: Store, parts: Parts, monkeypatch: pytest.Mo
     begun(kept, parts)
 
     def report(done: float, words: str) -> None:
-        said.append(words)
+        said.append(str(words))
         if len(said) > 6:
             parts.go.set()  # the current part finishes, and no session waits for the next one
 

@@ -180,7 +180,7 @@ def test_what_is_left_out_is_said_with_at_most_five_lines_of_each_reason(tmp_pat
         ("a.tsv", b"one column\nonly\n", r"only one column"),
         ("a.tsv", b"a\tb\n", r"a\.tsv has 1 pair; at least 2"),
         ("a.csv", b"source,target\n", r"a\.csv has 0 pair"),
-        ("a.tsv", b"a\tb\nM\xe4dchen\tx\n", r"line 2 holds the byte 0xE4\. .*windows-1252 it reads “Mädchen x”"),
+        ("a.tsv", b"a\tb\nM\xe4dchen\tx\n", r"line 2 holds the byte 0xE4\. .*windows-1252 “Mädchen x”"),
         ("a.tsv", "a\tb\n".encode("utf-16") + b"\n", r"begins as UTF-16 but is cut off or damaged"),
         ("a.tsv", b"a\tb\nc\x00\td\n", r"not a text file: line 2 holds a zero byte"),
         ("a.csv", b"PK\x03\x04rest", r"is a spreadsheet or an archive"),

@@ -173,7 +173,7 @@ def test_what_cannot_be_computed_is_refused_by_name(family: str, changes: Any, s
     [
         ({"pre_tokenizer": {"type": "Metaspace", "replacement": "▁"}}, "split by Metaspace"),
         ({"normalizer": {"type": "NFKC"}}, "the normaliser 'NFKC'"),
-        ({"normalizer": {"type": "NFC"}}, "split by Digits and ByteLevel"),
+        ({"normalizer": {"type": "NFC"}}, "split by NFC \\+ Digits \\+ ByteLevel"),
         ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "x+"}}}, "pattern .*x\\+"),
         ({"post_processor": {"type": "BertProcessing"}}, "post-processor"),
     ],

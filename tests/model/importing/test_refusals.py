@@ -137,7 +137,7 @@ BART: dict[str, tuple[Damage, str]] = {
     "another tokenizer": (edit_part("model", type="WordPiece"), "type='WordPiece'"),
     "bytes as a last resort": (edit_part("model", byte_fallback=True), "byte_fallback"),
     "ends of words": (edit_part("model", end_of_word_suffix="</w>"), "end_of_word_suffix"),
-    "the normaliser": (edit_part("normalizer", whole={"type": "NFC"}), "after the normaliser NFC"),
+    "the normaliser": (edit_part("normalizer", whole={"type": "NFC"}), "split by NFC + ByteLevel"),
     "another splitter": (edit_part("pre_tokenizer", type="Split"), "text split by Split"),
     "another frame": (edit_part("post_processor", type="BertProcessing"), "post-processor"),
     "no frame": (edit_part("post_processor", cls=None), "one before and one after"),

@@ -187,7 +187,7 @@ def test_errors_become_messages() -> None:
         (InvalidCxxCompiler(), "torch.compile does not work here (No working C++ compiler found"),
         (InvalidCxxCompiler(), "start again without --compile."),
     ):
-        assert said in (sentence(error, config) or "")
+        assert said in str(sentence(error, config))
     assert sentence(RuntimeError("shape mismatch"), config) is None
     assert sentence(IndexError("list index out of range"), config) is None
 
