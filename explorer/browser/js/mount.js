@@ -3,11 +3,13 @@
 /** @param {{ parentElement: any }} mount */
 export default function (mount) {
   const root = mount.parentElement;
-  const slot = (root.__headlight ??= {});
+  const former = root.__headlight?.words === "%WORDS%" ? null : root.__headlight;
+  if (former) leave(former);
+  const slot = former || !root.__headlight ? slotOf(root, former) : root.__headlight;
   slot.latest = mount;
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
   else
-    Promise.all([load("%ADDRESS%", open), loadWords("%WORDS%")])
+    Promise.all([load("%ADDRESS%", open), loadWords("%WORDS%"), slot.cleared])
       .then(([{ linker, pack }, words]) => linker.start(pack, "%ENTRY%", root, slot, words))
       .catch((error) => {
         const textContent = "This figure could not be loaded. Reload the page.";
@@ -18,6 +20,26 @@ export default function (mount) {
     slot.end?.();
     slot.run = slot.end = slot.latest = undefined;
   };
+}
+
+/** Ends the view in another language, in whose place Streamlit mounts this one. @param {any} slot */
+function leave(slot) {
+  slot.end?.();
+  slot.run = slot.end = slot.latest = undefined; // what is still loading is not mounted any more
+}
+
+/** @param {any} root @param {any} former the slot of the view before, whose last frame may still be asked for */
+function slotOf(root, former) {
+  const given = former?.given ?? [...root.childNodes];
+  const cleared = former && new Promise(requestAnimationFrame).then(() => clear(root, given));
+  return (root.__headlight = { words: "%WORDS%", given, cleared });
+}
+
+/** Takes away all that a view has left. @param {any} root @param {Node[]} given */
+function clear(root, given) {
+  root.replaceChildren(...given);
+  const left = Object.keys(root).filter((name) => /^__(?!react|headlight)/.test(name));
+  for (const name of left) delete root[name];
 }
 
 /** Loads a file once. @param {string} address @param {(address: string) => Promise<any>} how @returns {Promise<any>} */

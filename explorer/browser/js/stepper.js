@@ -195,7 +195,8 @@ function create(root) {
   listenToWidth(S, () => fit(S));
   // The room for the curves depends on the height of the window.
   const stage = find(".stage");
-  new ResizeObserver(() => S.data && stage.clientHeight !== S.stageSize.height && fit(S)).observe(stage);
+  const isResized = () => S.data && stage.isConnected && stage.clientHeight !== S.stageSize.height;
+  new ResizeObserver(() => isResized() && fit(S)).observe(stage);
   S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }
