@@ -24,8 +24,8 @@ from model.trace import AttentionTrace
 from tests.browser import Server, box_of, serve, settle
 from tests.e2e.address import wait_for
 from tests.e2e.bench import Bench
+from tests.e2e.live_site import served
 from tests.e2e.stage import CURVES, settled
-from tests.e2e.test_live_site import served
 from tests.explorer.planted_heads import random_trace
 from tests.scripts_model import ARABIC, CHINESE, HEBREW, JAPANESE, UNBROKEN, save_model_of_scripts
 
