@@ -87,7 +87,6 @@ def frame() -> None:
     with st.container(gap=None):  # neither shows anything or takes up room
         history()
         glossary()
-    language.run_again_if_switched()
 
 
 if __name__ == "__main__":  # Streamlit executes this file for every page run

@@ -12,7 +12,7 @@ from explorer.web import address, session
 from explorer.web.streamlit_private import in_page_run
 from model.user_error import readable
 
-_CHOSEN, _CURRENT, _SWITCHED, _MENU = "_language_chosen", "_language", "_language_switched", "language"
+_CHOSEN, _CURRENT, _MENU = "_language_chosen", "_language", "language"
 
 
 def of_session() -> str:
@@ -70,17 +70,6 @@ def draw_menu() -> None:
 
 def _choose() -> None:
     st.session_state[_CHOSEN] = st.session_state[_MENU]
-    st.session_state[_SWITCHED] = True
-
-
-def run_again_if_switched() -> None:
-    """Run the page once more after a switch; call this at its end.
-
-    Streamlit then removes from the address what the widgets of the language before had written into it, such as the
-    open tab; the second run writes it again.
-    """
-    if st.session_state.pop(_SWITCHED, False):
-        st.rerun()
 
 
 def write_address() -> None:
