@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
@@ -38,7 +39,8 @@ from model.data import Task
 from model.embeddings import count_parameters
 from model.folder import WEIGHTS
 
-LARGE = 30_000_000  # parameters above which a model is compared with two untrained ones only
+LARGE = 30_000_000  # parameters above which a model is compared with two untrained ones only, and shown in parts
+FIRST_PART = 24  # sentences at least
 FILE = "heads.npz"
 VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
@@ -79,8 +81,30 @@ def seeds_for(loaded: LoadedModel) -> tuple[int, ...]:
     return SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]
 
 
-def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again: bool = False) -> Measured:
+def parts(n: int, *, large: bool) -> list[range]:
+    """Divide the indices of `n` sentences, each part evenly spread; a large model begins with a few, then doubles."""
+    step = 1
+    while large and n >= 2 * step * FIRST_PART:
+        step *= 2
+    divided = [range(0, n, step)]
+    while step > 1:
+        divided.append(range(step // 2, n, step))
+        step //= 2
+    return divided
+
+
+def measure(
+    choice: SampleChoice,
+    loaded: LoadedModel,
+    report: Report,
+    *,
+    again: bool = False,
+    so_far: Callable[[Measured], None] = lambda _: None,
+) -> Measured:
     """Measure the heads of a model on a sample, unless results of this sample are stored (and not `again`).
+
+    A large model is measured in parts; `so_far` receives the results of the first part, then of the first two, and so
+    on, except the last.
 
     Raises:
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
@@ -90,26 +114,33 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report, *, again:
     seeds = seeds_for(loaded)
     stored = None if again else load(loaded.folder, sample_hash(sample, seeds))
     if stored is not None:
-        return Measured(sample, _annotated(stored.probe, choice), about, task, stored.importance)
+        return Measured(sample, _annotated(stored.probe, choice, sample), about, task, stored.importance)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
     tally = Tally()
-    for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
-        tally.add(index, observed, weights)
-        done = tally.sentences
-        report(
-            done / len(sample),
-            later(
-                "Measuring: {done} of {n} sentence", "Measuring: {done} of {n:,} sentences", done=done, n=len(sample)
-            ),
-        )
-    probe = tally.result()
-    if sample.statistical:
-        probe = dataclasses.replace(probe, gold="statistical")
-    return Measured(sample, _annotated(probe, choice), about, task)
+    indices: list[int] = []
+    for part in parts(len(sample), large=len(seeds) < len(SEEDS)):
+        if indices:
+            so_far(Measured(sample.part(indices), _annotated(tally.result(), choice, sample), about, task))
+        indices = sorted([*indices, *part])
+        for nth, observed, weights in observe(models, sample.part(part), loaded.source, loaded.target):
+            tally.add(part[nth], observed, weights)
+            done = tally.sentences
+            report(
+                done / len(sample),
+                later(
+                    "Measuring: {done} of {n} sentence",
+                    "Measuring: {done} of {n:,} sentences",
+                    done=done,
+                    n=len(sample),
+                ),
+            )
+    return Measured(sample, _annotated(tally.result(), choice, sample), about, task)
 
 
-def _annotated(probe: Probe, choice: SampleChoice) -> Probe:
+def _annotated(probe: Probe, choice: SampleChoice, sample: Sample) -> Probe:
     """The measurement with the name of its annotation; files do not tell scenes from other links between words."""
+    if sample.statistical:
+        return dataclasses.replace(probe, gold="statistical")
     is_scenes = choice.origin == "scenes" and probe.gold == "words"
     return dataclasses.replace(probe, gold="scenes") if is_scenes else probe
 
@@ -125,7 +156,7 @@ def measured_before(choice: SampleChoice, translator: Translator) -> Measured | 
         return None
     sample, about, task = gather(choice, loaded, unheard)
     stored = load(loaded.folder, sample_hash(sample, seeds_for(loaded)))
-    return stored and Measured(sample, _annotated(stored.probe, choice), about, task, stored.importance)
+    return stored and Measured(sample, _annotated(stored.probe, choice, sample), about, task, stored.importance)
 
 
 def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import entropy, mean_over
+from explorer.decoding.attention_maps import mean_over
 from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
 
 WITHOUT_SINKS = "_without_sinks"
@@ -146,16 +146,19 @@ def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Score
 
     Shapes: weights [layer, head, query, key]; returns [head, head], all layers in a row; NaN without any rows.
     """
+
+    def summed_entropy(maps: Scores) -> Scores:
+        return -np.einsum("...rk,...rk->...", maps, np.log(np.maximum(maps, np.finfo(np.float64).tiny)))
+
     flat = weights.reshape(-1, *weights.shape[2:])[:, rows].astype(np.float64)  # [head, row, key]
-    n = len(flat)
-    if not rows.any():
+    n, n_rows = flat.shape[:2]
+    if not n_rows:
         return np.full((n, n), np.nan)
-    own = entropy(flat)  # [head, row]
+    own = summed_entropy(flat)
     upper = np.zeros((n, n))
     for i in range(n - 1):
-        mixed = entropy((flat[i] + flat[i + 1 :]) / 2)
-        upper[i, i + 1 :] = (mixed - own[i] / 2 - own[i + 1 :] / 2).mean(axis=-1) / np.log(2)
-    upper = np.maximum(upper, 0.0)  # rounding may leave values slightly below 0
+        upper[i, i + 1 :] = summed_entropy((flat[i] + flat[i + 1 :]) / 2) - (own[i] + own[i + 1 :]) / 2
+    upper = np.maximum(upper / (n_rows * np.log(2)), 0.0)  # rounding may leave values slightly below 0
     symmetric: Scores = upper + upper.T
     return symmetric
 

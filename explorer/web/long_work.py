@@ -30,10 +30,13 @@ def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
     return False
 
 
-def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:
+def with_progress(
+    key: Key, make: Callable[[Report], Result], label: str, *, look: Callable[[], None] = lambda: None
+) -> Result | None:
     """A result from the store, or computed now behind a progress bar with a Stop button; None while it is stopped.
 
-    The work runs in a server thread: a click restarts this script, and the new run finds the work in progress.
+    The work runs in a server thread: a click restarts this script, and the new run finds the work in progress. `look`
+    is called a few times a second meanwhile, and may start the script again.
     """
     result: Result | None = store().find(key)
     if result is not None:
@@ -61,6 +64,7 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
     def report(done: float, text: str | Later) -> None:
         # Also if nothing has changed: only in such a call does Streamlit notice that Stop was pressed.
         bar.progress(min(max(done, 0.0), 1.0), text=plain(str(text) or label))
+        look()
 
     try:
         result = store().get(key, make, report)

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from model.analysis.mask_effects import PaddedBatch, padded_batch
 from model.analysis.word_alignment import WordGold, aligned_tokens, word_gold
-from model.architectures import make_transformer
+from model.architectures import empty_transformer
 from model.config import EOS, SPECIALS, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import EncodedPairs, Ids, batches, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
-from model.decoding.search import output_rules, target_log_probs
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
@@ -145,7 +144,7 @@ def _sample(
 
 def untrained_like(model: Transformer, seed: int) -> Transformer:
     """A model of the same architecture with newly initialised weights, ready for use."""
-    twin = make_transformer(model.config)
+    twin = empty_transformer(model.config)
     twin.reset_parameters(torch.Generator().manual_seed(seed))
     return twin.eval().requires_grad_(False)
 
@@ -172,18 +171,16 @@ def observe(
     ]
     for indices in batches(lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         batch = padded_batch(config, [sample.sources[i].ids for i in indices], [paths[i] for i in indices])
-        results = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
+        results = [_read(model, batch) for model in models]
         for row, index in enumerate(indices):
             n_src, n_tgt = lengths[index]
             sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
             weights: Weights = {
-                kind: np.stack([by_kind[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for by_kind, _ in results])
+                kind: np.stack([by_kind[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for by_kind in results])
                 for kind in config.kinds
             }
-            probabilities = results[0][1]
-            assert probabilities is not None
             src, read = config.inputs(sample.sources[index].ids, paths[index])
-            trace = _trace(models[0], sample, index, target, weights, probabilities[row, :n_tgt].copy())
+            trace = _trace(models[0], sample, index, target, weights)
             ids = np.array(src, dtype=np.int64)
             yield (
                 index,
@@ -206,24 +203,19 @@ def _path(config: ModelConfig, sample: Sample, index: int) -> Ids:
 
 
 @torch.inference_mode()
-def _read(model: Transformer, batch: PaddedBatch, *, predict: bool) -> tuple[Weights, NDArray[np.float32] | None]:
-    """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt].
+def _read(model: Transformer, batch: PaddedBatch) -> Weights:
+    """Run one model on one batch: weights [batch, layer, head, query, key] by kind.
 
-    Without `predict` there are no probabilities, since logits over the vocabulary take as long as all layers.
+    Logits are left out: with a large vocabulary, they take as long as several layers.
     """
     recorder = AttentionRecorder()
     mask = padding_mask(batch.src)
     memory = model.encode(batch.src, src_mask=mask, tap=recorder)
-    hidden = model.decode(batch.tgt, memory, src_mask=mask, tap=recorder)
-    probabilities = None
-    if predict:
-        log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
-        probabilities = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
-    weights: Weights = {
+    model.decode(batch.tgt, memory, src_mask=mask, tap=recorder)
+    return {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
         for kind in model.config.kinds
     }
-    return weights, probabilities
 
 
 def _trace(
@@ -232,9 +224,11 @@ def _trace(
     index: int,
     target: Tokenizer,
     weights: Weights,
-    probabilities: NDArray[np.float32],
 ) -> AttentionTrace:
-    """The first model's weights with their labels; a decoder that is not causal saw the whole target at once."""
+    """The first model's weights with their labels; a decoder that is not causal saw the whole target at once.
+
+    The probabilities are NaN, since no logits are computed.
+    """
     source, path = sample.sources[index], _path(model.config, sample, index)
     src, read = model.config.inputs(source.ids, path)
     n_src, n_tgt = len(src), len(path)
@@ -254,7 +248,7 @@ def _trace(
         predicted_tokens=tuple(target.label(i) for i in path),
         src_words=(*source.words, -1)[:n_src],
         tgt_words=target.words_of((*read, path[-1]))[:-1],
-        probabilities=probabilities,
+        probabilities=np.full(n_tgt, np.nan, dtype=np.float32),
         top_ids=np.zeros((n_tgt, 0), dtype=np.int64),
         top_probabilities=np.zeros((n_tgt, 0), dtype=np.float32),
         top_tokens=((),) * n_tgt,

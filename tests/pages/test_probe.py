@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +13,13 @@ import pytest
 import spacy
 from streamlit.testing.v1 import AppTest
 
-from explorer.probing import syntax
-from explorer.probing.measured import Measured
+from explorer.probing import measured, syntax
 from explorer.probing.patching import FLOOR
 from explorer.probing.tables import FIRST
 from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
-from explorer.web import measurements, runtime
+from explorer.web import long_work, measurements, runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import (
@@ -134,28 +135,30 @@ def test_typed_sentences_are_measured_and_stand_in_the_link_of_their_model() -> 
     assert "None of the 12 heads has a clear role" in said, "two sentences carry no role"
 
 
-def test_a_large_model_is_shown_on_a_part_of_the_sample_until_all_of_it_is_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sample_choice, "LARGE", 1000)
-    shown: list[str] = []
-    whole = sample_choice.Subject.measured
+def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "LARGE", 1000)
+    go_on, observe, whole = threading.Event(), measured.observe, sample_choice.Subject.measured
+    rest = iter([False, True])
 
-    def measured(subject: sample_choice.Subject) -> Measured | None:
-        result = whole(subject)
-        shown.append(f"{subject.choice.size} {None if result is None else len(result.sample)}")
-        return result
+    def waiting(*given: object) -> Iterator[object]:
+        if next(rest):
+            go_on.wait()
+        return observe(*given)
 
-    monkeypatch.setattr(sample_choice.Subject, "measured", measured)
-    at = probe(sample="task.40")
-    assert shown == ["24 24", "40 40", "40 40"], "the part first, then all of it, then all of it is drawn"
-    assert "Measured on 40 of 1,505" in words(at)
-    assert "This is a first part of the sample" not in words(at)
-    monkeypatch.setattr(
-        sample_choice.Subject, "measured", lambda subject: whole(subject) if subject.choice.size == 24 else None
-    )
-    at = probe(sample="task.50")
-    assert_says(at, "Measured on 24 of 1,505", "This is a first part of the sample; the rest is being measured.")
+    def stopped(subject: sample_choice.Subject, shown: int = 0) -> measured.Measured | None:
+        if shown and not go_on.is_set():
+            long_work._stop(subject.key("probe"))
+        return whole(subject, shown)
+
+    monkeypatch.setattr(measured, "observe", waiting)
+    monkeypatch.setattr(sample_choice.Subject, "measured", stopped)
+    at = probe(sample="task.60")
+    assert_says(at, "Measured on 60 of 1,505", "So far, 30 sentences of it are measured.", "stopped. For 5 minutes")
+    assert len(tables(at)[0]) == 12
+    go_on.set()
+    click(at, next(each.key for each in at.button if each.label == "Go on"))
+    assert "Measured on 60 of 1,505" in words(at)
+    assert "So far" not in words(at)
 
 
 @pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])

@@ -68,9 +68,9 @@ def draw() -> None:
         draw_choice(described.name)
     caption, progress = description.empty(), st.container()
     probed = subject(described, selection.text)
-    early = probed.early()
-    shown = probed if early is None else early
-    measured = shown.measured()
+    so_far = probed.so_far()
+    measured = probed.measured() if so_far is None else so_far
+    shown = probed if so_far is None else dataclasses.replace(probed, part=len(so_far.sample))
     if measured is not None:
         about = t(
             "Measured on {sample}. Baselines: uniform attention and {seeds} untrained models.",
@@ -78,14 +78,14 @@ def draw() -> None:
             seeds=measured.probe.seeds,
         )
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
-        so_far = t("This is a first part of the sample; the rest is being measured.") if shown is early else ""
-        caption.caption(plain(" ".join(filter(None, (about, untrained, so_far)))))
+        part = t("So far, {n} sentence of it is measured.", "So far, {n} sentences of it are measured.", n=shown.part)
+        caption.caption(plain(" ".join(filter(None, (about, untrained, shown.part and part)))))
     _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     session.write_address(here)
-    if shown is early and measured is not None:
+    if shown.part:
         with progress:
-            whole = probed.measured()
+            whole = probed.measured(shown.part)
         if whole is not None:
             st.rerun()
 

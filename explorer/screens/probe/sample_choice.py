@@ -15,7 +15,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.probing.annotated import annotated_lines, in_order
-from explorer.probing.measured import LARGE, Measured, measure, measured_before, read_again
+from explorer.probing.measured import Measured, measure, measured_before, read_again
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import (
     MAX_SENTENCES,
@@ -39,17 +39,21 @@ from model.data.scenes import scenes
 
 Result = TypeVar("Result")
 
-EARLY = 24  # sentences that a large model is measured on first
+_PART = "part of probe"
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model, the current sentence, and the sample; results are stored by model and sample."""
+    """A model, the current sentence, and the sample; results are stored by model and sample.
+
+    `part`: the number of its sentences that have been measured while the rest is still to come; 0: all.
+    """
 
     model: ModelDescription
     text: str
     choice: SampleChoice
+    part: int = 0
 
     @property
     def name(self) -> str:
@@ -58,7 +62,8 @@ class Subject:
 
     def key(self, what: str) -> Key:
         """The key of one measurement of the model, with its current files, on the sample."""
-        return (what, self.name, runtime.fingerprint(self.name), self.choice.key)
+        part = (str(self.part),) if self.part else ()
+        return (what, self.name, runtime.fingerprint(self.name), self.choice.key, *part)
 
     def find(self, what: str) -> Any | None:
         """A result that has already been measured, or None."""
@@ -68,9 +73,17 @@ class Subject:
         """Whether a result has been measured or requested; if not, draw the button that requests it."""
         return self.find(what) is not None or long_work.asked(self.key(what), label, by_link=by_link)
 
-    def measure(self, what: str, label: str, work: Callable[[LoadedModel, Report], Result]) -> Result | None:
+    def measure(
+        self,
+        what: str,
+        label: str,
+        work: Callable[[LoadedModel, Report], Result],
+        *,
+        look: Callable[[], None] = lambda: None,
+    ) -> Result | None:
         """The result of long work, stored or computed now behind a progress bar; None while it is stopped."""
-        return long_work.with_progress(self.key(what), partial(runtime.compute_in_parts, self.name, work), label)
+        make = partial(runtime.compute_in_parts, self.name, work)
+        return long_work.with_progress(self.key(what), make, label, look=look)
 
     def compute(self, what: str, work: Callable[[LoadedModel], Result]) -> Result:
         """The result of brief work, stored or computed now."""
@@ -80,17 +93,24 @@ class Subject:
 
         return store().quick(self.key(what), make)
 
-    def early(self) -> Subject | None:
-        """A part of the sample, to be shown while a large model is measured on all of it; None if none is needed."""
-        large = runtime.summary(self.name)["parameters"] > LARGE and self.choice.size > EARLY
-        if not large or self.find("probe") is not None:
-            return None
-        return dataclasses.replace(self, choice=dataclasses.replace(self.choice, size=EARLY))
+    def so_far(self) -> Measured | None:
+        """What is shown while the rest of the sample is measured; None if nothing is, or if all has been measured."""
+        return None if self.find("probe") is not None else self.find(_PART)
 
-    def measured(self) -> Measured | None:
-        """The model measured on the sample; None after a message, or while it is stopped."""
+    def measured(self, shown: int = 0) -> Measured | None:
+        """The model measured on the sample; None after a message, or while it is stopped.
+
+        The script starts again as soon as more than the `shown` sentences have been measured.
+        """
+        key = self.key(_PART)
+
+        def look() -> None:
+            if (part := store().find(key)) is not None and len(part.sample) > shown:
+                st.rerun()
+
+        work = partial(measure, self.choice, so_far=partial(store().keep, key))
         try:
-            return self.measure("probe", t("Measuring the heads"), partial(measure, self.choice))
+            return self.measure("probe", t("Measuring the heads"), work, look=look)
         except SampleError as nothing:
             st.info(plain(str(nothing)))
             return None
