@@ -10,7 +10,6 @@ import pytest
 from explorer.charts.measured_heads import layer_head_map
 from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.random_heads import DRAWS, RandomHeads, random_sets
-from explorer.probing.reporting import progress_check
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation, heads_of
 from model.config import AttentionKind
@@ -138,11 +137,3 @@ def test_random_sets_have_as_many_heads_of_each_kind() -> None:
         assert not set(heads) & set(whole_kind), "a kind without other heads is filled up from other kinds"
     most = random_sets([*heads_of(config)[1:]], config, draws=3)
     assert all(len(set(heads)) == 27 for heads in most), "with too few others, the set itself takes part"
-
-
-def test_each_check_reports_one_part_more() -> None:
-    reports: list[tuple[float, str]] = []
-    check = progress_check(lambda done, label: reports.append((done, label)), 4, "Work")
-    for _ in range(3):
-        check()
-    assert reports == [(0.0, "Work"), (0.25, "Work"), (0.5, "Work")]
