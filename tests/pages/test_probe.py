@@ -153,12 +153,12 @@ def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypa
     monkeypatch.setattr(measured, "observe", waiting)
     monkeypatch.setattr(sample_choice.Subject, "measured", stopped)
     at = probe(sample="task.60")
-    assert_says(at, "Measured on 60 of 1,505", "So far, 30 sentences of it are measured.", "stopped. For 5 minutes")
+    assert_says(at, "Measured on 60 of 1,505", "Of these, 30 have been measured so far.", "stopped. For 5 minutes")
     assert len(tables(at)[0]) == 12
     go_on.set()
     click(at, next(each.key for each in at.button if each.label == "Go on"))
     assert "Measured on 60 of 1,505" in words(at)
-    assert "So far" not in words(at)
+    assert "so far" not in words(at)
 
 
 @pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])

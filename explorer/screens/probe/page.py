@@ -78,7 +78,7 @@ def draw() -> None:
             seeds=measured.probe.seeds,
         )
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
-        part = t("So far, {n} sentence of it is measured.", "So far, {n} sentences of it are measured.", n=shown.part)
+        part = t("Of these, {n} has been measured so far.", "Of these, {n} have been measured so far.", n=shown.part)
         caption.caption(plain(" ".join(filter(None, (about, untrained, shown.part and part)))))
     _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
