@@ -73,17 +73,9 @@ class Subject:
         """Whether a result has been measured or requested; if not, draw the button that requests it."""
         return self.find(what) is not None or long_work.asked(self.key(what), label, by_link=by_link)
 
-    def measure(
-        self,
-        what: str,
-        label: str,
-        work: Callable[[LoadedModel, Report], Result],
-        *,
-        look: Callable[[], None] = lambda: None,
-    ) -> Result | None:
+    def measure(self, what: str, label: str, work: Callable[[LoadedModel, Report], Result]) -> Result | None:
         """The result of long work, stored or computed now behind a progress bar; None while it is stopped."""
-        make = partial(runtime.compute_in_parts, self.name, work)
-        return long_work.with_progress(self.key(what), make, label, look=look)
+        return long_work.with_progress(self.key(what), partial(runtime.compute_in_parts, self.name, work), label)
 
     def compute(self, what: str, work: Callable[[LoadedModel], Result]) -> Result:
         """The result of brief work, stored or computed now."""
@@ -109,8 +101,9 @@ class Subject:
                 st.rerun()
 
         work = partial(measure, self.choice, so_far=partial(store().keep, key))
+        make = partial(runtime.compute_in_parts, self.name, work)
         try:
-            return self.measure("probe", t("Measuring the heads"), work, look=look)
+            return long_work.with_progress(self.key("probe"), make, t("Measuring the heads"), look=look)
         except SampleError as nothing:
             st.info(plain(str(nothing)))
             return None
