@@ -134,3 +134,10 @@ def test_shipped_results_are_of_the_shipped_weights_and_sample(name: str, monkey
 
 def test_all_transformers_come_with_results() -> None:
     assert set(NAMES) == {path.parent.name for path in CHECKPOINTS.glob("*/config.json")} - {"reverse-lstm"}
+
+
+@pytest.mark.parametrize("n", [1, 47, 48, 60, 200, 1000])
+def test_the_parts_of_a_sample_are_all_of_it_and_the_first_is_small(n: int) -> None:
+    first, *rest = stored.parts(n, large=True)
+    assert sorted(i for part in (first, *rest) for i in part) == list(range(n))
+    assert len(first) == n if n < 2 * stored.FIRST_PART else stored.FIRST_PART <= len(first) < 2 * stored.FIRST_PART
