@@ -92,13 +92,16 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
         )
     high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
     highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
+    most, least = (fixed(float(values[place]), decimals) for place in (high, low))
+    if most == least:
+        return t("{score}: {value} in every head.", score=capitalised(title), value=most)
     return t(
         "{score}: highest in {highest} ({most}), lowest in {lowest} ({least}).",
         score=capitalised(title),
         highest=highest,
-        most=fixed(float(values[high]), decimals),
+        most=most,
         lowest=lowest,
-        least=fixed(float(values[low]), decimals),
+        least=least,
     )
 
 

@@ -64,13 +64,13 @@ def example_statistic(role: Role, measured: KindScores) -> str:
 def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tuple[Example, ...]:
     """Choose eleven sentences of the sample at every decile, from the worst (index 0) to the best (index 10).
 
-    Any head scores high in a short sentence, so sentences are sorted by the gain over uniform attention. Ties keep the
-    order of the sample. Empty if the statistic applies to no sentence.
+    Any head scores high in a short sentence, so sentences are sorted by the gain over uniform attention, and those in
+    which no head can score lower than 1 are left out. Ties keep the order of the sample. Empty if none is left.
     """
     single = measured.single[statistic]
     values = single.own[:, layer, head]
     gains = values - single.uniform
-    defined = np.flatnonzero(np.isfinite(gains))
+    defined = np.flatnonzero(np.isfinite(gains) & (single.uniform < 1 - 1e-6))
     if not len(defined):
         return ()
     order = defined[np.argsort(gains[defined], kind="stable")]
@@ -83,8 +83,8 @@ def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> s
     total = coverage(weights)
     most, least = int(total[:-1].argmax()), int(total[:-1].argmin())
     return t(
-        "Coverage (the weight that a source token receives over all rows; an even share would be {even:.2f}): most "
-        "{most} {token} ({highest:.2f}), least {least} {other} ({lowest:.2f}), {end} {last:.2f}.",
+        "Coverage (the weight that a source token receives over all rows; an even share would be {even:.2f}): {end} "
+        "{last:.2f}; of the others, most {most} {token} ({highest:.2f}), least {least} {other} ({lowest:.2f}).",
         even=total.mean(),
         most=most + 1,
         token=quoted(columns[most]),

@@ -242,8 +242,8 @@ def gold_note(probe: Probe) -> str:
         return f"{note} {written}" if probe.gold == "scenes" else note
     if probe.gold == "tokens":
         return t(
-            "The alignment error rate compares tokens; a right token counts as a sure link if its row has no other, "
-            "since nothing says which links are sure."
+            "The alignment error rate compares tokens. Where a row has one right token, their link counts as sure; "
+            "where it has several, the links count as possible ones."
         )
     if probe.gold == "statistical":
         return t(

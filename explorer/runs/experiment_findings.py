@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, quoted
-from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
+from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
     INTERVALS,
@@ -25,15 +25,15 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 
 
-def statements(arms: Sequence[ArmRuns], *, brief: bool = False) -> list[str]:
+def statements(arms: Sequence[ArmRuns]) -> list[str]:
     """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order.
 
-    Each statement has the mean and the range over the runs, and their number; with `brief`, not where they cannot tell.
+    Each statement has the mean and the range over the runs, and their number.
     """
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
         return [t("There is nothing to compare yet.")]
-    return [_sentence(first, stated, len(others), brief=brief) for stated in _grouped(relations(arms))]
+    return [_sentence(first, stated, len(others)) for stated in _grouped(relations(arms))]
 
 
 def _grouped(stated: Sequence[Relation]) -> list[list[Relation]]:
@@ -60,6 +60,22 @@ def in_short(arms: Sequence[ArmRuns]) -> str:
     others = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.label not in named]
     rest = [t("No such difference shows for {variants}.", variants=listed(others))] if named and others else []
     return " ".join([*headline(arms)[0], *rest])
+
+
+def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
+    """State the right answers of each arm on the split that the question also asks about; empty without one."""
+    numbers = []
+    for arm in arms:
+        shares = [run.score("exact_match", experiment.also) for run in arm.runs] if experiment.also else []
+        summary = mean_and_range(share and 100.0 * share for share in shares)
+        if summary is not None:
+            percent = summary.text(lambda value: METRICS["exact_match"].text(round(value, 1)))
+            numbers.append(f"{quoted(arm.label)} {percent}")
+    if not numbers:
+        return ""
+    if experiment.also == "test":
+        return t("Right on test: {numbers}.", numbers=listed(numbers))
+    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers))
 
 
 def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
@@ -145,10 +161,10 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
     )
 
 
-def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int, *, brief: bool) -> str:
-    """State what several arms have in common beside the first one; `brief`: no numbers where they cannot tell."""
+def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int) -> str:
+    """State what several arms have in common beside the first one."""
     relation, several = stated[0], len(stated) > 1
-    numbers = not (brief and relation.outcome == "too few") and all(each.own for each in stated)
+    numbers = all(each.own for each in stated)
 
     def named(arm: ArmRuns, value: MeanAndRange | None) -> str:
         # Each of several names with its number, so that nobody has to count along two lists.
@@ -161,20 +177,12 @@ def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int, *, brie
     if relation.outcome != "too few":
         said = _said(relation.claim, relation.arm, len(stated), names, base)
         return f"{said}: {seen}." if seen else f"{said}."
-    least = enough(len(first.runs), n_others)
-    if not seen:
-        return t(
-            "These runs are too few to tell {names} from {first}; {enough} runs of each variant could.",
-            names=names,
-            first=base,
-            enough=least,
-        )
     return t(
         "These runs are too few to tell {names} from {first}: {numbers}; {enough} runs of each variant could.",
         names=names,
         first=base,
         numbers=seen,
-        enough=least,
+        enough=enough(len(first.runs), n_others),
     )
 
 

@@ -64,7 +64,8 @@ class Arm:
 class Experiment:
     """A question with its arms; the first is the baseline.
 
-    `reaches` is the label of the arm that must reach the target (the first one if empty). `reads_corpus`: the task
+    `reaches` is the label of the arm that must reach the target (the first one if empty). `also`: the split on which
+    the question asks for right answers beside what is compared. `reads_corpus`: the task
     reads a corpus from a folder, so it runs only if that folder is given.
     """
 
@@ -74,6 +75,7 @@ class Experiment:
     base: Base
     arms: tuple[Arm, ...]
     reaches: str = ""
+    also: str = ""
     reads_corpus: bool = False
 
     @property

@@ -42,8 +42,11 @@ def draw_overview() -> None:
         shows[overall(arms)][name] = arms
     st.caption(
         t(
-            "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A first variant "
-            "that several experiments share was run more often than those beside it."
+            "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A difference is "
+            "named if it passes an exact rank-sum test (5 %, with Holm's correction over all comparisons of its "
+            "experiment) and is large enough: 1 point of the score, 2 evaluations of the updates, or a factor of 2 of "
+            "the loss. “As good as” means that a test shows the scores to be less than 1 point apart. Several "
+            "experiments share their first variant, which was run more often; their results are not independent."
         )
     )
     columns = st.columns(_ACROSS)
@@ -51,7 +54,7 @@ def draw_overview() -> None:
         with columns[nth % _ACROSS]:
             _draw_card(EXPERIMENTS[name], arms)
     _draw_list(t("As good as each other"), shows["equal"])
-    _draw_list(t("Neither a difference nor equality shows"), shows["undecided"])
+    _draw_list(t("No difference shows, nor equality for every variant"), shows["undecided"])
     _draw_list(t("Too few runs to tell"), shows["too few"])
     _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
 
@@ -60,7 +63,8 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the title, which opens the experiment, what differs in a sentence or two, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        st.markdown(unbroken(results.in_short(arms)))
+        st.caption(plain(translated(experiment.question)))
+        st.markdown(unbroken(f"{results.in_short(arms)} {results.also(experiment, arms)}"))
         measure = measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
@@ -77,7 +81,11 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         with left:
             _draw_title(EXPERIMENTS[name])
         has_runs = any(arm.runs for arm in arms)
-        said = " ".join(results.statements(arms, brief=True)) if has_runs else translated(EXPERIMENTS[name].question)
+        said = (
+            " ".join([*results.statements(arms), results.also(EXPERIMENTS[name], arms)])
+            if has_runs
+            else translated(EXPERIMENTS[name].question)
+        )
         right.caption(unbroken(said))
 
 

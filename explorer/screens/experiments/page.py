@@ -99,7 +99,7 @@ def _not_run(experiment: Experiment) -> str:
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     first, others = results.headline(arms)
-    st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join(others))}")
+    st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join([*others, results.also(experiment, arms)]))}")
     if note := results.shared_note(arms):
         st.caption(plain(note))
     _curves(arms, experiment.base.metric)
