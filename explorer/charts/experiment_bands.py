@@ -124,7 +124,7 @@ def wide(data: Table) -> list[dict[str, Any]]:
 
 def _label_width(variants: Sequence[str]) -> float:
     """The width in pixels of the widest entry of a legend: the symbol, then the characters."""
-    return 45 + 6.5 * max(map(len, variants), default=0)
+    return 45 + 7.5 * max(map(len, variants), default=0)
 
 
 def legend_columns(variants: Sequence[str]) -> int:
