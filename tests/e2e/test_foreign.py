@@ -4,8 +4,6 @@ One tab visits every page. Its browser does not enforce the Content-Security-Pol
 runs is noticed here and not merely blocked by the policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import urlencode
 

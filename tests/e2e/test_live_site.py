@@ -1,7 +1,5 @@
 """The site whose pages compute the models: it shows what the app computes for the same link, number for number."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The Probe page in a real browser: measure, open a card, switch heads off, undo, and reopen from a link."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 

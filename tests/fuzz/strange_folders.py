@@ -3,8 +3,6 @@
 The order is pseudo-random and always the same, so that a part of it is a fair sample of the whole.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every tab of every page with every kind of model and sentence: its figure, or a reason why it is absent."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

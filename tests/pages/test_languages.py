@@ -1,7 +1,5 @@
 """Every page in another language: no English is left that is not a token, a name or code; links cross languages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The Probe page in Streamlit's test harness: what is measured, beside which baselines, and heads that are changed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

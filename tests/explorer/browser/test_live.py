@@ -1,7 +1,5 @@
 """The forward pass, search and tokenizers of the browser (js/live) against PyTorch and Python, run by Node.js."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
