@@ -1,7 +1,5 @@
 """The Probe page in Streamlit's test harness: what is measured, beside which baselines, and heads that are changed."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading
@@ -161,7 +159,7 @@ def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypa
     assert "so far" not in words(at)
 
 
-@pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
+@pytest.mark.parametrize("lines", ["a\ta", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
 def test_any_sentences_can_be_probed(lines: str) -> None:
     at = own_sentences(lines)
     for tab in TABS:
