@@ -28,7 +28,7 @@ from model.importing.translator import (
     read_search,
     spellings,
 )
-from model.importing.weights import Ledger, assembled, interleaved
+from model.importing.weights import Ledger, assembled
 from model.text.bytelevel import ByteLevelTokenizer
 
 _Positions = Annotated[int, Meta(ge=2, le=10**6)]
@@ -167,6 +167,7 @@ def _of_llama(settings: _Llama) -> dict[str, Any]:
     keys = settings.num_key_value_heads or heads
     return {
         "positions": "rope",
+        "rope_halves": True,
         "rope_base": float(rope.get("rope_theta") or settings.rope_theta or 10_000.0),
         "layer_norm": "rms",
         "bias": False,
@@ -330,9 +331,6 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
     for i in range(model.n_decoder_layers):
         _set_layer(ledger, family, model, i)
     _set(ledger, "decoder.norm", family.norm)
-    order = (
-        " The two halves of each head's queries and keys are side by side here." if model.positions == "rope" else ""
-    )
     return assembled(
         folder,
         ledger,
@@ -341,7 +339,7 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
         (tokenizer, tokenizer),
         search,
         changes="The ids of its tokens are in another order than in the imported files, and its token of the end is "
-        f"there for padding and for the start as well; its results are the same.{order}",
+        "there for padding and for the start as well; its results are the same.",
         remarks=(*ledger.remarks, *remarks),
     )
 
@@ -421,20 +419,12 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
 def _set_layer(ledger: Ledger, family: _Family, model: ModelConfig, i: int) -> None:
     """Set the modules of one layer."""
     own, their = f"decoder.layers.{i}.", family.layer.format(i)
-    by_pair = interleaved(model.d_head("decoder"))
-
-    def halves_together(tensor: Tensor) -> Tensor:
-        """The dimensions of each head in pairs, as ours are rotated; Llama rotates its first half by its second."""
-        return tensor.unflatten(0, (-1, len(by_pair)))[:, by_pair].flatten(0, 1)
-
     for ours, theirs in family.names.items():
         if ours == "self_attn.qkv":
             weight, bias = ledger.take(f"{their}{theirs}.weight"), ledger.take(f"{their}{theirs}.bias")
             for n, name in enumerate(_ATTENTION):
                 ledger.parameters[f"{own}self_attn.{name}.weight"] = weight.T.chunk(3)[n].contiguous()
                 ledger.parameters[f"{own}self_attn.{name}.bias"] = bias.chunk(3)[n].clone()
-        elif ours.endswith(("q_proj", "k_proj")) and model.positions == "rope":
-            _set(ledger, own + ours, their + theirs, halves_together)
         else:
             turned = family.transposed and "norm" not in ours
             _set(ledger, own + ours, their + theirs, (lambda x: x.t().contiguous()) if turned else lambda x: x)
