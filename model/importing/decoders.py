@@ -28,7 +28,7 @@ from model.importing.translator import (
     read_search,
     spellings,
 )
-from model.importing.weights import Ledger, assembled
+from model.importing.weights import Ledger, assembled, set_table
 from model.text.bytelevel import ByteLevelTokenizer
 
 _Positions = Annotated[int, Meta(ge=2, le=10**6)]
@@ -391,23 +391,10 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
     Raises:
         ImportFailed: a table has too few rows, or two differ that config.json says are one.
     """
-    rows = torch.tensor(vocabulary.rows)
-
-    def arranged(name: str) -> Tensor:
-        table = ledger.take(name)
-        if table.dim() != 2 or table.size(0) <= max(vocabulary.rows):
-            raise ImportFailed(
-                "{name} of shape {shape} does not fit {rows} tokens.",
-                name=name,
-                shape=list(table.shape),
-                rows=len(rows) - 3,
-            )
-        return table[rows]
-
-    embedding = f"{family.table}.weight"
-    ledger.parameters["tgt_embedding.weight"] = arranged(embedding)
+    embedding, order = f"{family.table}.weight", torch.arange(model.d_model)
+    set_table(ledger, "tgt_embedding", embedding, vocabulary.rows, order)
     if model.share_embeddings == "none":
-        ledger.parameters["output.weight"] = arranged("lm_head.weight")
+        set_table(ledger, "output", "lm_head.weight", vocabulary.rows, order)
     elif ledger.use("lm_head.weight") and not ledger.same("lm_head.weight", embedding):
         raise ImportFailed("lm_head.weight differs from the embedding, though config.json says that they are one.")
     if family.positions:
