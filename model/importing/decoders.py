@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import torch
 from msgspec import Meta, Struct, field
-from torch import Tensor
 
 from model.config import SOS, SPECIALS, UNK, ModelConfig
 from model.importing.byte_pairs import read_byte_pairs
@@ -73,21 +72,20 @@ class _GPTNeo(_Settings, kw_only=True):
     attention_types: list[tuple[list[str], int]]
 
 
-class _OPT(_Settings, kw_only=True):
+class _Recent(_Settings, kw_only=True):
     d_model: Width = field(name="hidden_size")
     n_decoder_layers: Layers = field(name="num_hidden_layers")
     n_decoder_heads: Heads = field(name="num_attention_heads")
     max_positions: _Positions = field(name="max_position_embeddings")
+
+
+class _OPT(_Recent, kw_only=True):
     d_ff: Units = field(name="ffn_dim")
     activation: str = field(name="activation_function", default="relu")
     word_embed_proj_dim: Width | None = None
 
 
-class _Llama(_Settings, kw_only=True):
-    d_model: Width = field(name="hidden_size")
-    n_decoder_layers: Layers = field(name="num_hidden_layers")
-    n_decoder_heads: Heads = field(name="num_attention_heads")
-    max_positions: _Positions = field(name="max_position_embeddings")
+class _Llama(_Recent, kw_only=True):
     d_ff: Units = field(name="intermediate_size")
     activation: str = field(name="hidden_act", default="silu")
     norm_epsilon: _Epsilon = field(name="rms_norm_eps", default=1e-6)
@@ -377,12 +375,12 @@ def _read_tokenizer(
     return tokenizer, Vocabulary((eos, eos if begin is None else begin, eos, eos, *rest), pieces)
 
 
-def _set(ledger: Ledger, ours: str, theirs: str, change: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> None:
-    """Set weight and bias of a module, if it has one, with a `change` of its rows."""
-    ledger.parameters[f"{ours}.weight"] = change(ledger.take(f"{theirs}.weight"))
-    bias = ledger.take_optional(f"{theirs}.bias")
+def _set(ledger: Ledger, ours: str, theirs: str, *, transposed: bool = False) -> None:
+    """Set weight and bias of a module, if it has one."""
+    weight, bias = ledger.take(f"{theirs}.weight"), ledger.take_optional(f"{theirs}.bias")
+    ledger.parameters[f"{ours}.weight"] = weight.t().contiguous() if transposed else weight
     if bias is not None:
-        ledger.parameters[f"{ours}.bias"] = change(bias)
+        ledger.parameters[f"{ours}.bias"] = bias
 
 
 def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary: Vocabulary) -> None:
@@ -413,7 +411,6 @@ def _set_layer(ledger: Ledger, family: _Family, model: ModelConfig, i: int) -> N
                 ledger.parameters[f"{own}self_attn.{name}.weight"] = weight.T.chunk(3)[n].contiguous()
                 ledger.parameters[f"{own}self_attn.{name}.bias"] = bias.chunk(3)[n].clone()
         else:
-            turned = family.transposed and "norm" not in ours
-            _set(ledger, own + ours, their + theirs, (lambda x: x.t().contiguous()) if turned else lambda x: x)
+            _set(ledger, own + ours, their + theirs, transposed=family.transposed and "norm" not in ours)
         if model.bias and f"{own}{ours}.bias" not in ledger.parameters and ours != "self_attn.qkv":
             ledger.parameters[f"{own}{ours}.bias"] = torch.zeros(len(ledger.parameters[f"{own}{ours}.weight"]))
