@@ -189,9 +189,10 @@ def _continue_recorded(
         step, hidden = partial(decoder.step, tap=tap), PointRecorder((point,))
         watched = compose(tap, hidden)
         if model.config.causal:
-            state = decoder.start(torch.tensor([before], dtype=torch.long), tap=watched)
+            state: Any = decoder.start(torch.tensor([before], dtype=torch.long), tap=watched)
             return step, torch.tensor([last]), state, [*hidden.tensors[point][0]] if before else []
-        state, rows = decoder.start(torch.empty(1, 0, dtype=torch.long)), []
+        rows: list[Tensor] = []
+        state = decoder.start(torch.empty(1, 0, dtype=torch.long))
         for token in before:  # each changes the rows before it, so its own is computed when it is the newest
             _, state = decoder.step(torch.tensor([token]), state, tap=watched)
             rows.append(hidden.tensors[point][0, -1])

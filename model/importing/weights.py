@@ -373,7 +373,7 @@ def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) ->
 
 def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes: bool) -> None:
     """Set a projection that reads from the residual stream, or `writes` to it."""
-    shape = (len(order), None) if writes else (None, len(order))
+    shape: tuple[int | None, int | None] = (len(order), None) if writes else (None, len(order))
     weight, bias = ledger.take(f"{theirs}.weight", *shape), ledger.take(f"{theirs}.bias")
     ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
     ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
