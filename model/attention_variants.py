@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -42,7 +43,7 @@ class AttentionVariant(MultiHeadAttention):
             self.out_proj = Linear(inner, config.d_model)
         self.scale_scores = config.scale_scores
         self.rotates = same_sequence and config.positions == "rope"
-        self.rope_base = config.rope_base
+        self.rotary = partial(rotary, base=config.rope_base, halves=config.rope_halves)
         self.position_bias = position_bias if same_sequence else None
         self.gate_proj = nn.Linear(config.d_model, n_heads * self.d_head) if config.attention_gate else None
 
@@ -50,7 +51,7 @@ class AttentionVariant(MultiHeadAttention):
         """Shapes as in :class:`MultiHeadAttention`; each key is rotated once, when it is projected."""
         key, value = super().keys_values(memory)
         if self.rotates:
-            key = rotary(key, 0 if past is None else past[0].size(2), self.rope_base)
+            key = self.rotary(key, 0 if past is None else past[0].size(2))
         if past is None:
             return key, value
         return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
@@ -60,7 +61,7 @@ class AttentionVariant(MultiHeadAttention):
         query = self.split_heads(self.q_proj(queries))
         n_queries, n_keys = query.size(2), key_value[0].size(2)
         if self.rotates:
-            query = rotary(query, n_keys - n_queries, self.rope_base)
+            query = self.rotary(query, n_keys - n_queries)
         query = self.point("query", query)
         key, value = self.point("key", key_value[0]), self.point("value", key_value[1])
         bias = None

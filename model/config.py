@@ -7,9 +7,10 @@ The error message says what to do, because these files are edited by hand.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -89,6 +90,11 @@ class ModelConfig:
         default="sinusoidal",
     )
     rope_base: float = _help("base of the wavelengths of positions=rope", default=10_000.0, least=1)
+    rope_halves: bool = _help(
+        "positions=rope rotates the first half of a head by its second, by angles in float32, as Llama does; without, "
+        "neighbouring dimensions",
+        default=False,
+    )
     relative_buckets: int = _help("ranges of distances of positions=relative", default=32, least=4)
     relative_distance: int = _help("distance from which positions=relative tells no more apart", default=128, least=2)
     attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
@@ -366,6 +372,8 @@ def own_search(search: Mapping[str, Any], config: DecodeConfig) -> DecodeConfig:
 
 
 Config = TypeVar("Config", ModelConfig, DataConfig, TrainConfig, DecodeConfig)
+# It evaluates every annotation, which takes a millisecond.
+_type_hints: Callable[[type], dict[str, Any]] = functools.cache(typing.get_type_hints)
 
 
 def to_dict(config: ModelConfig | DataConfig | TrainConfig | DecodeConfig) -> dict[str, Any]:
@@ -406,7 +414,7 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: an unknown key (the message names the nearest), a wrong type, or a value out of range.
     """
-    hints = typing.get_type_hints(cls)
+    hints = _type_hints(cls)
     if cls is TrainConfig:
         values = with_current_names(values)
     for key, value in values.items():
@@ -421,7 +429,7 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
 
 def parse_value(cls: type[Config], key: str, text: str) -> Any:
     """Read `text`, as typed on a command line, as a value of the field `key`."""
-    kind = typing.get_type_hints(cls)[key]
+    kind = _type_hints(cls)[key]
     if kind is bool:
         try:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]

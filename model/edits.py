@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F
 
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.dry_run import points
@@ -194,9 +195,8 @@ class _EditTap:
 def _edited_weights(edit: HeadEdit, weights: Tensor, mask: Tensor | None, offset: int) -> Tensor:
     """A copy of the weights [batch, head, query, key] with the edit applied; queries count from `offset`."""
     original = weights[:, edit.head]
-    rows = _replacement(edit, original, offset)  # [batch, query, key]
-    if mask is not None:
-        rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)
+    seen = torch.ones_like(original, dtype=torch.bool) if mask is None else mask.expand(weights.shape)[:, edit.head]
+    rows = _replacement(edit, original, seen, offset).masked_fill(~seen, 0.0)  # [batch, query, key]
     total = rows.sum(dim=-1, keepdim=True)
     empty = total.squeeze(-1) == 0
     if bool((empty & (original.sum(-1) > 0)).any()):
@@ -206,8 +206,11 @@ def _edited_weights(edit: HeadEdit, weights: Tensor, mask: Tensor | None, offset
     return changed
 
 
-def _replacement(edit: HeadEdit, original: Tensor, offset: int) -> Tensor:
-    """The head's rows [batch, query, key] with the edit applied, not yet masked and normalised."""
+def _replacement(edit: HeadEdit, original: Tensor, seen: Tensor, offset: int) -> Tensor:
+    """The head's rows [batch, query, key] with the edit applied, not yet masked and normalised.
+
+    The edit may lack weights for keys that are not `seen`, such as those that were not read when it was made.
+    """
     if edit.op == "uniform":
         return torch.ones_like(original)
     rows = original.clone()
@@ -219,14 +222,15 @@ def _replacement(edit: HeadEdit, original: Tensor, offset: int) -> Tensor:
         source = offset + i - first
         if not 0 <= source < pattern.size(0):
             continue
-        if pattern.size(-1) < n_keys:
+        missing = n_keys - pattern.size(-1)
+        if missing > 0 and bool(seen[:, i, -missing:].any()):
             raise EditError(
                 "{edit}: it has weights for {keys}, not for {n_keys}.",
                 edit=edit,
                 keys=later("{n} key", "{n:,} keys", n=pattern.size(-1)),
                 n_keys=n_keys,
             )
-        rows[:, i] = pattern[source, :n_keys]
+        rows[:, i] = F.pad(pattern[source], (0, missing))  # a negative number cuts keys off
     return rows
 
 

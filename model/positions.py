@@ -62,30 +62,43 @@ def rotate(rows: Tensor, by: Tensor) -> Tensor:
     return torch.einsum("kij,pkj->pki", by, pairs).flatten(-2)
 
 
-def rotary(x: Tensor, first: int = 0, base: float = 10000.0) -> Tensor:
+def rotary(x: Tensor, first: int = 0, base: float = 10000.0, *, halves: bool = False) -> Tensor:
     """Rotate each pair of dimensions by its angle at its position (RoPE; Su et al. 2021, "RoFormer", §3.2.2, eq. 15).
 
     Pair i is rotated by pos / base^(2i/d_head) radians, the angles of the sinusoidal table: as a complex number, it is
     multiplied by e^(i·angle). The product of a rotated query and a rotated key then depends only on their distance.
+    A pair is two neighbouring dimensions or, with `halves`, dimension i and i + d_head/2.
 
     Shapes:
         x: [.., seq, d_head], of the positions `first` … first + seq; returns the same shape.
     """
     length, d_head = x.shape[-2:]
     x_float = x if x.dtype == torch.float64 else x.float()  # there are no bf16 complex numbers
-    pairs = torch.view_as_complex(x_float.unflatten(-1, (-1, 2)).contiguous())  # [.., pos, pair]
-    rotation = rotary_table(first + length, d_head, pairs.dtype, x.device, base)[first : first + length]
-    return torch.view_as_real(pairs * rotation).flatten(-2).type_as(x)
+    by_pair = x_float.unflatten(-1, (2, -1)).transpose(-1, -2) if halves else x_float.unflatten(-1, (-1, 2))
+    pairs = torch.view_as_complex(by_pair.contiguous())  # [.., pos, pair]
+    rotation = rotary_table(first + length, d_head, pairs.dtype, x.device, base, halves)[first : first + length]
+    rotated = torch.view_as_real(pairs * rotation)
+    return (rotated.transpose(-1, -2) if halves else rotated).flatten(-2).type_as(x)
 
 
-def rotary_table(length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float = 10000.0) -> Tensor:
-    """The rotations of at least `length` positions, [pos, pair], as complex numbers of `dtype`; each is built once."""
-    return _rotary_table(max(64, 1 << (length - 1).bit_length()), d_head, dtype, device, base)
+def rotary_table(
+    length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float = 10000.0, single: bool = False
+) -> Tensor:
+    """The rotations of at least `length` positions, [pos, pair], as complex numbers of `dtype`; each is built once.
+
+    `single` computes their angles in float32 and in the order of Llama's training.
+    """
+    return _rotary_table(max(64, 1 << (length - 1).bit_length()), d_head, dtype, device, base, single)
 
 
 @lru_cache(maxsize=16)
-def _rotary_table(length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float) -> Tensor:
+def _rotary_table(
+    length: int, d_head: int, dtype: torch.dtype, device: torch.device, base: float, single: bool
+) -> Tensor:
     with torch.inference_mode(False):  # the table may serve training later
+        if single:
+            angles = torch.arange(length).float()[:, None] * (1 / base ** (torch.arange(0, d_head, 2).float() / d_head))
+            return torch.complex(angles.cos(), angles.sin()).to(device, dtype)
         sines = sinusoidal_table(length, d_head, base).unflatten(-1, (-1, 2))  # [pos, pair, (sin, cos)]
         return torch.complex(sines[..., 1], sines[..., 0]).to(device, dtype)
 

@@ -31,8 +31,9 @@ VARIANTS: list[dict[str, Any]] = [
     {"positions": "relative", "head_width": 2, "causal": False, "attention_gate": True},
 ]
 LLAMA: dict[str, Any] = {
-    "positions": "rope", "rope_base": 50.0, "layer_norm": "rms", "norm_epsilon": 1e-6, "norm_first": True,
-    "bias": False, "qkv_bias": True, "key_value_heads": 2, "feed_forward": "gated", "activation": "silu",
+    "positions": "rope", "rope_base": 50.0, "rope_halves": True, "layer_norm": "rms", "norm_epsilon": 1e-6,
+    "norm_first": True, "bias": False, "qkv_bias": True, "key_value_heads": 2, "feed_forward": "gated",
+    "activation": "silu",
 }  # fmt: skip
 """The parts of Qwen2.5; Llama has no biases."""
 DECODERS: list[dict[str, Any]] = [

@@ -82,6 +82,9 @@ def _stage(point: Point, block: Block, model: Model) -> MachineStage:
         reads.append(point.name.replace(".positions", ADDED_POINT))
     module = model.get_submodule(point.module) if point.module else None
     matrix = getattr(module, "weight", None) if op in ("lookup", "linear", "norm", "rms") else None
+    columns, width = _columns(point, block, config), 0 if matrix is None else matrix.shape[-1]
+    if op == "rotate":
+        width = columns // 2 if config.rope_halves else 1
     return MachineStage(
         point=point.name,
         block=block.name,
@@ -89,11 +92,12 @@ def _stage(point: Point, block: Block, model: Model) -> MachineStage:
         side=side_of(point.name, block),
         op=op,
         reads=reads,
-        columns=_columns(point, block, config),
+        columns=columns,
         weight=point.module if matrix is not None else "",
-        width=0 if matrix is None else matrix.shape[-1],
+        width=width,
         bias=matrix is not None and getattr(module, "bias", None) is not None,
         factor=_factor(op, block, config),
+        group=_group(block, config) if short in ("key", "value") else 1,
     )
 
 
@@ -117,16 +121,26 @@ def _operation(point: str, short: str, config: ModelConfig) -> StageOperation:
 
 def _columns(point: Point, block: Block, config: ModelConfig) -> int:
     """The number of numbers of one token; 0 if there is one for each key."""
+    if short_name(point.name) in ("k_proj", "v_proj"):
+        return next((config.key_value_width(kind) for kind in ATTENTION_KINDS if kind == block.attention), 0)
     heads = next((config.n_heads(kind) for kind in ATTENTION_KINDS if kind == block.attention), 1)
     width = next((config.d_head(kind) for kind in ATTENTION_KINDS if kind == block.attention), config.d_model)
     sizes = {"d_model": config.d_model, "d_ff": config.d_ff, "d_head": width, "joined heads": heads * width}
     return {**sizes, "vocabulary": config.tgt_vocab_size, "position": 1}.get(point.axes[-1], 0)
 
 
+def _group(block: Block, config: ModelConfig) -> int:
+    """The number of heads that share a key."""
+    kinds = [kind for kind in ATTENTION_KINDS if kind == block.attention]
+    return next((config.n_heads(kind) * config.d_head(kind) // config.key_value_width(kind) for kind in kinds), 1)
+
+
 def _factor(op: StageOperation, block: Block, config: ModelConfig) -> float:
     """What an operation multiplies or divides by, or what a norm adds below the root."""
     if op == "times":
         return config.embedding_factor or (math.sqrt(config.d_model) if config.scale_embeddings else 1.0)
+    if op == "rotate":
+        return config.rope_base
     if op == "divide":
         return next(math.sqrt(config.d_head(kind)) for kind in ATTENTION_KINDS if kind == block.attention)
     return config.norm_epsilon if op in ("norm", "rms") else 1.0

@@ -18,7 +18,9 @@ class MachineStage:
     """A point with the operation that computes it from the points `reads` (machine_stages.py).
 
     `side` says whose tokens its rows are; `columns` counts the numbers of a token, 0 for one number a key. `weight` is
-    the module whose parameters it uses, `width` the number of columns of its matrix, and `bias` whether it adds one.
+    the module whose parameters it uses, `width` the number of columns of its matrix, and `bias` whether it adds one. Of
+    a rotation, `factor` is the base of the wavelengths and `width` the distance between the two columns of a pair.
+    `group` counts the heads that share the columns read.
     """
 
     point: str
@@ -32,6 +34,7 @@ class MachineStage:
     width: int = 0
     bias: bool = False
     factor: float = 1.0
+    group: int = 1
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,6 @@ MOST_EARLIER = 8_000_000  # bytes of weights of earlier steps of training
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
     "key_value_heads": (0,),
-    "rope_base": (10_000.0,),
     "norm_epsilon": (1e-5,),
     "bias": (True,),
     "head_width": (0,),

@@ -144,12 +144,17 @@ def head_terms(
     if f"{scope}.mask" in run.tensors:
         seen = run.tensors[f"{scope}.mask"].bool().expand_as(run.tensors[f"{scope}.scores"])[number]
     d_head = run.tensors[f"{scope}.query"].size(-1)
-    streams, rows = _Streams(run), slice(number * d_head, (number + 1) * d_head)
-    by_query, by_key = (streams.projected(f"{scope}.{name}", rows) for name in ("q_proj", "k_proj"))
+    group = config.n_heads(kind) * d_head // config.key_value_width(kind)  # heads that share a key
+    streams = _Streams(run)
+    by_query, by_key = (
+        streams.projected(f"{scope}.{name}", slice(n * d_head, (n + 1) * d_head))
+        for name, n in (("q_proj", number), ("k_proj", number // group))
+    )
     query_parts, key_parts = tuple(by_query), tuple(by_key)
     queries, keys = (torch.stack(list(parts.values())) for parts in (by_query, by_key))
     if kind != "cross" and config.positions == "rope":
-        queries, keys = rotary(queries), rotary(keys)  # the rotation of a sum is the sum of the rotations
+        # The rotation of a sum is the sum of the rotations.
+        queries, keys = (rotary(x, base=config.rope_base, halves=config.rope_halves) for x in (queries, keys))
     if f"{scope}.bias" in run.tensors:
         bias = run.tensors[f"{scope}.bias"][number] * math.sqrt(d_head)  # [query, key]; terms are divided by √d_head
         queries, keys = _with_part(queries, bias), _with_part(keys, torch.eye(bias.size(1), dtype=bias.dtype))

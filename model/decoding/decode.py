@@ -177,34 +177,49 @@ def _continue_recorded(
     if n_forced > n_prompt and given[-1] == EOS:
         limit = 0
     rules, decoder, edits = output_rules(model.config), stepper(model), edit_tap(edit, model.config)
+    search_rules = rules if n_forced == n_prompt else replace(rules, first=None)  # the first token is among the given
+    point = decoder_output(model.config)
 
-    def start(tap: Tap | None) -> tuple[Any, Tensor, Any]:
-        """The step function, the token that its first call reads, and the state after all tokens before that one."""
+    def start(tap: Tap | None) -> tuple[Any, Tensor, Any, list[Tensor]]:
+        """The step function, the token that its first call reads, and the state after all tokens before that one.
+
+        The list holds the decoder's output [d_model] at each token before.
+        """
         *before, last = prompt[0], *given
-        state = decoder.start(torch.tensor([before], dtype=torch.long), tap=tap)
-        return partial(decoder.step, tap=tap), torch.tensor([last]), state
+        step, hidden = partial(decoder.step, tap=tap), PointRecorder((point,))
+        watched = compose(tap, hidden)
+        if model.config.causal:
+            state: Any = decoder.start(torch.tensor([before], dtype=torch.long), tap=watched)
+            return step, torch.tensor([last]), state, [*hidden.tensors[point][0]] if before else []
+        rows: list[Tensor] = []
+        state = decoder.start(torch.empty(1, 0, dtype=torch.long))
+        for token in before:  # each changes the rows before it, so its own is computed when it is the newest
+            _, state = decoder.step(torch.tensor([token]), state, tap=watched)
+            rows.append(hidden.tensors[point][0, -1])
+        return step, torch.tensor([last]), state, rows
 
     beam: tuple[BeamStep, ...] = ()
     results: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and limit > 0:
-        step, first, state = start(edits)
-        beam = tuple(beam_search(step, state, limit=limit, config=config, rules=rules, first=first))
+        step, first, state, _ = start(edits)
+        beam = tuple(beam_search(step, state, limit=limit, config=config, rules=search_rules, first=first))
         found = hypotheses(beam, 1, config.beam_size)[0]
         results = tuple(replace(each, tokens=(*given, *each.tokens)) for each in found)
         given, limit = results[0].path, 0
 
-    recorder, last = AttentionRecorder(), PointRecorder((decoder_output(model.config),))
-    step, first, state = start(compose(edits, recorder, last))
+    recorder = AttentionRecorder()
+    step, first, state, hidden = start(compose(edits, recorder))
     steps: list[PathStep] = []
     if limit > 0:
-        step = partial(decoder.step, tap=compose(edits, recorder))
         search = partial(sample, config=config) if config.method == "sample" else greedy
-        steps = list(search(step, state, limit=limit, rules=rules, first=first))
+        steps = list(search(step, state, limit=limit, rules=search_rules, first=first))
     path = (*given, *(int(choice.tokens[0]) for choice in steps))
-    rows = [*(choice.log_probs[0] for choice in steps)]
+    rows = [choice.log_probs[0] for choice in steps]
     if given:
-        hidden = last.tensors[decoder_output(model.config)][0]
-        rows = [*allowed_log_probs(model.logits(hidden), rules), *rows]
+        own = [*allowed_log_probs(model.logits(torch.stack(hidden)), rules)]
+        if len(given) > n_prompt == len(prompt) - 1:
+            own[n_prompt] = allowed_log_probs(own[n_prompt], rules, first=True)
+        rows = [*own, *rows]
     log_probs = torch.stack(rows)  # [row, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
     return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results, n_prompt)

@@ -167,7 +167,7 @@ class FastDecoder:
         self._bias = _position_bias(model)
         self._embedding = model.tgt_embedding.weight
         self._scheme, self._longest = config.positions, config.max_positions
-        self._rope_base = config.rope_base
+        self._rope_base, self._halves = config.rope_base, config.rope_halves
         self._factor = model.embedding_factor
         self._positions = model.positions_tgt
         self._norm_embeddings = model.norm_tgt if config.norm_embeddings else None
@@ -248,7 +248,8 @@ class FastDecoder:
             bias = self._bias(1, position + 1).to(x).repeat(len(x), 1, 1)
         elif self._scheme == "rope":
             dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
-            rotation = rotary_table(position + 1, self._d_head, dtype, x.device, self._rope_base)[position]
+            table = rotary_table(position + 1, self._d_head, dtype, x.device, self._rope_base, self._halves)
+            rotation = table[position]
         return _Place(position, bias, rotation, mask)
 
     def _run(
@@ -291,8 +292,13 @@ class FastDecoder:
             projected = projected.view(batch, 3, -1).transpose(0, 1).contiguous()
         heads = projected.view(3, -1, 1, self._d_head)  # [3, batch · head, 1, d_head]
         if block.rotates and place.rotation is not None:  # queries and keys, in place
-            pairs = projected.view(3, -1, 1, self._d_head // 2, 2)[:2]
-            torch.view_as_complex(pairs).mul_(place.rotation)
+            if self._halves:
+                first, second = heads[:2].chunk(2, dim=-1)
+                turned = torch.complex(first, second) * place.rotation
+                first.copy_(turned.real)
+                second.copy_(turned.imag)
+            else:
+                torch.view_as_complex(projected.view(3, -1, 1, self._d_head // 2, 2)[:2]).mul_(place.rotation)
         keys_values.narrow(2, position, 1).copy_(heads[1:])
         key, value = keys_values.narrow(2, 0, position + 1).unbind(0)
         return self._attend(block, y, heads[0], key, value, place.bias, place.mask, taps)

@@ -63,20 +63,9 @@ def read_bart(folder: SourceFolder, config: dict[str, Any], languages: Languages
 
 
 def set_learned_positions(ledger: Ledger, model: ModelConfig, order: Tensor) -> None:
-    """Set the tables of positions, and the norms of the embeddings, which BART and mBART share.
-
-    Raises:
-        ImportFailed: a table has another shape than config.json says.
-    """
+    """Set the tables of positions, and the norms of the embeddings, which BART and mBART share."""
     for side, stack in (("src", "encoder"), ("tgt", "decoder")):
-        table = ledger.take(f"model.{stack}.embed_positions.weight")
-        if table.shape != (model.max_positions + POSITIONS_OFFSET, model.d_model):
-            raise ImportFailed(
-                "model.{stack}.embed_positions.weight has shape {shape}, but {config} asks for {needed}.",
-                stack=stack,
-                shape=list(table.shape),
-                config=CONFIG,
-                needed=[model.max_positions + POSITIONS_OFFSET, model.d_model],
-            )
+        shape = model.max_positions + POSITIONS_OFFSET, model.d_model
+        table = ledger.take(f"model.{stack}.embed_positions.weight", *shape)
         ledger.parameters[f"positions_{side}.embedding.weight"] = table[POSITIONS_OFFSET:]
         set_norm(ledger, f"norm_{side}", f"model.{stack}.layernorm_embedding", order)

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import torch
 from msgspec import Meta, Struct, field
-from torch import Tensor
 
 from model.config import SOS, SPECIALS, UNK, ModelConfig
 from model.importing.byte_pairs import read_byte_pairs
@@ -28,7 +27,7 @@ from model.importing.translator import (
     read_search,
     spellings,
 )
-from model.importing.weights import Ledger, assembled, interleaved
+from model.importing.weights import Ledger, assembled, set_table
 from model.text.bytelevel import ByteLevelTokenizer
 
 _Positions = Annotated[int, Meta(ge=2, le=10**6)]
@@ -73,21 +72,20 @@ class _GPTNeo(_Settings, kw_only=True):
     attention_types: list[tuple[list[str], int]]
 
 
-class _OPT(_Settings, kw_only=True):
+class _Recent(_Settings, kw_only=True):
     d_model: Width = field(name="hidden_size")
     n_decoder_layers: Layers = field(name="num_hidden_layers")
     n_decoder_heads: Heads = field(name="num_attention_heads")
     max_positions: _Positions = field(name="max_position_embeddings")
+
+
+class _OPT(_Recent, kw_only=True):
     d_ff: Units = field(name="ffn_dim")
     activation: str = field(name="activation_function", default="relu")
     word_embed_proj_dim: Width | None = None
 
 
-class _Llama(_Settings, kw_only=True):
-    d_model: Width = field(name="hidden_size")
-    n_decoder_layers: Layers = field(name="num_hidden_layers")
-    n_decoder_heads: Heads = field(name="num_attention_heads")
-    max_positions: _Positions = field(name="max_position_embeddings")
+class _Llama(_Recent, kw_only=True):
     d_ff: Units = field(name="intermediate_size")
     activation: str = field(name="hidden_act", default="silu")
     norm_epsilon: _Epsilon = field(name="rms_norm_eps", default=1e-6)
@@ -167,6 +165,7 @@ def _of_llama(settings: _Llama) -> dict[str, Any]:
     keys = settings.num_key_value_heads or heads
     return {
         "positions": "rope",
+        "rope_halves": True,
         "rope_base": float(rope.get("rope_theta") or settings.rope_theta or 10_000.0),
         "layer_norm": "rms",
         "bias": False,
@@ -330,9 +329,6 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
     for i in range(model.n_decoder_layers):
         _set_layer(ledger, family, model, i)
     _set(ledger, "decoder.norm", family.norm)
-    order = (
-        " The two halves of each head's queries and keys are side by side here." if model.positions == "rope" else ""
-    )
     return assembled(
         folder,
         ledger,
@@ -341,7 +337,7 @@ def read_decoder(folder: SourceFolder, config: dict[str, Any], languages: Langua
         (tokenizer, tokenizer),
         search,
         changes="The ids of its tokens are in another order than in the imported files, and its token of the end is "
-        f"there for padding and for the start as well; its results are the same.{order}",
+        "there for padding and for the start as well; its results are the same.",
         remarks=(*ledger.remarks, *remarks),
     )
 
@@ -379,12 +375,12 @@ def _read_tokenizer(
     return tokenizer, Vocabulary((eos, eos if begin is None else begin, eos, eos, *rest), pieces)
 
 
-def _set(ledger: Ledger, ours: str, theirs: str, change: Callable[[Tensor], Tensor] = lambda tensor: tensor) -> None:
-    """Set weight and bias of a module, if it has one, with a `change` of its rows."""
-    ledger.parameters[f"{ours}.weight"] = change(ledger.take(f"{theirs}.weight"))
-    bias = ledger.take_optional(f"{theirs}.bias")
+def _set(ledger: Ledger, ours: str, theirs: str, *, transposed: bool = False) -> None:
+    """Set weight and bias of a module, if it has one."""
+    weight, bias = ledger.take(f"{theirs}.weight"), ledger.take_optional(f"{theirs}.bias")
+    ledger.parameters[f"{ours}.weight"] = weight.t().contiguous() if transposed else weight
     if bias is not None:
-        ledger.parameters[f"{ours}.bias"] = change(bias)
+        ledger.parameters[f"{ours}.bias"] = bias
 
 
 def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary: Vocabulary) -> None:
@@ -393,23 +389,10 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
     Raises:
         ImportFailed: a table has too few rows, or two differ that config.json says are one.
     """
-    rows = torch.tensor(vocabulary.rows)
-
-    def arranged(name: str) -> Tensor:
-        table = ledger.take(name)
-        if table.dim() != 2 or table.size(0) <= max(vocabulary.rows):
-            raise ImportFailed(
-                "{name} of shape {shape} does not fit {rows} tokens.",
-                name=name,
-                shape=list(table.shape),
-                rows=len(rows) - 3,
-            )
-        return table[rows]
-
-    embedding = f"{family.table}.weight"
-    ledger.parameters["tgt_embedding.weight"] = arranged(embedding)
+    embedding, order = f"{family.table}.weight", torch.arange(model.d_model)
+    set_table(ledger, "tgt_embedding", embedding, vocabulary.rows, order)
     if model.share_embeddings == "none":
-        ledger.parameters["output.weight"] = arranged("lm_head.weight")
+        set_table(ledger, "output", "lm_head.weight", vocabulary.rows, order)
     elif ledger.use("lm_head.weight") and not ledger.same("lm_head.weight", embedding):
         raise ImportFailed("lm_head.weight differs from the embedding, though config.json says that they are one.")
     if family.positions:
@@ -421,22 +404,13 @@ def _set_tables(ledger: Ledger, family: _Family, model: ModelConfig, vocabulary:
 def _set_layer(ledger: Ledger, family: _Family, model: ModelConfig, i: int) -> None:
     """Set the modules of one layer."""
     own, their = f"decoder.layers.{i}.", family.layer.format(i)
-    by_pair = interleaved(model.d_head("decoder"))
-
-    def halves_together(tensor: Tensor) -> Tensor:
-        """The dimensions of each head in pairs, as ours are rotated; Llama rotates its first half by its second."""
-        return tensor.unflatten(0, (-1, len(by_pair)))[:, by_pair].flatten(0, 1)
-
     for ours, theirs in family.names.items():
         if ours == "self_attn.qkv":
             weight, bias = ledger.take(f"{their}{theirs}.weight"), ledger.take(f"{their}{theirs}.bias")
             for n, name in enumerate(_ATTENTION):
                 ledger.parameters[f"{own}self_attn.{name}.weight"] = weight.T.chunk(3)[n].contiguous()
                 ledger.parameters[f"{own}self_attn.{name}.bias"] = bias.chunk(3)[n].clone()
-        elif ours.endswith(("q_proj", "k_proj")) and model.positions == "rope":
-            _set(ledger, own + ours, their + theirs, halves_together)
         else:
-            turned = family.transposed and "norm" not in ours
-            _set(ledger, own + ours, their + theirs, (lambda x: x.t().contiguous()) if turned else lambda x: x)
+            _set(ledger, own + ours, their + theirs, transposed=family.transposed and "norm" not in ours)
         if model.bias and f"{own}{ours}.bias" not in ledger.parameters and ours != "self_attn.qkv":
             ledger.parameters[f"{own}{ours}.bias"] = torch.zeros(len(ledger.parameters[f"{own}{ours}.weight"]))

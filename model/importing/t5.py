@@ -26,6 +26,10 @@ _BLOCKS = {
     "decoder": (("self_attn", "SelfAttention"), ("cross_attn", "EncDecAttention")),
 }
 _PROJECTIONS = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "out_proj": "o"}
+_DENSE = {
+    "plain": {"linear1": "wi", "linear2": "wo"},
+    "gated": {"linear1": "wi_0", "gate_proj": "wi_1", "linear2": "wo"},
+}
 _END, _UNK = "</s>", "<unk>"
 
 
@@ -161,23 +165,16 @@ def _set_stack(ledger: Ledger, stack: str, side: str, model: ModelConfig, *, out
     blocks = _BLOCKS[stack]
     bias = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     ledger.parameters[f"positions_{side}.relative.embedding.weight"] = ledger.take(bias)
+    names = {f"norm{n + 1}": f"{n}.layer_norm" for n in range(len(blocks) + 1)}
+    for n, (block, their) in enumerate(blocks):
+        names |= {f"{block}.{name}": f"{n}.{their}.{letter}" for name, letter in _PROJECTIONS.items()}
+    for name, their in _DENSE[model.feed_forward].items():
+        names[f"feed_forward.{name}"] = f"{len(blocks)}.DenseReluDense.{their}"
     for i in range(model.n_encoder_layers if stack == "encoder" else model.n_decoder_layers):
-        ours, theirs = f"{stack}.layers.{i}", f"{stack}.block.{i}.layer"
-        for n, (block, their) in enumerate(blocks):
-            for name, letter in _PROJECTIONS.items():
-                ledger.parameters[f"{ours}.{block}.{name}.weight"] = ledger.take(
-                    f"{theirs}.{n}.{their}.{letter}.weight"
-                )
+        layer = f"{stack}.block.{i}.layer"
+        for name, their in names.items():
+            ledger.parameters[f"{stack}.layers.{i}.{name}.weight"] = ledger.take(f"{layer}.{their}.weight")
         # The decoder of some old files has a bias in its first cross-attention, which no model reads.
-        ledger.use(f"{theirs}.1.EncDecAttention.relative_attention_bias.weight")
-        dense = f"{theirs}.{len(blocks)}.DenseReluDense"
-        gated = model.feed_forward == "gated"
-        parts = (
-            {"linear1": "wi_0", "gate_proj": "wi_1", "linear2": "wo"} if gated else {"linear1": "wi", "linear2": "wo"}
-        )
-        for name, their in parts.items():
-            ledger.parameters[f"{ours}.feed_forward.{name}.weight"] = ledger.take(f"{dense}.{their}.weight")
-        for n in range(len(blocks) + 1):
-            ledger.parameters[f"{ours}.norm{n + 1}.weight"] = ledger.take(f"{theirs}.{n}.layer_norm.weight")
+        ledger.use(f"{layer}.1.EncDecAttention.relative_attention_bias.weight")
     norm = ledger.take(f"{stack}.final_layer_norm.weight")
     ledger.parameters[f"{stack}.norm.weight"] = norm * output_factor

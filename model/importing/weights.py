@@ -95,17 +95,27 @@ class Ledger:
             )
         return tensor
 
-    def take(self, name: str) -> Tensor:
-        """Use and read a tensor.
+    def take(self, name: str, *shape: int | None) -> Tensor:
+        """Use and read a tensor; `shape` has the size of each axis, None for any size.
 
         Raises:
-            ImportFailed: there is none, or it has numbers that cannot be weights.
+            ImportFailed: there is none, it has another shape, or numbers that cannot be weights.
         """
         if self.use(name) is None:
             raise ImportFailed(
                 "{file} has no tensor {name}, which a model of this configuration needs.", file=self.file, name=name
             )
-        return self.read(name)
+        tensor = self.read(name)
+        sizes = zip(shape, tensor.shape, strict=False)
+        if shape and (len(shape) != tensor.dim() or any(needed not in (None, own) for needed, own in sizes)):
+            raise ImportFailed(
+                "{file}: {name} has shape {shape}, but config.json asks for [{needed}].",
+                file=self.file,
+                name=name,
+                shape=list(tensor.shape),
+                needed=", ".join("…" if size is None else str(size) for size in shape),
+            )
+        return tensor
 
     def take_optional(self, name: str) -> Tensor | None:
         """Use and read an optional tensor; None if there is none."""
@@ -311,25 +321,30 @@ def read_shared(
 
 
 def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:
-    """Set embeddings and output projection, with rows and columns permuted to our order.
+    """Set embeddings and output projection."""
+    set_table(ledger, "tgt_embedding", tables.target, target, order)
+    if tables.shared != "all":
+        set_table(ledger, "src_embedding", tables.source, source, order)
+    if tables.shared == "none":
+        set_table(ledger, "output", tables.output, target, order)
+
+
+def set_table(ledger: Ledger, ours: str, theirs: str, rows: Sequence[int], order: Tensor) -> None:
+    """Set an embedding or output projection, with its rows and columns in our order.
 
     Raises:
-        ImportFailed: a table has fewer rows than its vocabulary.
+        ImportFailed: it has fewer rows than its vocabulary.
     """
-
-    def arranged(name: str, rows: Sequence[int]) -> Tensor:
-        table = ledger.read(name)
-        if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
-            raise ImportFailed(
-                "an embedding of shape {shape} does not fit {rows} tokens.", shape=list(table.shape), rows=len(rows) - 1
-            )
-        return table[torch.tensor(rows)[:, None], order]  # permutes rows and columns in one copy
-
-    ledger.parameters["tgt_embedding.weight"] = arranged(tables.target, target)
-    if tables.shared != "all":
-        ledger.parameters["src_embedding.weight"] = arranged(tables.source, source)
-    if tables.shared == "none":
-        ledger.parameters["output.weight"] = arranged(tables.output, target)
+    table = ledger.take(theirs, None, len(order))
+    if table.size(0) <= max(rows):
+        raise ImportFailed(
+            "{name} of shape {shape} does not fit {rows} tokens.",
+            name=theirs,
+            shape=list(table.shape),
+            rows=max(rows) + 1,
+        )
+    # Permutes rows and columns in one copy.
+    ledger.parameters[f"{ours}.weight"] = table[torch.tensor(rows)[:, None], order]
 
 
 def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) -> None:
@@ -358,15 +373,8 @@ def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) ->
 
 def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes: bool) -> None:
     """Set a projection that reads from the residual stream, or `writes` to it."""
-    weight, bias = ledger.take(f"{theirs}.weight"), ledger.take(f"{theirs}.bias")
-    side = weight.size(0 if writes else -1) if weight.dim() == 2 else 0
-    if side != len(order):
-        raise ImportFailed(
-            "{theirs}.weight has shape {shape}, which does not fit d_model={d_model}.",
-            theirs=theirs,
-            shape=list(weight.shape),
-            d_model=len(order),
-        )
+    shape: tuple[int | None, int | None] = (len(order), None) if writes else (None, len(order))
+    weight, bias = ledger.take(f"{theirs}.weight", *shape), ledger.take(f"{theirs}.bias")
     ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
     ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
 
@@ -374,16 +382,7 @@ def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes:
 def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
     """Set scale and shift of a layer norm on the residual stream."""
     for part in ("weight", "bias"):
-        values = ledger.take(f"{theirs}.{part}")
-        if values.shape != order.shape:
-            raise ImportFailed(
-                "{theirs}.{part} has shape {shape}, not [{needed}].",
-                theirs=theirs,
-                part=part,
-                shape=list(values.shape),
-                needed=len(order),
-            )
-        ledger.parameters[f"{ours}.{part}"] = values[order]
+        ledger.parameters[f"{ours}.{part}"] = ledger.take(f"{theirs}.{part}", len(order))[order]
 
 
 def check_positions(ledger: Ledger, d_model: int) -> None:

@@ -141,6 +141,9 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     expect(page.get_by_role("alert")).to_contain_text("The model nobody is not on this page")
     expect(page.get_by_role("alert")).to_contain_text("not a list of token ids")
     expect(page.get_by_role("alert")).to_contain_text("“cross.9.9.zero” is left out")
+    visit(page, site, model="reverse", text="abc", path="5-9999")
+    expect(page.get_by_role("alert")).to_contain_text("path does not fit this model")
+    expect(page.locator("figcaption:visible").first).to_be_visible()
 
 
 def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:

@@ -118,6 +118,20 @@ def test_forks_at_any_row_go_on_from_there() -> None:
     assert ended.trace.decoder.shape[-1] == 5
 
 
+def test_a_first_token_is_set_once_and_a_decoder_that_sees_all_is_recorded_step_by_step() -> None:
+    model = decoder(separator=False, first_token=9)
+    whole = recorded(model, "abc")
+    assert (whole.answer[0], whole.trace.probabilities[2]) == (9, 1)
+    again = recorded(model, "abc", whole.path[:4])
+    assert (again.path, again.trace.probabilities[2]) == (whole.path, 1)
+    assert recorded(model, "abc", method="beam", beam_size=1).path == whole.path
+    for method in ("greedy", "beam"):
+        unmasked = recorded(decoder(causal=False), "cab", method=method, beam_size=2)
+        assert unmasked.path[:4] == (4, 5, EOS, SOS)
+        np.testing.assert_allclose(unmasked.trace.decoder.sum(-1), 1.0, atol=1e-5)
+        assert (np.triu(unmasked.trace.decoder, 1) == 0).all()
+
+
 def test_nothing_is_read_beyond_the_last_position() -> None:
     model = decoder(separator=False, max_positions=6, banned_tokens=(EOS,))
     assert len(recorded(model, "abcd", max_length=0).path) == 6

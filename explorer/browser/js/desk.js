@@ -175,7 +175,7 @@ async function show(D, isNew, computed) {
     };
     await load(D.card);
     const own = await answerTo(D, null);
-    const trained = D.path ? await answerTo(D, D.path) : own;
+    const trained = D.path ? await answerTo(D, D.path).catch((error) => unfit(D, error, own)) : own;
     const then = cardNow(D);
     if (then !== D.card) await load(then);
     const opened = then === D.card ? trained : await answerTo(D, trained.path, then);
@@ -200,6 +200,14 @@ async function show(D, isNew, computed) {
       D.find(".loading").hidden = true;
     }
   }
+}
+
+/** A path that does not fit the model is given up. @param {DeskState} D @param {Error} error @param {Kept} own */
+function unfit(D, error, own) {
+  D.path = null;
+  D.problems.push(error.message);
+  problem(D, D.problems.join(" "));
+  return own;
 }
 
 /** The answer to a sentence, along a path or by the model's own choice; it is in the store. @param {DeskState} D @param {number[] | null} path @param {SiteModel} [card] @param {string} [text] @param {HeadChange[]} [changes] @returns {Promise<Kept>} */

@@ -46,6 +46,9 @@ export function originOf(machine, spot, sizes, read) {
   /** @param {OriginTerm[]} terms @param {number} result @param {Partial<MachineOrigin>} more @returns {MachineOrigin} */
   const origin = (terms, result, more = {}) => ({ op, terms, result, recorded: result, ...more });
 
+  /** A column of this head, or of its group, in what is read. @param {number} i */
+  const ofHead = (i) => at(reads[0], { head: 0, column: Math.floor((head - 1) / stage.group) * stage.columns + i });
+
   /** @type {Record<string, () => MachineOrigin>} */
   const ways = {
     ids: () => origin([], number(spot)),
@@ -70,18 +73,18 @@ export function originOf(machine, spot, sizes, read) {
       return origin(terms, sum(terms) + bias, { bias });
     },
     split() {
-      const terms = [term(at(reads[0], { head: 0, column: (head - 1) * stage.columns + column }))];
+      const terms = [term(ofHead(column))];
       return origin(terms, sum(terms));
     },
     rotate() {
-      const even = column - (column % 2);
-      const angle = row * 10000 ** (-even / stage.columns);
+      // A pair is two columns that are `width` apart.
+      const isFirst = Math.floor(column / width) % 2 === 0;
+      const pair = width === 1 ? Math.floor(column / 2) : column % width;
+      const angle = row * factor ** ((-2 * pair) / stage.columns);
       const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
-      const from = (/** @type {number} */ i) => at(reads[0], { head: 0, column: (head - 1) * stage.columns + i });
-      const terms =
-        column === even
-          ? [term(from(even), cosine), term(from(even + 1), -sine)]
-          : [term(from(even), sine), term(from(even + 1), cosine)];
+      const terms = isFirst
+        ? [term(ofHead(column), cosine), term(ofHead(column + width), -sine)]
+        : [term(ofHead(column - width), sine), term(ofHead(column), cosine)];
       return origin(terms, sum(terms));
     },
     dot() {

@@ -39,6 +39,7 @@ export interface MachineStage {
   width: number;
   bias: boolean;
   factor: number;
+  group: number;
 }
 
 export interface Place {

@@ -63,6 +63,7 @@ SENTENCES = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "post-norm": {"norm_first": False, "positions": "learned"},
     "rope": {"positions": "rope", "norm_first": True, "activation": "gelu"},
+    "halves": {"positions": "rope", "rope_base": 50.0, "rope_halves": True},
     "alibi": {"positions": "alibi", "activation": "silu", "share_embeddings": "none"},
     "gate": {"attention_gate": True, "scale_scores": False, "positions": "none"},
     "without residuals": {"residual": False, "layer_norm": "scalar"},

@@ -141,10 +141,14 @@ def test_an_explanation_is_of_the_translation_under_its_edit(
     np.testing.assert_allclose(row.weights, weights[1, : len(row.weights)], rtol=0, atol=1e-6)
     np.testing.assert_allclose(explanation.terms.weights, weights, rtol=0, atol=1e-6)
     assert explanation.terms.table(1, 0).sum() == pytest.approx(float(row.scores[0]), abs=1e-5)
+    # A changed row has weights for the keys that had been read.
+    row_edit = HeadEdits((HeadEdit("decoder", 0, 0, "row", row=1, values=np.array([1, 3], np.float32)),))
+    monkeypatch.undo()
+    edited = words.explain(words.translate("I read red books", GREEDY, edit=row_edit), ("decoder", 0, 0), 1)
+    assert edited.details.rows[1].weights == pytest.approx([0.25, 0.75])
     # Without a causal mask it is of what was read by then.
     if kind != "encoder":
         unmasked = Translator(load_model(CHECKPOINTS / "adjective-swap-unmasked"))
-        monkeypatch.undo()
         translation = unmasked.translate("I read red books", GREEDY)
         explanation = unmasked.explain(translation, (kind, 1, 0), 2)
         row, weights = explanation.details.rows[2], translation.trace.weights(kind)[1, 0, 2]

@@ -22,6 +22,7 @@ TGT = [SOS, *random_ids(4, seed=4).tolist()]
 SCHEMES: list[dict[str, Any]] = [
     *({"norm_first": first, "positions": p} for first in (True, False) for p in ("learned", "none", "rope", "alibi")),
     *({"norm_first": first, "positions": "learned", "attention_gate": True} for first in (True, False)),
+    {"positions": "rope", "rope_base": 50.0, "rope_halves": True, "key_value_heads": 1},
 ]
 
 

@@ -47,6 +47,8 @@ export function decode(
     );
   const src = model.hasEncoder ? [...encoded.ids, EOS] : [];
   const prompt = openingOf(config, encoded.ids);
+  if (path.some((id) => id >= config.tgt_vocab_size))
+    throw new Error(t("The link’s path does not fit this model; the model’s own choice is shown."));
   const rules = outputRules(config);
   const how = { ...METHOD, ...method };
   const asked = path.length ? path : prompt.slice(1);

@@ -13,6 +13,8 @@ export interface ModelConfig {
   activation: "relu" | "gelu" | "silu";
   norm_first: boolean;
   positions: "sinusoidal" | "learned" | "rope" | "alibi" | "none";
+  rope_base?: number;
+  rope_halves?: boolean;
   attention_gate: boolean;
   max_positions: number;
   share_embeddings: "none" | "target" | "all";

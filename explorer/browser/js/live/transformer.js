@@ -85,7 +85,8 @@ export class Transformer {
   keysValues(name, memory, tap, past = { keys: [], values: [] }) {
     let keys = this.projected(`${name}.k_proj`, memory, tap);
     const values = this.projected(`${name}.v_proj`, memory, tap);
-    if (this.rotates(name)) keys = keys.map((key, i) => rotated(key, past.keys.length + i, this.dHead(name)));
+    if (this.rotates(name))
+      keys = keys.map((key, i) => rotated(key, past.keys.length + i, this.dHead(name), this.config));
     return { keys: [...past.keys, ...keys], values: [...past.values, ...values] };
   }
 
@@ -106,7 +107,7 @@ export class Transformer {
     const point = pointOf(name);
     const first = memory.keys.length - queries.length; // the position of the first query in self-attention
     let query = this.projected(`${name}.q_proj`, queries, tap);
-    if (this.rotates(name)) query = query.map((row, i) => rotated(row, first + i, dHead));
+    if (this.rotates(name)) query = query.map((row, i) => rotated(row, first + i, dHead, this.config));
     query = tap(`${point}.query`, query);
     const key = tap(`${point}.key`, memory.keys);
     const value = tap(`${point}.value`, memory.values);
