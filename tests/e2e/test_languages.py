@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests import pseudo
 from tests.browser import Server, rest, serve
-from tests.e2e.address import Visit, query
+from tests.e2e.address import Visit, query, wait_for
 from tests.test_model_gateway import VISITS
 
 SENTENCE = "model=adjective-swap&text=I+read+red+books"
@@ -42,9 +42,18 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit, link: str, shown
         rest(page)
         for place, texts in shown.items():
             expect(page.locator(place).first).to_contain_text(texts[german])
-        # Streamlit takes an open tab or panel out of the address with the widget of the language before.
-        wanted = {name: value for name, value in before.items() if name not in ("inside_tab", "panel")}
-        assert {**wanted, "lang": "de" if german else "en"}.items() <= query(page).items()
+        assert {**before, "lang": "de" if german else "en"}.items() <= query(page).items()
+
+
+def test_back_to_an_address_without_a_choice_leaves_the_default(visit: Visit) -> None:
+    page = visit(f"/inside?{SENTENCE}&lang=de")
+    opened = page.locator("[role=tab][aria-selected=true]")
+    first = opened.inner_text()
+    page.get_by_role("tab", name="Größen").click()
+    wait_for(page, inside_tab="Sizes")
+    page.go_back()
+    wait_for(page, inside_tab=None)
+    expect(opened).to_have_text(first)
 
 
 CLIPPING = Path(__file__).with_name("clipping.js")
