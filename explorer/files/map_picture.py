@@ -238,7 +238,7 @@ def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:
     beside = x + wide + 0.12 + max(width_of(text, 6) for _, text in ticks)
     yield Text(beside, tall / 2, map_.quantity, 6, upright=True)
     if any((each.mask != VISIBLE).any() for each in view.maps):
-        yield Text(x, tall + 0.12, "hatched:\nmasked", 5.5, down="top")
+        yield Text(x, tall + 0.12, t("hatched:\nmasked"), 5.5, down="top")
 
 
 def _log_ticks() -> list[tuple[float, str]]:
@@ -296,7 +296,7 @@ def _lines(view: ShownMaps) -> Picture:
         (0.71 * width, "left", first.column_title, first.column_labels),
     )
     for x, across, title, labels in columns:
-        marks.append(Text(x, -0.06, title, 6.5, across=across, down="bottom"))
+        marks.append(Text(x, -0.06, translated(title), 6.5, across=across, down="bottom"))
         marks += [Text(x, (i + 0.5) * step, _short(label), size, _hue(title), across) for i, label in enumerate(labels)]
     for n, (place, (colour, dashes)) in enumerate(zip(heads, strokes, strict=False)):
         y = height + 0.1 + 0.16 * n
@@ -326,7 +326,7 @@ def _sentence(view: ShownMaps) -> Picture:
         ink = "#ffffff" if depths[key] > 0.5 else INK
         marks.append(Box(corner, y, wide, 0.26, tuple(fills[key]), "#c5ccd3", hatched=masked))
         marks.append(Text(middle, y + 0.13, token, 7.5, ink, "center"))
-        share = "masked" if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
+        share = t("masked") if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
         marks.append(Text(middle, y + 0.34, share, 5.5, _FOOT, "center"))
         bar = min(0.07, wide / len(view.maps))
         for n, place in enumerate(() if masked else heads):
