@@ -1,7 +1,5 @@
 """The Runs page in Streamlit's test harness: the list, what can be done to an entry, its curves and its heads."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import zipfile

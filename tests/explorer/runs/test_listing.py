@@ -1,7 +1,5 @@
 """The texts in the list of runs and models, and about a run that is being watched."""
 
-from __future__ import annotations
-
 import pytest
 
 from explorer.runs.lifecycle import Entry
