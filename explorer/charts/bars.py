@@ -8,12 +8,13 @@ from explorer.charts.chart import Figure
 from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.target_probabilities import probability_caption, probability_columns
 from explorer.locale.messages import t
+from explorer.locale.scripts import is_laid_leftwards
 from model.trace import AttentionTrace
 
 
 def probability_figure(trace: AttentionTrace) -> Figure:
     """Draw how likely the model found each token of a given target."""
-    leftwards = is_leftwards_in(trace, "target")
+    leftwards = is_laid_leftwards(is_leftwards_in(trace, "target"))
     axis = {"labelAngle": -30, "labelOverlap": False, "labelLimit": 140}
     encoding = {
         "x": _field("token", "nominal", sort=None, title=t("predicted token"), axis=axis, scale={"reverse": leftwards}),

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.decoding import names
-from explorer.locale.scripts import columns_of, is_leftwards, shortened
+from explorer.locale.scripts import columns_of, is_laid_leftwards, is_leftwards, shortened
 
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit at 45 degrees, even in a narrow figure
@@ -234,7 +234,7 @@ def bars(
 
 def _leftwards(tokens: Sequence[str]) -> dict[str, str]:
     """Settings of an axis whose names are the words of a sentence, if that is written from right to left."""
-    return {"autorange": "reversed"} if is_leftwards(tokens) else {}
+    return {"autorange": "reversed"} if is_laid_leftwards(is_leftwards(tokens)) else {}
 
 
 def lying(figure: go.Figure) -> go.Figure:

@@ -45,7 +45,7 @@ from explorer.files.html_page import document
 from explorer.files.standalone_page import script_hash, theme_style
 from explorer.locale import language
 from explorer.locale.catalogue import pack
-from explorer.locale.glossary import GLOSSARY, address_of
+from explorer.locale.glossary import GLOSSARY, address_of, names_of
 from explorer.locale.messages import t, translated
 from explorer.locale.text import language_name, printable
 from explorer.probing.edit_effect import means_over
@@ -327,7 +327,7 @@ def _header(
         examples="",
         query=dict(query),
         terms={
-            address_of(entry.term): (entry.term, translated(entry.plain), translated(entry.explanation))
+            address_of(entry.term): (names_of(entry)[0], translated(entry.plain), translated(entry.explanation))
             for entry in GLOSSARY
         },
         models=[model.card for model in models],

@@ -39,6 +39,7 @@ FAINTEST = 1e-4  # lower end of the logarithmic scale, as on screen
 DASHES: tuple[Dashes, ...] = ((), (5, 2), (1.5, 2), (7, 2, 2, 2), (9, 3), (3, 3), (1, 3), (6, 1, 1, 1))
 LONGEST = 32  # characters of a label
 _FOOT = "#43505c"
+_TALLEST = 1.6  # of the colour bar, in inches
 
 
 def picture_of(view: ShownMaps) -> Picture:
@@ -176,7 +177,7 @@ def _all_heads(view: ShownMaps) -> Picture:
                 )
         top += math.ceil(len(block) / n) * (tile + label)
     width = max(beside + widest * (tile + gap), 2.2)
-    return _sheet(view, width, top, [*marks, *_scale(view, width + 0.1, top)])
+    return _sheet(view, width, top, [*marks, *_scale(view, width + 0.1, top)], below=_below_scale(view, top))
 
 
 def _one_head(view: ShownMaps) -> Picture:
@@ -195,7 +196,14 @@ def _one_head(view: ShownMaps) -> Picture:
             marks.append(Text(left, -rise - 0.3, ordered(shortened(map_.title, 70)), 7, bold=True, down="bottom"))
         right, height = left + wide, max(height, tall)
     above = 0.4 + rise + (0.25 if len(view.maps) > 1 else 0.0)
-    return _sheet(view, right, height, [*marks, *_scale(view, right + 0.15, height)], above=above)
+    return _sheet(
+        view,
+        right,
+        height,
+        [*marks, *_scale(view, right + 0.15, height)],
+        above=above,
+        below=_below_scale(view, height),
+    )
 
 
 def _labelled_tile(
@@ -222,9 +230,18 @@ def _labelled_tile(
         yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
 
 
+def _has_masked(view: ShownMaps) -> bool:
+    return any((map_.mask != VISIBLE).any() for map_ in view.maps)
+
+
+def _below_scale(view: ShownMaps, height: float) -> float:
+    """How far below the maps the caption begins: also below the note on masked cells."""
+    return max(0.15, min(_TALLEST, height) + 0.4 - height) if _has_masked(view) else 0.15
+
+
 def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:
     """Draw the colour bar, with a note on masked cells if there are any."""
-    map_, tall, wide = view.maps[0], min(1.6, height), 0.1
+    map_, tall, wide = view.maps[0], min(_TALLEST, height), 0.1
     ramp = shades(scale_of(view), np.linspace(1, 0, 256)[:, None])
     yield Cells(x, 0, wide, tall, ramp, np.zeros((256, 1), bool))
     yield Box(x, 0, wide, tall, edge=INK)
@@ -237,8 +254,8 @@ def _scale(view: ShownMaps, x: float, height: float) -> Iterator[Mark]:
         yield Text(x + wide + 0.06, y, text, 6)
     beside = x + wide + 0.12 + max(width_of(text, 6) for _, text in ticks)
     yield Text(beside, tall / 2, map_.quantity, 6, upright=True)
-    if any((each.mask != VISIBLE).any() for each in view.maps):
-        yield Text(x, tall + 0.12, "hatched:\nmasked", 5.5, down="top")
+    if _has_masked(view):
+        yield Text(x, tall + 0.12, t("hatched:\nmasked"), 5.5, down="top")
 
 
 def _log_ticks() -> list[tuple[float, str]]:
@@ -296,7 +313,7 @@ def _lines(view: ShownMaps) -> Picture:
         (0.71 * width, "left", first.column_title, first.column_labels),
     )
     for x, across, title, labels in columns:
-        marks.append(Text(x, -0.06, title, 6.5, across=across, down="bottom"))
+        marks.append(Text(x, -0.06, translated(title), 6.5, across=across, down="bottom"))
         marks += [Text(x, (i + 0.5) * step, _short(label), size, _hue(title), across) for i, label in enumerate(labels)]
     for n, (place, (colour, dashes)) in enumerate(zip(heads, strokes, strict=False)):
         y = height + 0.1 + 0.16 * n
@@ -326,7 +343,7 @@ def _sentence(view: ShownMaps) -> Picture:
         ink = "#ffffff" if depths[key] > 0.5 else INK
         marks.append(Box(corner, y, wide, 0.26, tuple(fills[key]), "#c5ccd3", hatched=masked))
         marks.append(Text(middle, y + 0.13, token, 7.5, ink, "center"))
-        share = "masked" if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
+        share = t("masked") if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
         marks.append(Text(middle, y + 0.34, share, 5.5, _FOOT, "center"))
         bar = min(0.07, wide / len(view.maps))
         for n, place in enumerate(() if masked else heads):

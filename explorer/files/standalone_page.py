@@ -30,7 +30,7 @@ from explorer.decoding.decoding import Decoding, can_be_stepped
 from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.view_options import parse_view
 from explorer.files.html_page import document
-from explorer.locale.glossary import address_of, explain
+from explorer.locale.glossary import address_of, explain, names_of
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, printable
 
@@ -95,7 +95,7 @@ def page(
         at=at,
         place=Position(**vars(place), options=parse_view(options)),
         terms={
-            address_of(term): (entry.term, translated(entry.plain), translated(entry.explanation))
+            address_of(term): (names_of(entry)[0], translated(entry.plain), translated(entry.explanation))
             for term, entry in ((term, explain(term)) for term in _TERMS)
         },
         words=catalogue(assets.sources(("standalone",), [_PACKS[view] for view in views])),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, repeat
 from unicodedata import bidirectional, category, east_asian_width
 
 from model.config import SPECIALS
 
 _HIDDEN = re.compile(r"U\+[0-9A-F]{4,6}")  # a character that is written out
+_ask: Callable[[], str] = lambda: ""  # noqa: E731
 _JOINER, _MARK = "\u200d", "\u200e"  # the second is a left-to-right mark, which is invisible
 _HEBREW_ARABIC = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 _END = re.compile(rf"(?<={_HEBREW_ARABIC})(?![\s,;.!?'-]*{_HEBREW_ARABIC})")  # end of a run of right-to-left words
@@ -24,6 +25,17 @@ def is_leftwards(tokens: Sequence[str], words: Iterable[int] = ()) -> bool:
     pairs = zip(tokens, chain(words, repeat(0)), strict=False)
     text = _HIDDEN.sub("", " ".join(token for token, word in pairs if word >= 0 and token not in SPECIALS))
     return next((bidirectional(letter) in ("R", "AL") for letter in text if letter.isalpha()), False)
+
+
+def ask(source: Callable[[], str]) -> None:
+    """Ask `source` for the direction that a session has chosen: "ltr", "rtl", or empty for none."""
+    global _ask
+    _ask = source
+
+
+def is_laid_leftwards(written: bool) -> bool:
+    """Whether words run from right to left: as they are `written`, or as the session has chosen."""
+    return _ask() == "rtl" if _ask() else written
 
 
 def ordered(text: str) -> str:

@@ -144,7 +144,9 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
             for example in examples:
                 _write(folders[code] / example.file, example.page, options.overwrite)
                 if live and code == first:  # until this version, recordings stood in the folder itself
-                    _write(out / example.file, moved(f"{EXAMPLES}/{quote(example.file)}"), options.overwrite)
+                    with language.written_in(code):
+                        page = moved(f"{EXAMPLES}/{quote(example.file)}")
+                    _write(out / example.file, page, options.overwrite)
                 size += len(example.page)
             groups[code].append((summarize(find_model(options.checkpoints, name)), examples))
             n_pages += len(examples)

@@ -20,19 +20,23 @@ from explorer.decoding.selection import Selection
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
 _MOVED, _PAGE = "_address_moved", "_address_page"
-_CHOICES: set[str] = set()
+_CHOICES = "_address_choices"  # in the session: the names of the choices of this page
 SEVERAL = "\n"  # joins the values of a choice of several, each of which is a parameter of its own in the address
 
 
 def present() -> dict[str, str]:
     """All parameters in the address as the browser sent it."""
     values = {name: st.query_params.get_all(name) for name in st.query_params}
-    return {name: SEVERAL.join(all) if name in _CHOICES else all[-1] for name, all in values.items() if all}
+    return {name: SEVERAL.join(all) if name in _choices() else all[-1] for name, all in values.items() if all}
 
 
 @contextmanager
 def page_run(page: str, *, moved: bool) -> Iterator[None]:
     """Run a whole page; `moved` says that the user went back or forward to this address."""
+    if page != st.session_state.get(_PAGE):  # what is in the address now is a request, whatever was here before
+        for name in _choices():
+            Group((name,))._history().clear()
+        _choices().clear()
     st.session_state[_MOVED], st.session_state[_PAGE] = moved, page
     try:
         yield
@@ -45,6 +49,16 @@ def page() -> str:
     return str(st.session_state.get(_PAGE, ""))
 
 
+def went_back() -> bool:
+    """Whether the user went back or forward to this address, so that what it leaves out is not chosen."""
+    return bool(st.session_state.get(_MOVED))
+
+
+def _choices() -> set[str]:
+    names: set[str] = st.session_state.setdefault(_CHOICES, set())
+    return names
+
+
 @dataclass(frozen=True)
 class Group:
     """Address parameters that are requested together and written together."""
@@ -54,7 +68,7 @@ class Group:
     def asked(self) -> dict[str, str]:
         """The values that a link or the user requests; empty if there are none, or only what this session wrote."""
         present = self.present()
-        return {} if present == self.written() or (self._is_stale() and not st.session_state.get(_MOVED)) else present
+        return {} if present == self.written() or (self._is_stale() and not went_back()) else present
 
     def write(self, values: Mapping[str, str]) -> None:
         """Write the values that belong in the page's address, and remove the group's other parameters.
@@ -72,8 +86,8 @@ class Group:
         # Parameters bound to widgets are left out: only the widgets may write them. An empty list removes a parameter.
         changes = self._changes(on_page)
         if changes:
-            for other in GROUPS:
-                if other is not self and other._is_stale():
+            for other in (*GROUPS, *(Group((name,)) for name in _choices())):
+                if other != self and other._is_stale():
                     changes |= other._changes(_on_page(other.written()))
             st.query_params.update(changes)
 
@@ -83,7 +97,7 @@ class Group:
         return {
             **{name: [] for name in present.keys() - wanted.keys()},
             **{
-                name: value.split(SEVERAL) if name in _CHOICES else value
+                name: value.split(SEVERAL) if name in _choices() else value
                 for name, value in wanted.items()
                 if present.get(name) != value
             },
@@ -119,7 +133,7 @@ class Group:
 
 def choice(name: str) -> Group:
     """The parameter of a choice that Streamlit does not bind (explorer/web/bound.py), on whatever page draws it."""
-    _CHOICES.add(name)
+    _choices().add(name)
     return Group((name,))
 
 
@@ -153,4 +167,4 @@ def _on_page(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _belongs_on_page(name: str) -> bool:
-    return page() not in PAGES or name in PAGES[page()] or name in (*LESSON.names, *LANGUAGE.names, *_CHOICES)
+    return page() not in PAGES or name in PAGES[page()] or name in (*LESSON.names, *LANGUAGE.names, *_choices())

@@ -1,12 +1,12 @@
 """Tabs and choices that the address names in English, whatever the language of their labels.
 
-Streamlit writes the label of a bound choice into the address. In English, the label is what the address shall hold. In
-another language, the choice is written here, so that a link opens in every language.
+Streamlit would write the label of a bound choice into the address, in the language of the page. Written here, a link
+opens in every language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -24,21 +24,21 @@ Option = TypeVar("Option")
 def tabs(names: Sequence[str], key: str) -> tuple[str, DeltaGenerator]:
     """Draw tabs by their English names; return the open one with its place.
 
-    The session's `key` holds the name of the open tab, and may be set to open another.
+    To open another, set the session's `key` to its name.
     """
-    if language.current() == language.ENGLISH:
-        places = st.tabs(names, on_change="rerun", bind=URL, key=key)
-    else:
-        labels, widget, drawn = [translated(name) for name in names], f"{key}_{language.current()}", f"_{key}_drawn"
-        wanted = str(address.choice(key).asked().get(key) or st.session_state.get(key))
-        if wanted in names and (wanted != st.session_state.get(drawn) or widget not in st.session_state):
-            st.session_state[widget] = translated(wanted)
-        places = st.tabs(labels, on_change="rerun", key=widget)
+    drawn = f"_{key}_drawn"
+    of_label = {translated(name): name for name in names} | {name: name for name in names}
+    label = st.session_state.get(key)
+    if label is not None and label not in of_label:  # it is in the language before
+        label = st.session_state.get(drawn)
+    wanted = _wanted(key, {name: name for name in names}, of_label.get(str(label), names[0]), names[0])
+    if st.session_state.get(key) != translated(wanted):
+        st.session_state[key] = translated(wanted)
+    places = st.tabs([translated(name) for name in names], on_change="rerun", key=key)
     pairs = list(zip(names, places, strict=True))
     name, place = next(((name, place) for name, place in pairs if place.open), pairs[0])
-    if language.current() != language.ENGLISH:
-        st.session_state[key] = st.session_state[drawn] = name
-        address.choice(key).write({key: "" if name == names[0] else name})
+    st.session_state[drawn] = name
+    _write(key, [name], [names[0]])
     return name, place
 
 
@@ -53,7 +53,7 @@ def segmented(
 ) -> Option:
     """Draw a row of options, one of which is always pressed; `title_of` writes an option in the language chosen."""
     draw = partial(st.segmented_control, label, options, required=True, **more)
-    chosen: Option | None = _bound(draw, options, key, default, {"default": default}, title_of)
+    chosen: Option | None = _bound(draw, options, key, default, title_of)
     return default if chosen is None else chosen
 
 
@@ -61,7 +61,7 @@ def selectbox(
     label: str, options: Sequence[Option], *, key: str, title_of: Callable[[Any], str] = translated, **more: Any
 ) -> Option:
     """Draw a box of options, which opens with the first, and return the chosen one; `title_of` as in `segmented`."""
-    chosen: Option = _bound(partial(st.selectbox, label, options, **more), options, key, options[0], {}, title_of)
+    chosen: Option = _bound(partial(st.selectbox, label, options, **more), options, key, options[0], title_of)
     return chosen
 
 
@@ -74,7 +74,7 @@ def several(
     title_of: Callable[[Any], str] = translated,
 ) -> list[Option]:
     """Draw any number of options with `draw` and return those chosen; `title_of` as in `segmented`."""
-    chosen: list[Option] = _bound(draw, options, key, list(default), {"default": list(default)}, title_of)
+    chosen: list[Option] = _bound(draw, options, key, list(default), title_of)
     return chosen
 
 
@@ -83,25 +83,35 @@ def _bound(
     options: Sequence[Any],
     key: str,
     default: Any,
-    start: dict[str, Any],
     title_of: Callable[[Any], str],
 ) -> Any:
-    """Draw a widget whose choice, one option or a list, stands in the address by its titles in English.
-
-    `start` is what the widget needs to begin with the default.
-    """
-    if language.current() == language.ENGLISH:
-        return draw(format_func=title_of, key=key, bind=URL, **start)
+    """Draw a widget whose choice, one option or a list, stands in the address by its titles in English."""
     with language.written_in(language.ENGLISH):
         names = {title_of(option): option for option in options}
-    asked = address.choice(key).asked().get(key)
-    found = [names[name] for name in (asked or "").split(address.SEVERAL) if name in names]
     now = st.session_state.get(key)
-    if found:
-        st.session_state[key] = found if isinstance(default, list) else found[0]
-    elif key not in st.session_state or any(one not in options for one in (now if isinstance(now, list) else [now])):
-        st.session_state[key] = default
+    is_known = key in st.session_state and all(one in options for one in (now if isinstance(now, list) else [now]))
+    wanted = _wanted(key, names, now if is_known else default, default)
+    if not is_known or wanted != now:
+        st.session_state[key] = wanted
     chosen = draw(format_func=title_of, key=key)
-    of_option = [name for name, option in names.items() if option in (chosen if isinstance(chosen, list) else [chosen])]
-    address.choice(key).write({key: "" if chosen == default else address.SEVERAL.join(of_option)})
+    of = [
+        [name for name, option in names.items() if option in (some if isinstance(some, list) else [some])]
+        for some in (chosen, default)
+    ]
+    _write(key, *of)
     return chosen
+
+
+def _wanted(key: str, names: Mapping[str, Any], now: Any, default: Any) -> Any:
+    """What the address asks for by its name, one or a list as in `default`; else what is chosen `now`."""
+    asked = address.choice(key).asked()
+    if found := [names[name] for name in asked.get(key, "").split(address.SEVERAL) if name in names]:
+        return found if isinstance(default, list) else found[0]
+    return default if address.went_back() and not asked else now
+
+
+def _write(key: str, chosen: Sequence[str], default: Sequence[str]) -> None:
+    """Write a choice into the address by its names; the default only if the link has it."""
+    group, value = address.choice(key), address.SEVERAL.join(chosen)
+    is_left_out = chosen == default and group.present().get(key) != value
+    group.write({key: "" if is_left_out else value})

@@ -12,11 +12,10 @@ import streamlit as st
 
 from explorer.charts.chart import Figure
 from explorer.decoding.labelled_map import map_caption, map_table
-from explorer.decoding.view_options import parse_view
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.messages import t
+from explorer.locale.scripts import is_laid_leftwards
 from explorer.locale.text import plain
-from explorer.web import session
 from explorer.web.downloads import download_button
 
 if TYPE_CHECKING:
@@ -70,8 +69,7 @@ def _arrow(columns: dict[str, Any]) -> pa.Table:
 
 def in_direction(labelled_map: LabelledMap) -> LabelledMap:
     """Lay out the columns of a map in the direction that the session has chosen."""
-    leftwards = parse_view(session.selection().view).leftwards(labelled_map.leftwards)
-    return replace(labelled_map, leftwards=leftwards)
+    return replace(labelled_map, leftwards=is_laid_leftwards(labelled_map.leftwards))
 
 
 def draw_map(

@@ -32,10 +32,20 @@ def settle() -> None:
         st.session_state[_CHOSEN] = st.session_state[_MENU] = asked
     chosen = st.session_state.get(_CHOSEN)
     code = chosen if chosen in known else of_browser(st.context.locale or "", known)
+    if code != st.session_state.get(_CURRENT, code):
+        _keep_choices()
     st.session_state[_CURRENT] = code
     language.choose(code)
     if unknown:
         session.add_problems([t("There is no language “{code}” here.", code=readable(str(asked)))])
+
+
+def _keep_choices() -> None:
+    """Set every choice anew: Streamlit remembers it by its label, which is about to change."""
+    for key, value in st.session_state.items():
+        parts = value if isinstance(value, list) and value else [value]
+        if all(isinstance(part, str | int) and not isinstance(part, bool) for part in parts):
+            st.session_state[key] = value
 
 
 def of_browser(locale: str, known: dict[str, Pack]) -> str:

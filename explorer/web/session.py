@@ -10,8 +10,11 @@ import streamlit as st
 
 from explorer.decoding.other_paths import OtherPath
 from explorer.decoding.selection import Selection, from_query, to_query
+from explorer.decoding.view_options import parse_view
+from explorer.locale import scripts
 from explorer.locale.messages import t
 from explorer.web import address
+from explorer.web.streamlit_private import in_page_run
 from model.config import DecodeConfig
 
 MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their URL parameters
@@ -92,6 +95,15 @@ def settle(model: str, text: str) -> Selection:
     st.session_state[_OF] = (model, text)
     st.session_state[_SELECTION] = current
     return replace(current, model=model, text=text)
+
+
+def _direction() -> str:
+    """The direction of words that the session whose page is drawn has chosen, if any."""
+    current = st.session_state.get(_SELECTION) if in_page_run() else None
+    return parse_view(current.view).direction if current else ""
+
+
+scripts.ask(_direction)
 
 
 def selection() -> Selection:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from explorer.charts.plotly_charts import bars
 from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import Translator
@@ -15,6 +16,7 @@ from explorer.files.moving_picture import picture_of as step_picture
 from explorer.files.moving_picture import stage_steps
 from explorer.files.picture import Box, Cells, Text
 from explorer.files.picture_drawing import draw, fonts_for, missing_note
+from explorer.locale import scripts
 from explorer.site.command import main
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -148,7 +150,7 @@ def test_a_long_label_ends_between_two_letters(heads: Bench, reader: Translator)
     assert len(label) > 4
 
 
-def test_exports_run_as_the_screen_does() -> None:
+def test_exports_run_as_the_screen_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys in a map, words in the sentence, and chips in a moving picture."""
     tokens = (*HEBREW.split(), "<eos>")
     trace = random_trace(list(tokens), ["<sos>", "the", "boy"])
@@ -166,6 +168,9 @@ def test_exports_run_as_the_screen_does() -> None:
         boxes = [mark for mark in step_picture(step, tokens, step.target, "").marks if isinstance(mark, Box)]
         assert (boxes[0].x > boxes[1].x) == leftwards, "source"
         assert boxes[-2].x < boxes[-1].x, "target"
+        monkeypatch.setattr(scripts, "_ask", lambda direction=direction: direction)
+        axis = bars({"": [0.5] * len(tokens)}, tokens, y_title="").layout.xaxis
+        assert (axis.autorange == "reversed") == leftwards, "the axis of a chart"
 
 
 def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
@@ -180,6 +185,12 @@ def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
     settle(page)
     page.get_by_role("button", name="Options · 1").click()
     expect(page.get_by_label("Words run")).to_have_value("ltr")
+    page.get_by_role("link", name="Inside", exact=True).click()
+    for name in ("Cross-attention, decoder layer 1", "Head 1 of Cross-attention, decoder layer 1"):
+        page.get_by_role("button", name=name).click()
+    page.get_by_role("button", name="Scores ÷ √d_head of head 1").click()
+    page.locator(".machine").get_by_role("tab", name="Numbers").click()
+    expect(page.locator("table.matrix").first).to_have_attribute("dir", "ltr")
 
 
 def test_the_page_that_computes_runs_the_same_way(page: Page, folder: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1.element_tree import Widget
 
+from explorer.decoding.coordinates import Place
+from explorer.decoding.shown_maps import shown_maps
+from explorer.files import map_picture, moving_picture
+from explorer.files.site import moved
 from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import in_language, texts_of
@@ -19,9 +24,12 @@ from explorer.runs.settings import HELP
 from explorer.screens.masks.mask_maps import ALONE
 from explorer.web import runtime
 from explorer.web.language import of_browser
+from model.config import ATTENTION_KINDS, AttentionKind
 from model.data import get_task
 from tests import pseudo
+from tests.explorer.planted import planted_trace
 from tests.explorer.sent import messages
+from tests.explorer.shown_maps import VIEWS
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import PAGES, address, as_read, visit, widget, words
 from tests.test_model_gateway import VISITS
@@ -129,6 +137,19 @@ def test_no_english_is_left_in_any_step_of_a_lesson(path: Path) -> None:
     with language.written_in(pseudo.CODE):
         written = in_language(lesson)
     assert not {text: found for text in texts_of(written) if (found := english(text))}
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+def test_no_english_is_left_in_a_picture(kind: AttentionKind) -> None:
+    with language.written_in(pseudo.CODE):
+        trace, at = planted_trace(), Place(kind, 1, 1)
+        pictures = [map_picture.picture_of(shown_maps(trace, replace(at, row=2, step=2), view)) for view in VIEWS]
+        steps = list(moving_picture.stage_steps(trace, at))
+        pictures += [moving_picture.picture_of(step, trace.src_tokens, steps[-1].target, "") for step in steps]
+        written = {text for picture in pictures for text in picture.texts}
+        written.add(moved("elsewhere").decode().partition("<body>")[2])
+    assert not {text: found for text in written if (found := english(f"{text} "))}
 
 
 @pytest.mark.usefixtures("packs")

@@ -4,6 +4,7 @@
 import { giveForms } from "./head_forms.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { listed, wholePercent } from "./numbers.js";
+import { runsLeft } from "./scripts.js";
 import { rankedRow, weightsOf } from "./weights.js";
 import { inSentence, t } from "./words.js";
 
@@ -73,7 +74,7 @@ function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
   const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
-  const leftwards = decoding.leftwards[SIDES[kind][1]];
+  const leftwards = runsLeft({ data: decoding }, SIDES[kind][1]);
   return { title: "", kind, values: weightsOf(map, layer, head), mask: map.mask, rows, predicted, columns, leftwards };
 }
 

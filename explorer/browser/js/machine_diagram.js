@@ -25,6 +25,7 @@ import {
   tokensOf,
 } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
+import { runsLeft } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { SIDES, shortHead } from "./names.js";
@@ -284,7 +285,7 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
 const mapOf = (S, block) => ({
   maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
     block.attention === "decoder" && !S.data.stepwise && key > row,
-  leftwards: S.data.leftwards[SIDES[/** @type {Kind} */ (block.attention)][1]],
+  leftwards: runsLeft(S, SIDES[/** @type {Kind} */ (block.attention)][1]),
 });
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */

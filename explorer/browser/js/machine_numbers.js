@@ -2,6 +2,7 @@
 // named rows and columns, as it is at the step on screen.
 
 import { blockOf, products, tokensOf } from "./machine_state.js";
+import { runsLeft } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { MachineMatrix, MachineState, Numbers } from "./types" */
@@ -88,7 +89,7 @@ export function matrixOf(S, stage, head, first, only) {
   const columns = tokensOf(S, keys).map((token, i) => `${i + 1} ${token}`);
   const numbers =
     op === "dot" ? productsOf(S, stage, head, asked) : cut(point, { head: one, columns: countOf(S, keys) });
-  return { rows, base, columns, first: 0, width: columns.length, numbers, leftwards: S.data.leftwards[keys] };
+  return { rows, base, columns, first: 0, width: columns.length, numbers, leftwards: runsLeft(S, keys) };
 }
 
 /** The names of the rows. @param {MachineState} S @param {MachineStage} stage */

@@ -17,18 +17,24 @@ export function isLeftwards(tokens, words = []) {
   return LEFTWARDS.test(text.replace(HIDDEN, "").match(/\p{L}/u)?.[0] ?? "");
 }
 
-/** A view that draws a decoding in the direction that its reader has chosen. @typedef {{ data: Decoding, direction: string }} Written */
+/** A view that draws a decoding in the direction that its reader has chosen, here or in another view. @typedef {{ data: Decoding, direction?: string }} Written */
 
-/** Whether the words of a side run from right to left: as they are written, or as the reader has chosen. @param {Written} S @param {Side} side */
-export const runsLeft = ({ data, direction }, side) => (direction ? direction === "rtl" : data.leftwards[side]);
+let chosen = ""; // the direction that the reader has chosen last
+
+/** Whether words run from right to left: as they are `written`, or as the reader has chosen. @param {boolean} written */
+export const laidLeft = (written, direction = chosen) => (direction ? direction === "rtl" : written);
+
+/** Whether the words of a side run from right to left. @param {Written} S @param {Side} side */
+export const runsLeft = ({ data, direction }, side) => laidLeft(data.leftwards[side], direction);
 
 /** Lays out a list of words in their direction. @param {Written} S @param {HTMLElement} list @param {Side} side */
 export function layWords(S, list, side) {
   list.dir = runsLeft(S, side) ? "rtl" : "ltr";
 }
 
-/** Offers the choice of the direction where words of either are written. @param {Written & { find: import("./types").Find }} S */
+/** Offers the choice of the direction where words of either are written. @param {{ data: Decoding, direction: string, find: import("./types").Find }} S */
 export function offerDirection({ find, data, direction }) {
+  chosen = direction;
   /** @type {HTMLSelectElement} */
   const select = find("select[name=direction]");
   const { source, target } = data;

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
@@ -97,10 +96,7 @@ def _follow_former_tab() -> None:
         return
     for name in home:
         st.session_state.pop(name, None)
-    try:
-        st.switch_page("pages/probe.py", query_params=address.present() | home)  # the address names the new home
-    except StreamlitAPIException:  # only the tabs, which were drawn before, may write to the address
-        st.session_state.update(home)
+    st.switch_page("pages/probe.py", query_params=address.present() | home)  # the address names the new home
 
 
 def _nothing() -> None:
