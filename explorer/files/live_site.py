@@ -274,9 +274,9 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     task = get_task(str(summary["task"])) if summary.get("task") in TASKS else None
     ours = summary["trained"] and not summary["imported"]
     known = task if ours else None
-    data = t("Far from its data")
+    data = t("Unlike its training data")
     if known and known.trained_on:
-        data = t("Trained on {data}: this is far from them", data=translated(known.trained_on))
+        data = t("Trained on {data}: this is unlike them", data=translated(known.trained_on))
     measured = known if summary["name"] in SHIPPED else None
     letters = json.loads(tokenizer)["source"]["kind"] == "characters"
     return SiteDoubt(

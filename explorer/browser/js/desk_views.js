@@ -127,7 +127,7 @@ async function drawCell(D, box, moved) {
   const asked = JSON.stringify([opened.seq, at]);
   if (asked === D.cell) return;
   D.cell = asked;
-  if (!key)
+  if (!key && at.head)
     return void sayOrHide(box, t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."));
   try {
     const { drawOneCell } = await D.more();
