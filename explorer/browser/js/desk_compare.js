@@ -128,10 +128,22 @@ function drawChoices(D, box, { row, way, other, which, edit, along }, { maps, or
   const offer = (/** @type {string} */ name, /** @type {[string, string | number][]} */ options) =>
     field(name).replaceChildren(...options.map(([text, value]) => new Option(text, `${value}`)));
   const { kind, layer, head, op } = edit;
-  const count = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => /** @type {[string, number]} */ ([`${i + 1}`, i + 1])); // prettier-ignore
-  offer("row", maps[inView].rows.map((token, i) => /** @type {[string, number]} */ ([`${i + 1} ${token}`, i + 1])).filter(([, n]) => n !== row)); // prettier-ignore
-  offer("model", D.models.filter((each) => each !== D.card).map(({ title, name }) => [title, name])); // prettier-ignore
-  offer("kind", order.map((each) => [TITLES[each], each])); // prettier-ignore
+  const count = (/** @type {number} */ n) =>
+    Array.from({ length: n }, (_, i) => /** @type {[string, number]} */ ([`${i + 1}`, i + 1]));
+  offer(
+    "row",
+    maps[inView].rows
+      .map((token, i) => /** @type {[string, number]} */ ([`${i + 1} ${token}`, i + 1]))
+      .filter(([, n]) => n !== row),
+  );
+  offer(
+    "model",
+    D.models.filter((each) => each !== D.card).map(({ title, name }) => [title, name]),
+  );
+  offer(
+    "kind",
+    order.map((each) => [TITLES[each], each]),
+  );
   offer("layer", count(shapes[kind].layers));
   offer("head", count(shapes[kind].heads));
   /** What stands in the fields of each way, and what does without being in the address. @type {[string, string, string | number, string | number][]} */
