@@ -1,7 +1,5 @@
 """A real server and a real browser, for the tests in tests/e2e and for the benchmarks."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

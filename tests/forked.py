@@ -3,8 +3,6 @@
 A process started by `python -m` imports for seconds; tests that need one for what the start itself does start it so.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

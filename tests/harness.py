@@ -1,7 +1,5 @@
 """Streamlit's test harness, with what is the same in every run of a page done once."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Run a coroutine in a test: Playwright already runs an event loop in the main thread."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

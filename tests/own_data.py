@@ -1,7 +1,5 @@
 """Four small data sets such as a person might bring, made by rules: the same pairs on every machine."""
 
-from __future__ import annotations
-
 import datetime
 import random
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 `tests/model/data/test_own_files.py` holds what is said of each before it is learned.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

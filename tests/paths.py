@@ -1,7 +1,5 @@
 """The project's folder, for tests and benchmarks that read its files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,7 +1,5 @@
 """Injection probes: text that would run, load or draw something if taken for markup, and folders full of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

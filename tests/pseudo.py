@@ -1,7 +1,5 @@
 """A pack in no language: every message accented and a third longer, so that what is English was not translated."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ tests/pages/test_every_page.py). Tests that train, start a process, or need seco
 the whole suite. Other files are not even imported under `-m quick`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TESTS = Path(__file__).parent

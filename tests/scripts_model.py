@@ -1,7 +1,5 @@
 """A model of our own of sentences in other scripts, trained in a few seconds until it knows them by heart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Cases of which each commit gets some, and the nightly run all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 One test per rule. A failure names the files and what they import.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import re

@@ -1,7 +1,5 @@
 """Many visitors on one server: no visitor sees another one's sentence, whatever the others do."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 What that does not show: that the base images exist as named, what Docker makes of the files, and a Space's own setup.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

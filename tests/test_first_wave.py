@@ -1,7 +1,5 @@
 """Links, manifests, attention files and model folders written by the first version open the same views today."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ Every tab of every page is opened over Streamlit's own protocol, without a brows
 it starts included, write what they look up or connect to into a file.
 """
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Iterator

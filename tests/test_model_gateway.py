@@ -3,8 +3,6 @@
 The first half checks the sources; the second visits every tab of every page and watches every module of every model.
 """
 
-from __future__ import annotations
-
 import ast
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The project's own files: dependencies, versions, and what code hosts and tools read."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The app's configuration: every option exists in Streamlit, and colours have enough contrast."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

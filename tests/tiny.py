@@ -1,7 +1,5 @@
 """Models and batches small enough to check by hand, shared by the tests of the model core."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -14,7 +14,7 @@ from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.operation_names import title_of
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
-from model.architectures import empty_model
+from model.architectures import Model, empty_model
 from model.config import ATTENTION_KINDS, ModelConfig
 from model.dry_run import Point, points
 
@@ -46,10 +46,11 @@ def stages_of(config: ModelConfig) -> tuple[MachineStage, ...]:
     """The stages in the order of computation. The scores before their division by √d_head are a stage, too."""
     stages: list[MachineStage] = []
     block_of = {point: block for block in blocks_of(config) for point in block.points}
+    model = empty_model(config)
     for point in points(config):
         if short_name(point.name) in _INPUTS:
             continue
-        stage = _stage(point, block_of[point.name], config)
+        stage = _stage(point, block_of[point.name], model)
         if stage.op == "divide":
             name = point.name.removesuffix("scores") + "product"
             stages.append(MachineStage(name, stage.block, t("Products Q·Kᵀ"), stage.side, "dot", stage.reads))
@@ -73,13 +74,13 @@ def side_of(point: str, block: Block) -> Literal["source", "target"]:
     return "target" if is_target(block) and not of_source else "source"
 
 
-def _stage(point: Point, block: Block, config: ModelConfig) -> MachineStage:
-    short = short_name(point.name)
+def _stage(point: Point, block: Block, model: Model) -> MachineStage:
+    short, config = short_name(point.name), model.config
     op = _operation(point.name, short, config)
     reads = [read for read in point.reads if short_name(read) not in _INPUTS]
     if short == "positions" and op == "plus":
         reads.append(point.name.replace(".positions", ADDED_POINT))
-    module = empty_model(config).get_submodule(point.module) if point.module else None
+    module = model.get_submodule(point.module) if point.module else None
     matrix = getattr(module, "weight", None) if op in ("lookup", "linear", "norm", "rms") else None
     return MachineStage(
         point=point.name,

@@ -37,22 +37,19 @@ def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int
 
 
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
-    """State the chosen head's score at `step` and at the first and last snapshot, and the highest head at `step`."""
+    """State the chosen head's score at `step` and at the first snapshot (or else the last), and the highest head."""
     steps = sorted(scores)
-    now = scores[step]
-    first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
+    now, other = scores[step], steps[-1] if step == steps[0] else steps[0]
     best = np.unravel_index(int(now.argmax()), now.shape)
     return t(
-        "{score}, {head}: {percent:.0f} % at step {step:,}, from {before:.0f} % at step {first:,} to {after:.0f} % at "
-        "step {last:,}. The highest head at step {step:,} is {best} with {most:.0f} %.",
+        "{score}, {head}: {percent:.0f} % at step {step:,}, {before:.0f} % at step {other:,}. The highest head at step "
+        "{step:,} is {best} with {most:.0f} %.",
         score=title,
         head=short_name(layer, head),
         percent=100 * float(now[layer - 1, head - 1]),
         step=step,
-        before=100 * float(first),
-        first=steps[0],
-        after=100 * float(last),
-        last=steps[-1],
+        before=100 * float(scores[other][layer - 1, head - 1]),
+        other=other,
         best=index_name(int(best[0]), int(best[1])),
         most=100 * float(now.max()),
     )

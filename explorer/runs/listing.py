@@ -50,6 +50,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     apart = None
     if score is not None and isinstance(sentences, int) and sentences > 0:
         apart = range_text(leading, score, sentences)
+        apart = f"BLEU {apart}" if leading == "bleu" else f"{apart} %"
     return {
         t("name"): entry.name,
         t("verdict"): verdict_text(entry, verdict),

@@ -62,7 +62,6 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return grad_hidden * grad, grad_weight * grad, None, None
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
 def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     """Summed cross-entropy in nats with `smoothing` of the mass spread over all tokens (Vaswani et al. 2017, §5.4).
 

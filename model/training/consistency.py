@@ -103,7 +103,6 @@ class _Sliced(torch.autograd.Function):
         return (*(gradient * grad_outputs[0] for gradient in ctx.saved_tensors), *(None,) * 5)
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
 def projected_consistency(
     hidden: Tensor,
     other: Tensor,

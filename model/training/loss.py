@@ -92,7 +92,8 @@ class TrainingLoss(nn.Module):
         if self.consistency == "none":
             return projected_cross_entropy(predictions[0], table, labels, self.smoothing)
         return projected_consistency(
-            *predictions,
+            predictions[0],
+            predictions[1],
             table,
             labels,
             self.smoothing,

@@ -1,7 +1,5 @@
 """Run benchmarks: `python -m tests.benchmarks [NAME …] [--short] [--json]`."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -4,8 +4,6 @@ BertViz loads require.js, jQuery and D3 from the network; here jQuery and D3 com
 file, and ten lines replace require.js. All of that is in its favour.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from dataclasses import dataclass

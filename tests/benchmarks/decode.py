@@ -1,7 +1,5 @@
 """One sentence translated with everything recorded, alternating with a MarianMT model of the same size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A model of GPT-2's small size, with random weights: imported, opened and continued, beside `transformers`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Both show the same random arrays in the same Chromium. Ours is requested by a bu
 includes the server and the connection; BertViz's HTML is opened as a file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.benchmarks import bertviz_peer

@@ -1,7 +1,5 @@
 """What benchmarks measure with: servers, a browser and tabs with a stopwatch, all closed when the benchmark ends."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import ExitStack

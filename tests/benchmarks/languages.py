@@ -1,7 +1,5 @@
 """What another language costs: processor time of every page's run, and bytes of the first screen, beside English."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from functools import partial

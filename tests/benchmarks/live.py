@@ -4,8 +4,6 @@ A web server that has only files and the browser share one core. For a quarter o
 quarters of the time: its own throttling leaves out workers. Needs Linux.
 """
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import os

@@ -1,7 +1,5 @@
 """A class on one server: 30 visitors type, step and switch heads; then the same during a training run."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import math

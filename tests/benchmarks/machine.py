@@ -3,8 +3,6 @@
 In headless Chromium, for the default model: 4 + 4 layers, one of them unfolded on each side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.benchmarks.lab import Lab, until_translated

@@ -1,7 +1,5 @@
 """A model of OPUS-MT's size, with random weights: imported, opened and translated with, beside `transformers`."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

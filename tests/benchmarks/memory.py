@@ -1,7 +1,5 @@
 """Memory of the server: before the first visitor, with one, and per further visitor."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A person's own pairs, trained with nothing but defaults: how many held-out answers are right, and after how long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.benchmarks.lab import Lab

@@ -1,7 +1,5 @@
 """How long a user waits in the browser: for a step, a new sentence, the first figure after a cold start."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The table in docs/performance.md: the newest stored figures that a visitor notices, in plain words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The measurement is in processor time on one thread: an upper bound of the time o
 busy one. The picture is in seconds on the clock: a busy machine makes it longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from time import process_time

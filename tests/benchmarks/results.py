@@ -3,8 +3,6 @@
 A line is what `--json` prints: a row with its benchmark, machine, command, day and commit.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

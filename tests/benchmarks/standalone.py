@@ -5,8 +5,6 @@ from the network, which are embedded here (see bertviz_peer.py). Times run from 
 frame that shows all heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from playwright.sync_api import Browser

@@ -1,7 +1,5 @@
 """The time until `adjective-swap` gets every held-out sentence right, with the settings that the page proposes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The response time of sliders on the teaching pages, until the browser has painted the result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """Clocks and summaries of times."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Training speed: our trainer and torch.nn.Transformer in a plain loop, alternating over the same batches."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import sys

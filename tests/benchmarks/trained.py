@@ -1,7 +1,5 @@
 """The training command in a new process, as the Train page starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

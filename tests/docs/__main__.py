@@ -1,7 +1,5 @@
 """Renew the documentation: `python -m tests.docs [--pictures]`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

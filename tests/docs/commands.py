@@ -1,7 +1,5 @@
 """The reference of all commands in docs/commands.md, made from their argument parsers."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The tables of file formats in docs/formats.md, made from the checks that read the files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

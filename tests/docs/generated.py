@@ -3,8 +3,6 @@
 `<!-- generated: NAME -->` begins a part and `<!-- /generated -->` ends it. :data:`PARTS` names their functions.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Reading the project's Markdown: links, anchors and blocks of code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

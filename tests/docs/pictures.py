@@ -1,7 +1,5 @@
 """The pictures of the app in docs/images/, taken in headless Chromium from a server of this checkout."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """The addresses of the app in the documentation open what they name: page, model, sentence and lesson."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 

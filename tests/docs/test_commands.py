@@ -1,7 +1,5 @@
 """Every command in the documentation runs, shortened to one update of training, or says why it is not run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

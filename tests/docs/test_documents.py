@@ -1,7 +1,5 @@
 """The README and docs/: links and anchors resolve, pictures exist, and what is made from the code is up to date."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The address bar of a tab, and typing a sentence, which changes it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit

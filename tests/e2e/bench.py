@@ -1,7 +1,5 @@
 """The views of one decoding alone in a page, mounted as by Streamlit, with a stand-in server that records messages."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import json

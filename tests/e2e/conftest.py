@@ -1,7 +1,5 @@
 """Fixtures of the browser tests: a browser, a server, and a tab whose requests and errors are recorded."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator

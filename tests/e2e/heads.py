@@ -1,7 +1,5 @@
 """What the tests of the Attention views share: traces of two sizes, and the words of a sentence in its strip."""
 
-from __future__ import annotations
-
 from model.trace import AttentionTrace
 from tests.explorer.planted_heads import random_trace
 

@@ -1,7 +1,5 @@
 """A page of the site's lessons with a stand-in for the desk, with modules and style in the page."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

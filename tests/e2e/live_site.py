@@ -1,7 +1,5 @@
 """The site whose pages compute the models, on a server, and what its tests do there."""
 
-from __future__ import annotations
-
 import functools
 import re
 import threading

@@ -1,7 +1,5 @@
 """What the tests of the stepper share: where it reports to be, what is painted on its stage, and a long sentence."""
 
-from __future__ import annotations
-
 from model.trace import AttentionTrace
 from tests.e2e.bench import Bench
 from tests.explorer.planted import planted_trace

@@ -4,8 +4,6 @@ A new profile fetches and compiles Streamlit's scripts again: about 5 s of compu
 against 1.5 s in a tab that has shown a page before.
 """
 
-from __future__ import annotations
-
 from playwright.sync_api import Browser
 
 from tests.browser import SCREEN, TIMEOUT_MS, Watch, new_profile

@@ -4,8 +4,6 @@ The list holds (rule, part of the selector). A finding that is not on it fails t
 finding. No page may violate its Content-Security-Policy or contact another host.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

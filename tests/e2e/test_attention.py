@@ -1,7 +1,5 @@
 """The Attention page in a real browser: from all heads to one cell, its numbers, and reopening it from a link."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

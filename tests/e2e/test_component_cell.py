@@ -1,7 +1,5 @@
 """One cell in a real browser: a row for each key, its numbers on demand, by mouse and keyboard."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

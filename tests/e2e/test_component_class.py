@@ -1,7 +1,5 @@
 """The page Class in a browser: links in, a sorted table out, and nothing is stored or sent."""
 
-from __future__ import annotations
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect

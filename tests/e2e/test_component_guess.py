@@ -3,8 +3,6 @@
 Every head of the planted trace looks at one key only; the ten likeliest words have 1/2, 1/4, 1/8 …
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser import box_of

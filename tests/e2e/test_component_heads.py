@@ -1,7 +1,5 @@
 """The Attention views in a real browser: planted heads are drawn correctly, and texts say what the figures show."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import pairwise
 

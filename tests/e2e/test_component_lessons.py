@@ -1,7 +1,5 @@
 """Lessons of the site in a browser, beside a stand-in desk: exercises, answers, progress, keys, themes, phones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """The machine in a real browser, mounted with a source other than the server and messages computed by JavaScript."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

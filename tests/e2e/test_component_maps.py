@@ -1,7 +1,5 @@
 """The large maps of both views in a real browser: planted weights, masks, and any text and size are drawn correctly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect

@@ -1,7 +1,5 @@
 """A package on a learning platform, in a browser: unpacked, in a frame, beside an API that enforces SCORM 1.2."""
 
-from __future__ import annotations
-
 import functools
 import io
 import threading

@@ -3,8 +3,6 @@
 Every head of the planted trace looks at one key only, so each row and column is known.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

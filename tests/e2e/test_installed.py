@@ -4,8 +4,6 @@ Environments borrow libraries that are installed elsewhere, so this does not sho
 installs them from the same list.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

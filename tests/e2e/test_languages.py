@@ -1,7 +1,5 @@
 """The language of the interface in a real browser: choosing another keeps all on screen, and longer texts are whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Every lesson in a real browser, first step to last, by mouse and by keyboard; handouts without a network."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site whose pages compute the models: it shows what the app computes for the same link, number for number."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -380,7 +378,8 @@ def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_accessible(page: Page, site: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
+    rules = {"runOnly": {"type": "rule", "values": ["color-contrast"]}} if scheme == "dark" else {}  # the rest is alike
     for place in ("", "attention/", "inside/", "lessons/"):
         visit(page, f"{site}{place}", model="reverse", text="attention", lesson="attention", at="1")
-        found = Axe().run(page).response["violations"]
+        found = Axe().run(page, options=rules).response["violations"]
         assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []

@@ -1,7 +1,5 @@
 """Folders, single pages and packages that the command of the site writes, opened and updated in a browser."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The machine on Inside in a real browser: stepped, opened, read as a list, left by a link and back, on a phone."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import expect

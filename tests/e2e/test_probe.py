@@ -1,7 +1,5 @@
 """The Probe page in a real browser: measure, open a card, switch heads off, undo, and reopen from a link."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 
@@ -53,8 +51,8 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
 
 
 def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:
-    page = visit(f"{ADDRESS}&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero&sample=task.60")
-    expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
+    page = visit(f"{ADDRESS}&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero")
+    expect(page.get_by_text(re.compile("Measured on 200 of 1,505"))).to_be_visible()
     tab(page, "Effect on the answer")
     expect(page.get_by_text("is left out")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0

@@ -1,7 +1,5 @@
 """Sentences in Hebrew, Arabic, Chinese and Japanese, read by a model of our own: each runs as it is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The server itself: it starts, listens on this machine only, and shows a page whichever address is opened first."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

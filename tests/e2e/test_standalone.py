@@ -1,7 +1,5 @@
 """Pages that stand alone, opened as files: they step, fork and show every head, without a server or a request."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The teaching pages in a real browser: tabs, sliders and choices by keyboard, the link to them, and figures drawn."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 from tests.browser import settle

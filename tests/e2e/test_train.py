@@ -1,7 +1,5 @@
 """A run started, watched, stopped, resumed and opened in the browser, with the real training process behind it."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator
@@ -17,8 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.runs.status import read_status
-from tests.browser import TIMEOUT_MS, Server, box_of, serve, settle
-from tests.e2e.address import query
+from tests.browser import TIMEOUT_MS, Server, box_of, serve
 from tests.explorer.toy_runs import save_run
 
 pytestmark = pytest.mark.slow  # real runs
@@ -189,25 +186,6 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, chec
     expect(page).to_have_url(re.compile(rf"model={name}\b"))
     page.goto(f"{server.url}/?model={name}&text=dog+tree")
     expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible()
-
-
-@pytest.mark.nightly  # tests/e2e/test_installed.py ends a server beside a run, too
-def test_a_run_survives_the_server(page: Page, server: Server, checkpoints: Path) -> None:
-    """One that another server started is watched and stopped here."""
-    with serve(environment(checkpoints)) as first:
-        page.goto(f"{first.url}/train")
-        page.get_by_role("button", name="Start training").click()
-        expect(badge(page, "running")).to_be_visible()
-        name = query(page)["run"]
-        page.goto("about:blank")  # while the server is there: nothing that the page still loads may fail
-    launch = read_launch(checkpoints, name)
-    assert launch is not None
-    assert launch.alive
-    page.goto(f"{server.url}/train?run={name}")
-    expect(badge(page, "running")).to_be_visible()
-    settle(page)
-    stop_button(page).click()
-    expect(badge(page, "stopped")).to_be_visible()
 
 
 def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server: Server) -> None:

@@ -1,7 +1,5 @@
 """The Translate page in a real browser: a user's first actions, and what must never happen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One tab that visits the pages of one server in turn and records the problems of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

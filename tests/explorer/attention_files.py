@@ -1,7 +1,5 @@
 """Attention files made in memory, as a person's own program would write them."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

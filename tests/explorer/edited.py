@@ -1,7 +1,5 @@
 """The edits that `reverse` and other models are given for changes to their heads."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from explorer.decoding.head_change import Change

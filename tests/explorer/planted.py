@@ -1,7 +1,5 @@
 """Traces whose attention is known by construction, so that figures and payloads can be checked against it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

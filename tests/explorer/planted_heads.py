@@ -1,7 +1,5 @@
 """A trace whose heads have roles by construction: each looks at a fixed position relative to its query."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Samples whose heads are known by construction, for the tests of the Probe page's statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

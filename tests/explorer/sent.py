@@ -1,7 +1,5 @@
 """What a page sent to the views of its browser, and what they would report, for tests with AppTest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Artificial maps on screen, for tests of the export."""
 
-from __future__ import annotations
-
 from explorer.decoding.coordinates import Place
 from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from model.trace import AttentionTrace

@@ -1,7 +1,5 @@
 """A spaCy component that knows a few words, so that tests of grammar need no trained pipeline."""
 
-from __future__ import annotations
-
 from spacy.language import Language
 from spacy.tokens import Doc
 

@@ -1,7 +1,5 @@
 """Small untrained model folders for tests of the app: real tokenizers, real files, no training."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

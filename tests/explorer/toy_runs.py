@@ -1,7 +1,5 @@
 """Run folders for tests of the app: a toy model, curves, snapshots and a state, all written by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

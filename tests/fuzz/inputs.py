@@ -1,7 +1,5 @@
 """Inputs of the fuzzing tests: text of every sort, JSON of any shape, and damaged files."""
 
-from __future__ import annotations
-
 import copy
 import os
 from typing import Any

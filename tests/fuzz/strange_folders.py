@@ -3,8 +3,6 @@
 The order is pseudo-random and always the same, so that a part of it is a fair sample of the whole.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator
@@ -56,9 +54,9 @@ def _replaced(name: str, content: bytes) -> Iterator[Strange]:
         value = json.loads(line)
         for way in [(), *paths(value)]:
             where = ".".join(map(str, (number, *way) if len(lines) > 1 else way)) or "the whole"
+            marked = json.dumps(replaced(value, way, _MARK), ensure_ascii=False)
             for new in VALUES:
-                changed = replaced(value, way, _MARK)
-                text = json.dumps(changed, ensure_ascii=False).replace(f'"{_MARK}"', new)
+                text = marked.replace(f'"{_MARK}"', new)
                 # Python writes lone surrogates as escapes only; the values have no others.
                 yield Strange(name, f"{where} = {new[:40]}", b"\n".join(_put(lines, number, text.encode())))
             if way:
@@ -96,8 +94,9 @@ def _headers(name: str, content: bytes) -> Iterator[Strange]:
     header = json.loads(content[8 : 8 + length])
     some = {key: header[key] for key in [*sorted(header)[:2], *sorted(header)[-1:]]}
     for way in paths(some):
+        marked = json.dumps(replaced(header, way, _MARK))
         for new in VALUES:
-            text = json.dumps(replaced(header, way, _MARK)).replace(json.dumps(_MARK), new).encode("utf-8", "replace")
+            text = marked.replace(json.dumps(_MARK), new).encode("utf-8", "replace")
             yield Strange(name, f"header: {'.'.join(map(str, way))} = {new[:40]}", _framed(text, content[8 + length :]))
         removed = json.dumps(replaced(header, way, None, remove=True)).encode()
         yield Strange(name, f"header without {'.'.join(map(str, way))}", _framed(removed, content[8 + length :]))

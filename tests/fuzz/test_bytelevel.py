@@ -1,7 +1,5 @@
 """Whatever tokenizer.json, vocab.json and merges.txt hold: one sentence, or a tokenizer that gives any text back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Arbitrary command lines: a result, or one sentence and exit code 2; nothing is written outside the model folders."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -1,7 +1,5 @@
 """Folders with giant values, sparse files and links in a circle: refused in a short sentence, and nobody waits."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

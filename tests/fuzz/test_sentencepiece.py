@@ -1,7 +1,5 @@
 """Whatever bytes a .spm file holds: one sentence, or a model that cuts any text into pieces that cover it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made on import

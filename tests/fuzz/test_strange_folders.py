@@ -1,7 +1,5 @@
 """Thousands of strange model folders through every reader: a model or a sentence, and nothing changes for others."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

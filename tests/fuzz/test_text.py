@@ -1,7 +1,5 @@
 """The sentence box, lessons, times and pairs: arbitrary input gets a result or a message."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

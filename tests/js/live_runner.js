@@ -26,7 +26,9 @@ const { buffer, byteOffset, byteLength } = read("model.safetensors");
 const weights = buffer.slice(byteOffset, byteOffset + byteLength);
 const model = readModel(JSON.parse(read("config.json").toString()).model, weights);
 
-const tokenizers = () => readTokenizers(JSON.parse(read("tokenizer.json").toString()), rules);
+/** @type {ReturnType<typeof readTokenizers>} Made once: of the rules for words, that takes longer than all else. */
+let madeTokenizers;
+const tokenizers = () => (madeTokenizers ??= readTokenizers(JSON.parse(read("tokenizer.json").toString()), rules));
 const isVector = (/** @type {any} */ value) => ArrayBuffer.isView(value);
 const plain = (/** @type {any} */ value) =>
   isVector(value) ? [...value] : Array.isArray(value) ? value.map(plain) : value;

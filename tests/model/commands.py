@@ -1,7 +1,5 @@
 """Commands that must fail, run as `python -m` runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

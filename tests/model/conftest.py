@@ -1,7 +1,5 @@
 """Fixtures of several files: a folder with a trained model, and computation without gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

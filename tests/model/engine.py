@@ -1,7 +1,5 @@
 """Small training runs for the tests of the engine: a task of short strings, and a model that learns it quickly."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

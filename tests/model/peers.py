@@ -1,7 +1,5 @@
 """PyTorch's own Transformer modules with our weights: an independent computation of the same numbers."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

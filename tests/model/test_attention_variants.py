@@ -1,7 +1,5 @@
 """Positions as rotation or as distance, and the gate, recomputed from what passes the tap."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Model folders: saved models load unchanged, and an inconsistent folder is refused with a message."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

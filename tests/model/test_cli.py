@@ -1,7 +1,5 @@
 """The command lines as a user sees them: what they print, and the one sentence of an error."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """The models in the repository do what their cards and the README say."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

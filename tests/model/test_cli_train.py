@@ -1,7 +1,5 @@
 """The training command as a user sees it: what it prints, and the one sentence of an error."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A decoder alone: sources and targets as one sequence, prompts, recorded rows, forks, beams and edits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dry run is where the names of points come from: those of the machine, of edits, and of decomposed runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

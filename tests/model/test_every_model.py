@@ -1,7 +1,5 @@
 """Causality, padding, steps and states of every model, whatever its positions, norms, mask or architecture."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

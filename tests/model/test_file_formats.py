@@ -1,7 +1,5 @@
 """The check at the door: what a JSON file of a model folder must not hold."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

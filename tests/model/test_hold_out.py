@@ -1,7 +1,5 @@
 """Scenes held out are those that stand apart, whole, and what is written trains and scores like the corpus."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The plain loss is PyTorch's; that the fast one is PyTorch's too: training/test_parts.py."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """What the LSTM computes and learns; the rules that it shares with the Transformer: test_every_model."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional as F

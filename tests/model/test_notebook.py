@@ -1,7 +1,5 @@
 """What a notebook needs, in three lines; nothing heavy is imported before it is used."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

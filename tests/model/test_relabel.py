@@ -1,7 +1,5 @@
 """The command for data diversification: what the models write, which side they write, and what training makes of it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from itertools import count

@@ -1,7 +1,5 @@
 """Training a shipped model again by one command: the chain, what is left of it after an interruption, and its end."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from unittest import mock

@@ -1,7 +1,5 @@
 """Taps and points: what passes is what is computed, listening changes no bit, and the list of points is complete."""
 
-from __future__ import annotations
-
 from threading import Barrier, Thread
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Traces, their files, and the recorder that makes them."""
 
-from __future__ import annotations
-
 import dataclasses
 import zipfile
 from pathlib import Path

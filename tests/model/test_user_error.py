@@ -1,7 +1,5 @@
 """Messages for people: whatever they quote, they stay short and keep what is wrong and what to do."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import errno

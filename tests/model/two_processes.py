@@ -1,7 +1,5 @@
 """The work of each of two processes in the test of DDP; with RANK and WORLD_SIZE set, as torchrun sets them."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Any

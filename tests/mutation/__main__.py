@@ -13,8 +13,6 @@ Printed are the score and each change that no test noticed. The exit code is 1 i
 cannot be noticed, such as a device that is left out on a machine with one device alone: the score is never 100 %.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Pages run without the processes that they would start, and with the models that a test names."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

@@ -1,7 +1,5 @@
 """A page of the app in Streamlit's test harness: how tests open one, and what they read from it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

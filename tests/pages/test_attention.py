@@ -1,7 +1,5 @@
 """The Attention page in Streamlit's test harness: the views' place, the address, and the panels with their numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong in one part of a page, or in one model folder, stays there: a sentence, a way on, one traceback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import deque

@@ -1,7 +1,5 @@
 """Models without an encoder on the pages: nothing is empty, and a prompt is not shown as a prediction."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

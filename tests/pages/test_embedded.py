@@ -1,7 +1,5 @@
 """Pages in a frame of another page: the view alone, at the place that the address names, without the sidebar."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every tab of every page with every kind of model and sentence: its figure, or a reason why it is absent."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -55,8 +53,8 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("lessons", {"lesson": "attention", "at": "99"}, "pages 1 to"),
     ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
-MODELS = some(("odd", "bare", "learned", "lstm", "open", "unplaced", "adjective-swap"), 3)
-SENTENCES = ("a", "🏳️‍🌈 مرحبا 你好 <img src=x onerror=alert(1)> </script> $x$ **b** :red[x] \x1b", "w " * 60, " ")
+MODELS = some(("odd", "bare", "learned", "lstm", "open", "unplaced"), 3)  # test_languages.py visits an ordinary one
+SENTENCES = ("a", "🏳️‍🌈 مرحبا 你好 <img src=x onerror=alert(1)> </script> $x$ **b** :red[x] \x1b", "w " * 60)
 
 
 def test_all_pages_are_in_the_menu() -> None:
@@ -102,12 +100,14 @@ def test_a_link_to_what_is_not_there_gets_a_message(page: str, query: dict[str, 
 @pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize(("page", "query"), TABS)
 def test_any_sentence_can_be_shown(page: str, query: dict[str, str]) -> None:
-    at = visit(page, model="adjective-swap", text="I read", **query)
-    for text in SENTENCES:
+    at = visit(page, model="adjective-swap", text=SENTENCES[0], **query)
+    is_first = query == VISITS[page][0]  # without a sentence, no tab of the page is drawn
+    for text in (*SENTENCES, *((" ",) if is_first else ())):
         choose(at, text=text)
         assert not at.error, text
-        if query.get("positions_tab") == "Longer than trained" and text.strip():
+        if query.get("positions_tab") == "Longer than trained":
             assert "The answer:" in words(at)
         else:
             assert_shows_something(at)
-    assert "There is nothing to translate yet" in words(at)
+    if is_first:
+        assert "There is nothing to translate yet" in words(at)

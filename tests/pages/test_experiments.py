@@ -1,7 +1,5 @@
 """The Experiments page in Streamlit's test harness, and the Train form that it fills."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

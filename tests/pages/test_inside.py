@@ -1,7 +1,5 @@
 """The Inside page in Streamlit's test harness: the machine, every operation, and the tabs below it."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every page in another language: no English is left that is not a token, a name or code; links cross languages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -120,6 +118,7 @@ def test_no_english_is_left_on_any_tab(page: str, query: dict[str, str]) -> None
     if query == VISITS[page][0]:  # what is cached now must not be in English afterwards
         visit(page, **here)
     at = visit(page, **here, lang=pseudo.CODE)
+    assert not at.error
     assert not {text: found for text in texts(at) if (found := english(text))}
 
 

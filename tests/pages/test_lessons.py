@@ -1,7 +1,5 @@
 """The Lessons page and its panel on other pages, in Streamlit's test harness."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Masks page in Streamlit's test harness: its numbers are the model's, and its switches do what they say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

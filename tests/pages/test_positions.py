@@ -1,7 +1,5 @@
 """The Positions page in Streamlit's test harness: the tables on screen are those of the model and of the formulas."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Probe page in Streamlit's test harness: what is measured, beside which baselines, and heads that are changed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -158,7 +156,7 @@ def test_a_large_model_is_shown_on_a_part_of_the_sample_until_all_of_it_is_measu
     assert_says(at, "Measured on 24 of 1,505", "This is a first part of the sample; the rest is being measured.")
 
 
-@pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
+@pytest.mark.parametrize("lines", ["a\ta", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
 def test_any_sentences_can_be_probed(lines: str) -> None:
     at = own_sentences(lines)
     for tab in TABS:

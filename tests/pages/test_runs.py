@@ -1,7 +1,5 @@
 """The Runs page in Streamlit's test harness: the list, what can be done to an entry, its curves and its heads."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import zipfile
@@ -52,7 +50,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
     assert table.loc["mine", "right (%)"] == 50.0
-    assert table.loc["mine", "95 %"] == "21–79", "of 8 sentences"
+    assert table.loc["mine", "95 %"] == "21–79 %", "of 8 sentences"
     assert "BLEU" not in table.columns
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input

@@ -1,7 +1,5 @@
 """*Send it as a page*, on Runs and on Train after the end of a run: a page with the model, or why there is none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 Processes are stand-ins.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

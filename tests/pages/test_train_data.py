@@ -3,8 +3,6 @@
 Processes are stand-ins.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

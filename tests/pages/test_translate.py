@@ -1,7 +1,5 @@
 """The Translate page in Streamlit's test harness: the decoding on screen, its paths, links, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

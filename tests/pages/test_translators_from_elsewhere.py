@@ -1,7 +1,5 @@
 """Every page and panel with imported models: MarianMT with aligned scenes, BART, T5 v1.1, and M2M100."""
 
-from __future__ import annotations
-
 from itertools import cycle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Viewer mode on every page: no control to upload, train, rename or delete; a message; refusals in the code below."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from collections.abc import Callable

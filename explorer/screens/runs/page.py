@@ -31,7 +31,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # With the longest title of a built-in task, the table fits a laptop's screen from the name to the moment.
-_PIXELS = {message("name"): 218, message("verdict"): 130, message("data"): 312}
+_PIXELS = {message("name"): 218, message("verdict"): 130, message("data"): 300}
 
 
 def draw() -> None:
@@ -102,9 +102,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             t("right (%)"): number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
             "BLEU": number(format="%.1f", help=translated(explain("BLEU").explanation)),
             t("95 %"): text(
-                help=t(
-                    "The 95 % interval of the score (BLEU where there is one), from the number of sentences held out."
-                ),
+                help=t("The 95 % interval of the score that is named, from the number of sentences held out."),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
             t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),

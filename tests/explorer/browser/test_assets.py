@@ -1,7 +1,5 @@
 """The browser's code as packs: every module once and after those that it imports, kept by its content's address."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """One cell: the message has the vectors and numbers of the model, and reports of a browser are not trusted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

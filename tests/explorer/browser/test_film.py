@@ -1,7 +1,5 @@
 """Film and thumbnails: what is sent, and the places that a browser may report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

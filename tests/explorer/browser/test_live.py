@@ -1,7 +1,5 @@
 """The forward pass, search and tokenizers of the browser (js/live) against PyTorch and Python, run by Node.js."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
@@ -343,7 +341,9 @@ def hostile_text(chance: random.Random, exceptions: Sequence[str]) -> str:
 def test_tokens_of_hostile_text(name: str) -> None:
     loaded, chance = load_model(CHECKPOINTS / name), random.Random(4)
     exceptions = [*rules()["en"]["exceptions"], *rules()["de"]["exceptions"]]
-    texts = ["", "  ", "x" * 250, *(hostile_text(chance, exceptions) for _ in range(60 * _TIMES))]
+    # The earliest merge at its leftmost place, words longer than are merged at once, half a character.
+    texts = ["", "  ", "x" * 250, "die" * 40, "eee lllll sss .....", "a\ud800b"]
+    texts += [hostile_text(chance, exceptions) for _ in range(60 * _TIMES)]
     paths = [[chance.randrange(len(loaded.target)) for _ in range(chance.randint(0, 14))] for _ in range(200)]
     found = run(
         loaded.folder,

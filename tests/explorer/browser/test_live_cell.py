@@ -1,7 +1,5 @@
 """One cell as the browser computes it (js/live/cell.js) against the message that Python writes, by Node.js."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

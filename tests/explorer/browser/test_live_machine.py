@@ -1,7 +1,5 @@
 """The machine that the browser computes (js/live/machine.js) is the one whose messages Python writes."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import json

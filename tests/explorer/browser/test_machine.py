@@ -1,7 +1,5 @@
 """The machine shows the recorded tensors: for shipped models and all kinds of others, for one token and for sixty."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterator

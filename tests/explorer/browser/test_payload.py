@@ -1,7 +1,5 @@
 """A decoding as messages: complete, exact, and what cannot be drawn is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

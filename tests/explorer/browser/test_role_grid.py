@@ -1,7 +1,5 @@
 """The grids of thumbnails: what they say, the bytes that are sent, and the heads that a browser may report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on them and are run here, too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

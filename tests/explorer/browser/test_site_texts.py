@@ -1,7 +1,5 @@
 """Texts that the page which computes shares with the app: options and changes in addresses, doubts, and hashes."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

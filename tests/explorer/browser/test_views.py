@@ -1,7 +1,5 @@
 """The Python side of the views: any report of a browser becomes a place that exists, and a fork only one on offer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

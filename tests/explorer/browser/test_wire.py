@@ -1,7 +1,5 @@
 """The form in which data reach the browser: what goes in comes out, for Python and for JavaScript."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

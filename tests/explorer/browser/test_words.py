@@ -1,7 +1,5 @@
 """The texts of the browser's code and markup: each passes through `t`, and pages get them in a language."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figure of the tree shows the tree: every node once, at the table's position, with an edge to its parent."""
 
-from __future__ import annotations
-
 from explorer.charts.decode_tree import LOOKS, hover, tree_figure
 from explorer.decoding.decode_tree import Line, Node, grow
 

@@ -1,7 +1,5 @@
 """Figures of training: their captions; an update sends numbers only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

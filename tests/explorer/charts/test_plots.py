@@ -1,7 +1,5 @@
 """Figures declare the room that their texts need, show their numbers, and can be read in both themes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Aggregates of attention, each against an independent computation."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Attention files of other models: valid ones are shown exactly, all others get a message."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

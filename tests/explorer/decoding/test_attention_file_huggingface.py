@@ -1,7 +1,5 @@
 """The example for models from Hugging Face is run as printed, on tiny untrained models; nothing is downloaded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

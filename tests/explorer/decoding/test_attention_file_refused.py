@@ -1,7 +1,5 @@
 """Attention files that do not fit, are damaged, or are something else: a message, and nothing is unpickled."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

@@ -1,7 +1,5 @@
 """Attention between words, and the numbers under the thumbnails, on heads whose role is known by construction."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Results held within a limit in bytes: what is dropped, what is shared, and how sizes are estimated."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass

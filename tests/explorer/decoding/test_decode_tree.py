@@ -1,7 +1,5 @@
 """The tree of a beam search and of chosen paths, compared with the search itself and with brute force."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What lies outside what a shipped model can do is said beside its answer; what lies inside is not."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Examples, the hints that a translation bears out, right translations, and the step at which one opens."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

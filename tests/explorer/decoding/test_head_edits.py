@@ -1,7 +1,5 @@
 """The edits that the model is given for changes to heads."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 from unittest.mock import Mock

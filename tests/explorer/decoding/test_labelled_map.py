@@ -1,7 +1,5 @@
 """A single map, its figure, caption and table, and two maps side by side agree with the planted numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

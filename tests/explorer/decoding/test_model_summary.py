@@ -1,7 +1,5 @@
 """The words and lines about a model and its parts, and the diagram that follows its configuration."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

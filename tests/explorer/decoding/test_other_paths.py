@@ -1,7 +1,5 @@
 """Hypotheses and chosen paths as lists to open, and the tree of all of them, on translations of `reverse`."""
 
-from __future__ import annotations
-
 import pytest
 
 from explorer.decoding.decode_tree import branches_of, tree_of

@@ -1,7 +1,5 @@
 """Places, selections, views and changes to heads in the address."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

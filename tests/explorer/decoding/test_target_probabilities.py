@@ -1,7 +1,5 @@
 """Numbers of a decoding in words: a typed target, terms of a score, and what an edit changed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

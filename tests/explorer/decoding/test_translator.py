@@ -1,7 +1,5 @@
 """Typed text in, translation, notes and trace out."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock

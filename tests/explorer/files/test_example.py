@@ -1,7 +1,5 @@
 """The example notebooks run from top to bottom, and what they show is what the models computed."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

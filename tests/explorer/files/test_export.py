@@ -1,7 +1,5 @@
 """Exported numbers are the trace's own, masked cells are empty, and every figure opens, whatever the tokens are."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

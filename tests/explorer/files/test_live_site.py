@@ -1,7 +1,5 @@
 """Pages that compute their models: complete, addressed by content, closed to other hosts, and refused with a reason."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A manifest says exactly which view to open; a manifest from an unknown source does no harm."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

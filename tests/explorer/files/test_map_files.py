@@ -1,7 +1,5 @@
 """Single maps and tables as files: their own numbers, colours and units, and no cell begins a formula."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """The stepping as a GIF: one frame per step, with the labels of the screen, and nothing but the file."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Packages for learning platforms: SCORM 1.2, with a manifest that validates against the published schemas."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys
@@ -25,8 +23,8 @@ NASTY = '<script>&"\x00\x1b ]]> مرحبا ' + "x" * 300
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> etree.XMLSchema:
     folder = tmp_path_factory.mktemp("schemas")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), HAS_SCHEMAS]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--retries=0", "--no-deps", HAS_SCHEMAS]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"the published schemas are not at hand: {done.stderr.strip().splitlines()[-1][:200]}")
     (wheel,) = folder.glob("*.whl")

@@ -1,7 +1,5 @@
 """`show`: any model's tensors as a page, with one clear sentence for what does not fit."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Pages that stand alone, one or a site of them: what is packed comes out again, and no markup gets in."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

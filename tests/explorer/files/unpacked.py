@@ -1,7 +1,5 @@
 """Reads a page that stands alone as its browser does, for tests."""
 
-from __future__ import annotations
-
 import base64
 import re
 import zlib

@@ -1,7 +1,5 @@
 """`from headlight import show` of an installed Headlight, beside a user's own `model.py` and `explorer`."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

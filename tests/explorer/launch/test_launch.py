@@ -1,7 +1,5 @@
 """Starting with one command: its options, the folder of models, running servers, and the last words."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import signal

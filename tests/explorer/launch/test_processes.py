@@ -1,7 +1,5 @@
 """One command, in processes of its own: a second start, the signals, and what a killed command leaves behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

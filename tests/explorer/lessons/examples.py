@@ -1,7 +1,5 @@
 """Questions and lessons that the tests of lessons share."""
 
-from __future__ import annotations
-
 from explorer.lessons.expressions import read_expression
 from explorer.lessons.lesson import Choice, Lesson, Question, Step
 

@@ -1,7 +1,5 @@
 """Answers, right or wrong, what is said about them, and exercises, done or not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

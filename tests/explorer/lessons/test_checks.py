@@ -1,7 +1,5 @@
 """Checks computed from a translation of `reverse`."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

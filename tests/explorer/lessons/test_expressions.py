@@ -1,7 +1,5 @@
 """Expressions: read, compared, value_text, computed with models, filled in, and verified."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The glossary: every term once, in one plain sentence, and used by the app."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

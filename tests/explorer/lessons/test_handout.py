@@ -1,7 +1,5 @@
 """Handouts and summaries on paper, and Markdown as HTML."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

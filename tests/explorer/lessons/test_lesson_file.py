@@ -1,7 +1,5 @@
 """Lesson files: what is read from them, and the message with file and line for a broken one."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

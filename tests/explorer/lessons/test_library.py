@@ -1,7 +1,5 @@
 """A folder of lessons, and progress and position in a link."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

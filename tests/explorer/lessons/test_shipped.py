@@ -3,8 +3,6 @@
 If a retrained model behaves differently, the failure names the lesson and the step.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import re

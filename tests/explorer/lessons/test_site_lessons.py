@@ -1,7 +1,5 @@
 """The lessons of the site: every number and answer computed at build time, and no answer in plain sight."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

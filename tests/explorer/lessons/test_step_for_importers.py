@@ -1,7 +1,5 @@
 """The lesson step on a head that was told to align: with an imported translator it works, without one it is skipped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Language packs: what is read, what is left out and why, numbers and plural forms, and that every message is found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts of the interface: named fields, plural forms, and what every call in the source must look like."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from string import Formatter

@@ -1,7 +1,5 @@
 """Text and numbers as written for people, and text that stays text in Markdown."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The model `reverse` and its measured heads."""
 
-from __future__ import annotations
-
 import pytest
 
 from explorer.probing.measured import Measured, measure

@@ -1,7 +1,5 @@
 """Pairs of words become pairs of tokens, whether people aligned them or a statistical aligner, which is said."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores of a whole sample against loops over all of its links and tokens."""
 
-from __future__ import annotations
-
 import statistics
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts over a sample, by part of speech, and the agreement of two maps."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

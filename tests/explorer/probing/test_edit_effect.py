@@ -1,7 +1,5 @@
 """What edited heads do to a sentence, and to the quality of a sample's translations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

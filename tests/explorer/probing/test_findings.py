@@ -1,7 +1,5 @@
 """The cards of the bundled models quote what the program computes: findings, cross-checks, the pruning curve."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

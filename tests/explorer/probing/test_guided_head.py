@@ -1,7 +1,5 @@
 """A head that was told to align, planted in a MarianMT model, is found in the imported one."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

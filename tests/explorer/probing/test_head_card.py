@@ -1,7 +1,5 @@
 """What the card of a head and the tables of all heads show."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from explorer.probing.head_card import DECILES, coverage_caption, deciles, example_statistic, similar_heads

@@ -1,7 +1,5 @@
 """Sentences about the importance of heads, computed from given numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Statistics of heads over a sample, and the roles of heads: planted heads must be recognised."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

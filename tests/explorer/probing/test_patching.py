@@ -1,7 +1,5 @@
 """Patching over many pairs: which pairs are taken, what is averaged, and when a head is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

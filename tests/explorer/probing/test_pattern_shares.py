@@ -1,7 +1,5 @@
 """Every formula of the head statistics against an independent computation, one number at a time."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """All measurements as files: CSV, JSON, an HTML report, and the map of roles."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

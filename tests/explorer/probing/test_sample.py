@@ -1,7 +1,5 @@
 """The sentences that heads are measured on, and their form in the address."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import random

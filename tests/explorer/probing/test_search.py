@@ -1,7 +1,5 @@
 """Search in the sample."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

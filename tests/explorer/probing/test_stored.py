@@ -1,7 +1,5 @@
 """Results beside the weights: equal to what was measured, and never shown for other weights or sentences."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Attention by grammar, with a small pipeline that is defined here, and by closed lists of function words."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A model as a zip file: exported and imported again, and what an import refuses."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """What a run would take: the command, its answer, and the planner that sessions ask."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

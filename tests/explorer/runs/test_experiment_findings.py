@@ -1,7 +1,5 @@
 """Sentences, tables and figures about experiments: planted runs give known ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

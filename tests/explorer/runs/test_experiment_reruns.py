@@ -1,7 +1,5 @@
 """A person's own runs of an experiment are found by their settings and compared with the stored run of their seed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

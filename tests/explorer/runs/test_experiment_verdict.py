@@ -1,7 +1,5 @@
 """The verdict in one line: what differs by more than chance explains, what does not, and how often it is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Servers that die while they write, share a folder, or may not write: files stay complete, errors get messages."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Snapshots applied to a sentence, and the scores of individual heads in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

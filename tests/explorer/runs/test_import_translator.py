@@ -1,7 +1,5 @@
 """A translator from a zip file or from a folder on the server: imported whole, or refused and nothing left."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Starting, stopping, renaming, deleting and listing runs."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The texts in the list of runs and models, and about a run that is being watched."""
 
-from __future__ import annotations
-
 import pytest
 
 from explorer.runs.lifecycle import Entry
@@ -31,9 +29,9 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "exact", "bleu", "apart"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, "21–79"),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, "88–100"),
-        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, "38–41"),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, "21–79 %"),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, "88–100 %"),
+        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, "BLEU 38–41"),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, 97.0, None, None),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, None, None, None),
     ],

@@ -1,7 +1,5 @@
 """Pairs that models write: which models are offered for it; started, followed, stopped, listed and removed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading metrics.jsonl as it grows."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is needed to train a model again, from its folder, whatever stands there, and in what runs differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

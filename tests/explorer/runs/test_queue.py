@@ -1,7 +1,5 @@
 """Runs on one machine, as real processes: they wait, say so, and take turns in the order of their start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

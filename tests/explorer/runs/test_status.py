@@ -1,7 +1,5 @@
 """The state of a run, and the reason why a silent one ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The list of wrong validation answers: which are in it, and what is said of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

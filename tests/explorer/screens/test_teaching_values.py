@@ -1,7 +1,5 @@
 """Texts and tables of the Positions, Masks, Inside and Probe pages, computed from values without Streamlit."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from explorer.charts.model_internals import activation_plot, label_sides

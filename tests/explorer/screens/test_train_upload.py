@@ -1,7 +1,5 @@
 """Uploaded files: where they are stored, and under which name."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

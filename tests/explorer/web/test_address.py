@@ -1,7 +1,5 @@
 """What counts as a request in the address: not what the session wrote itself, even if it comes back late."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

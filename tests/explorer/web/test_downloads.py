@@ -1,7 +1,5 @@
 """Files made on demand survive the clean-up after each script run, but only for a limited time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Which requests the server answers: by the host that they name, and by the origin of the page that sends them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

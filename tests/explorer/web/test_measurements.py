@@ -1,7 +1,5 @@
 """Results of measurements are stored, and work in progress continues while the page is redrawn until it is stopped."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The list of models: folders are read again when something in them changes, and only then."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

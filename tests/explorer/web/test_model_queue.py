@@ -1,7 +1,5 @@
 """The queue for model calls: two at once, in order, and never a second place for one thread."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

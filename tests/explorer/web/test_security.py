@@ -1,7 +1,5 @@
 """The headers of each response, frames on pages of a course, uploads in viewer mode, and the login."""
 
-from __future__ import annotations
-
 import html
 import re
 import runpy

@@ -1,7 +1,5 @@
 """The box that chooses a run and the address say the same, whichever of them was changed."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

@@ -1,7 +1,5 @@
 """Streamlit's insides are used in one module only, and what is used of them does what it is there for."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import os

@@ -1,7 +1,5 @@
 """What the server does before a page runs."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Intervals by resampling, and the exact rank test with Holm's correction."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import inf
 

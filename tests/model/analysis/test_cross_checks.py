@@ -1,7 +1,5 @@
 """Counterfactual rows and zeroed values, against single runs with head edits and with values changed one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

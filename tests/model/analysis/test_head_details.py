@@ -1,7 +1,5 @@
 """What one pass records of a head, and what follows for predictions from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Importance of heads, compared with heads switched off by hand, numeric derivatives and loops."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np

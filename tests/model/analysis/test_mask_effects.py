@@ -1,7 +1,5 @@
 """Lifted masks: the codes on screen are the masks in use, lifting changes what it should, and runs are compared."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

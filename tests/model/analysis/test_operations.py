@@ -1,7 +1,5 @@
 """A walk through the model: shapes, counts and wiring equal the modules'."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Patched values, against a model that is run from the patched vector on by hand."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The code shown for a point is the code that passes it: every point of every kind of model, in the file as it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What follows from each scheme of positions, for scores, for tables and for shuffled words."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

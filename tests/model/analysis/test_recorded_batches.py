@@ -1,7 +1,5 @@
 """Samples processed in batches give the same numbers as one sentence at a time."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The verdict on a run: planted curves, real runs stored for this test, and the runs of the bundled models."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

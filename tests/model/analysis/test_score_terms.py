@@ -1,7 +1,5 @@
 """Scores taken apart: the terms add up to them, and say what is known by construction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The budget equals the module's parameters and the operations of its matrix products."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any

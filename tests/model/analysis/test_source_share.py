@@ -1,7 +1,5 @@
 """Shares of the source in a prediction, and where attention rests, against loops."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Words aligned by their counts, links of words, and their error rate."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """Training pairs that are added to a task: the union, in order, without what is there or held out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Batches: each pair once, within the budget, the same for the same seed and epoch."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

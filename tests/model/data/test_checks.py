@@ -1,7 +1,5 @@
 """The check of a person's own pairs: each fault planted once, and pairs without a fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

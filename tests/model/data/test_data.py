@@ -1,7 +1,5 @@
 """The generated tasks: their sentences, splits and alignments."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Own data: TSV, CSV, JSONL and parallel files as users have them, and messages for what cannot be read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

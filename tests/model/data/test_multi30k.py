@@ -1,7 +1,5 @@
 """Multi30k from a folder and over the network (from a local server); the corpus itself is not needed."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

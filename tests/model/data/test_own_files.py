@@ -1,7 +1,5 @@
 """Twenty files of own pairs: what is found in each, and the tokens proposed, before anything is learned."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

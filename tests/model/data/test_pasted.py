@@ -1,7 +1,5 @@
 """Pasted pairs: what separates the two sides is found, and lines that are no pairs are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

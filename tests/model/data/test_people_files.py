@@ -1,7 +1,5 @@
 """Files of pairs as people have them: old encodings, text, spreadsheets, translation memories, catalogues."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import zipfile

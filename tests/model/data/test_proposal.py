@@ -1,7 +1,5 @@
 """What is proposed for a person's own pairs, on data whose right tokens are known."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scenes: whole, aligned within their words, as their card says, and nowhere in Multi30k."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

@@ -1,7 +1,5 @@
 """One sentence decoded with everything recorded: labels, rows and numbers must agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Search: greedy, sampling at a temperature, forced prefixes, and batches."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Steps of a Transformer: their masks, and what of a state is copied. What all models share: test_every_model."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The catalogue of experiments, their stored results, and the runner on miniature experiments."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The fast steps are the model's own steps, to rounding: logits, weights, edits, beams, and states that stay valid."""
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Products by oneDNN: as exact as float32, for training in float32 alone, never where they would be rounded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

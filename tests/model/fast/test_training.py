@@ -1,7 +1,5 @@
 """What is faster in training, each beside its reference: fused attention, products in bf16, and dropout."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Small BART folders, as `transformers` and `tokenizers` write them, with random weights everywhere."""
 
-from __future__ import annotations
-
 import functools
 import json
 import shutil

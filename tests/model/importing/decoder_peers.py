@@ -1,7 +1,5 @@
 """Small folders of GPT-2, GPT-Neo, OPT, Llama and Qwen2, as `transformers` and `tokenizers` write them."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small folders of M2M100, NLLB, mBART, Pegasus, T5 and mT5, as `transformers` writes them, with random weights."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

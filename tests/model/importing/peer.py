@@ -1,7 +1,5 @@
 """Small MarianMT folders, as `transformers` and `sentencepiece` write them, with random weights everywhere."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Imported models without an encoder compute what `transformers` computes, from ids to continuations."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What may be imported, and how: shards, 16-bit weights, memory, languages, and settings that are not known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

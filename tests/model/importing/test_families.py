@@ -1,7 +1,5 @@
 """Imported encoder-decoders of all families compute what `transformers` computes, from ids to translations."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An imported MarianMT or BART model computes what `transformers` computes: logits, attention, translations, ids."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What cannot be imported is refused with one sentence, and nothing is written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

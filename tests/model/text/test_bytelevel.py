@@ -1,7 +1,5 @@
 """Byte-level BPE equals that of `transformers` on strange strings, offsets included; descriptions are distrusted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Unigram pieces equal SentencePiece's own on strange strings, offsets included; files and folders are distrusted."""
 
-from __future__ import annotations
-
 import functools
 import random
 import re

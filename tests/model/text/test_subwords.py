@@ -1,7 +1,5 @@
 """Subwords: bytes for rare characters, words, dropout by a seed. What all kinds of tokenizers share: test_tokenizer."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

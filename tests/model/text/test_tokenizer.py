@@ -1,7 +1,5 @@
 """Text to ids and back: exactness, offsets, specials, hostile input and hostile files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Training again like a model, with equal weights for the equal seed; and training a finished run longer."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SimCut and R-Drop: the loss recomputed by other means, and the tokens that are cut off. Resumed runs: test_resume."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import partial

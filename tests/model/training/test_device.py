@@ -1,7 +1,5 @@
 """How `auto` is resolved: precision, kernel and threads, by rule."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Two processes arrive at the same weights as one; the command itself runs under torchrun."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Runs that die: killed at any moment, terminated by the system, out of disk space, out of memory."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """A larger model that starts from a smaller one computes the same before its first update, and learns from there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

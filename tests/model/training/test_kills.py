@@ -1,7 +1,5 @@
 """kill -9 at 20 random moments of a run: the rest opens or is not listed, and resuming gives the same weights."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """The training loop: it learns, accumulation changes only the memory, and its records are correct."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Estimates of time: steady while the machine is, and quick to follow when it changes."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.training.estimate import slowdown, undisturbed_rate

@@ -1,7 +1,5 @@
 """The pure parts of training: schedule, loss, randomness, batches of an update, snapshots, settings."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """A run that was interrupted anywhere ends with the same weights as one that was not, bit for bit."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One command that trains in two parts gives the same result as two commands, even if it was stopped."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
