@@ -59,10 +59,10 @@ def warning(translation: Translation, task: Task | None) -> str:
         return ""
     if task and task.trained_on:
         advice = t(
-            "Trained on {data}: this is far from them, so do not trust the answer.", data=translated(task.trained_on)
+            "Trained on {data}: this is unlike them, so do not trust the answer.", data=translated(task.trained_on)
         )
     else:
-        advice = t("Far from its data, so do not trust the answer.")
+        advice = t("Unlike its training data, so do not trust the answer.")
     return " ".join([advice, *reasons])
 
 

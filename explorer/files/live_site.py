@@ -64,7 +64,7 @@ PAGES = ("translate", "attention", "inside", "lessons", "class")
 _OF_DESK = 3  # the first pages show the desk
 MOST_EXAMPLES = 8
 MOST_WEIGHTS = 100_000_000  # bytes
-MOST_EARLIER = 8_000_000  # bytes of weights of earlier steps of training
+MOST_EARLIER = 1_000_000  # bytes of weights of earlier steps of training; of a larger model only the first step
 _COMPUTED = {
     "layer_norm": ("standard", "scalar"),
     "key_value_heads": (0,),
@@ -154,7 +154,7 @@ def _earlier(folder: Path) -> dict[str, bytes]:
     """Weights of earlier steps of training by their step: the first, and as many others as fit, evenly spread."""
     steps = snapshot_steps(folder)[:-1]  # the last is the model itself
     size = max((snapshot_path(folder, step).stat().st_size for step in steps), default=1)
-    most = min(len(steps), MOST_EARLIER // size)
+    most = min(len(steps), max(1, MOST_EARLIER // size))
     chosen = sorted({steps[round(i * (len(steps) - 1) / max(most - 1, 1))] for i in range(most)})
     return {str(step): snapshot_path(folder, step).read_bytes() for step in chosen}
 
@@ -273,9 +273,9 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     task = get_task(str(summary["task"])) if summary.get("task") in TASKS else None
     ours = summary["trained"] and not summary["imported"]
     known = task if ours else None
-    data = t("Far from its data")
+    data = t("Unlike its training data")
     if known and known.trained_on:
-        data = t("Trained on {data}: this is far from them", data=translated(known.trained_on))
+        data = t("Trained on {data}: this is unlike them", data=translated(known.trained_on))
     measured = known if summary["name"] in SHIPPED else None
     letters = json.loads(tokenizer)["source"]["kind"] == "characters"
     return SiteDoubt(

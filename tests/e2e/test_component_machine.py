@@ -76,6 +76,12 @@ def test_a_machine_computed_in_the_browser_is_stepped_opened_and_left(page: Page
     machine.locator(".keys").focus()
     page.keyboard.press("Tab")
     expect(source, "the keyboard enters the diagram").to_be_focused()
+    diagram.locator(".tokens button:visible").last.focus()
+    machine.get_by_role("button", name="To the first step").click()
+    machine.locator(".keys").focus()
+    page.keyboard.press("Tab")
+    expect(diagram.locator(":focus"), "also where a step back hid the token that Tab led to").to_have_count(1)
+    machine.get_by_role("button", name="One step forward").click()
     diagram.get_by_role("button", name="Cross-attention, decoder layer 2").click()
     assert place() == {"block": CROSS, "head": 0, "part": "", "step": 2}
     diagram.get_by_role("button", name="Head 3 of Cross-attention, decoder layer 2").click()

@@ -26,7 +26,7 @@ def test_a_curve_runs_from_the_word_being_written_to_the_word_it_looks_at(stage:
     says = "To write lis, having read 2 je, cross-attention looks at 3 red 100 %. (Layer 1, head 2.)"
     assert stage.text(".says") == says
     painted = stage.page.evaluate(CURVES, 0.5)
-    ends = [stage.page.evaluate(MIDDLE, f".{side} .slot:nth-child(3) .chip") for side in ("target", "source")]
+    ends = [stage.page.evaluate(MIDDLE, f".{side} .word:nth-child(3) .chip") for side in ("target", "source")]
     assert painted
     assert min(ends) - 8 <= min(painted) <= max(painted) <= max(ends) + 8
 

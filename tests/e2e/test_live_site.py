@@ -10,8 +10,11 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Browser, Page, Response, expect
 
+from explorer.decoding.aggregates import aggregate
+from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import compare, compare_rows, counterpart, pair_in_words, with_marks
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import map_caption
@@ -205,6 +208,23 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site:
         captions = [map_caption(each) for each in (found.first, found.second, found.difference) if each]
         expect(box.locator("figcaption")).to_have_text(captions)
     assert urlencode({"panel": "compare.way-text", "other": text}) in page.url
+    with page.expect_download() as saving:
+        box.get_by_role("button", name="Both as one picture").click()
+    assert Image.open(saving.value.path()).size > (800, 300)
+    box.get_by_label("Compare with").select_option("heads")
+    box.get_by_label("Aggregate").select_option("max-all")
+    pooled = aggregate("max-all", attention_maps(a.trace, "cross"), at, lambda source: np.empty(0))
+    expect(box.locator("figcaption").last).to_have_text(map_caption(pooled))
+    visit(page, f"{site}attention/", **place, panel="compare.way-edit.layer-4.head-2.is-uniform.along-no")
+    edits = HeadEdits((HeadEdit("cross", 3, 1, "uniform"),))
+    assert model.translate(a.source.text, DecodeConfig(), edit=edits).path == a.path
+    expect(said).to_contain_text("cross L4 H2 made uniform. On its own, the edited model says the same.")
+    box.get_by_label("along the same target").check()
+    edited = model.translate(a.source.text, DecodeConfig(), prefix=a.path, edit=edits)
+    expect(box.locator("figcaption").nth(1)).to_have_text(
+        map_caption(counterpart(edited.trace, at, model="", title=""))
+    )
+    assert "along" not in page.url
     box.get_by_label("Compare with").select_option("model")
     expect(said).to_contain_text("≠ marks what only one of the maps has.")
     box.get_by_role("button", name="Close").click()

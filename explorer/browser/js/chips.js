@@ -6,7 +6,7 @@ import { SIDES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { layWords } from "./scripts.js";
 import { covers } from "./stepper_state.js";
-import { joins } from "./weights.js";
+import { joins, spansOf } from "./weights.js";
 import { SPECIALS, choiceName } from "./wording.js";
 import { t } from "./words.js";
 
@@ -18,6 +18,18 @@ const SMALLEST = 0.005; // smaller weights are not written: they would be rounde
 function makeChip() {
   const name = make("span", "name", make("span", "place"), make("bdi", "token"), make("small", "seen"));
   return make("span", "slot", makeButton("chip", name, make("span", "meter")));
+}
+
+/** The chips of a sentence, in their order. @param {StepperState} S @param {Side} side */
+export const slotsOf = (S, side) =>
+  /** @type {HTMLElement[]} */ ([...S.find(`.${side} .chips`).querySelectorAll(".slot")]);
+
+/** A chip for each token; those of one word are together, so that no line ends within it. @param {StepperState} S @param {Side} side @param {number[]} words the word of each token */
+function layChips(S, side, words) {
+  const spans = spansOf(words);
+  const parts = children(S.find(`.${side} .chips`), spans.length, () => make("span", "word"));
+  parts.forEach((part, i) => children(part, spans[i][1] - spans[i][0], makeChip));
+  return slotsOf(S, side);
 }
 
 /**
@@ -69,7 +81,7 @@ export function drawChips(S, view) {
   S.find(".line.source").hidden = alone;
   for (const side of /** @type {Side[]} */ (["source", "target"])) layWords(S, S.find(`.${side} .chips`), side);
   say(S.find(".line.target .tag"), alone ? t("Text") : t("Target"));
-  children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
+  layChips(S, "source", source.words).forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
@@ -85,7 +97,7 @@ export function drawChips(S, view) {
   });
   const n = target.tokens.length;
   const chips = S.find(".target .chips");
-  const slots = children(chips, n + 1, makeChip);
+  const slots = layChips(S, "target", [...target.words, -1]);
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
     const word = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
@@ -123,8 +135,7 @@ export function drawChips(S, view) {
     chips.dir === "rtl" ? Math.min(0, left - EDGE) : Math.max(0, left + offsetWidth + EDGE - chips.clientWidth);
   chips.classList.toggle("cut", chips.scrollLeft !== 0);
   const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
-  if (best && S.look?.side !== "source")
-    scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
+  if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), slotsOf(S, "source")[best.span[0]]);
 }
 
 /** Scrolls a list as little as needed to bring a slot into view. @param {HTMLElement} list @param {Element} slot */

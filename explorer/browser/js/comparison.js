@@ -11,7 +11,7 @@ import { inSentence, t } from "./words.js";
 /** @import { MapHeader } from "./structs" */
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], leftwards: boolean }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], leftwards: boolean, unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
 /** @typedef {{ rows: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
@@ -66,6 +66,57 @@ export function compareRows(decoding, at, row) {
   return [figureOf(two, 0, { marks: null, top: 1, signed: false }), differenceOf(a, b, 0)];
 }
 
+/** @type {Record<string, { unit: () => string, title: (fields: { layer: number }) => string, meaning: () => string }>} */
+const AGGREGATES = {
+  "mean-heads": {
+    unit: () => t("mean weight"),
+    title: (f) => t("Layer {layer}: mean over heads", f),
+    meaning: () => t("Rows sum to 1. Heads that differ blur into each other."),
+  },
+  "max-heads": {
+    unit: () => t("maximum weight"),
+    title: (f) => t("Layer {layer}: maximum over heads", f),
+    meaning: () => t("Whether any head looks there. Rows do not sum to 1."),
+  },
+  "mean-all": {
+    unit: () => t("mean weight"),
+    title: () => t("All layers: mean over heads and layers"),
+    meaning: () => t("Rows sum to 1."),
+  },
+  "max-all": {
+    unit: () => t("maximum weight"),
+    title: () => t("All layers: maximum over heads and layers"),
+    meaning: () => t("Rows do not sum to 1."),
+  },
+};
+
+/** The head in view beside all heads of its layer, or of all layers, as explorer/decoding/aggregates.py. @param {Decoding} decoding @param {At} at @param {string} name @returns {{ figures: Figure[], said: string }} */
+export function compareHeads(decoding, at, name) {
+  const { layers, heads, area, weights } = decoding.maps[at.kind];
+  const known = Object.hasOwn(AGGREGATES, name) && AGGREGATES[name];
+  if (!known || !weights)
+    return {
+      figures: [],
+      said: t("This page does not compute that aggregate. Choose another one, or open Headlight."),
+    };
+  const [first, n] = name.endsWith("all") ? [0, layers * heads] : [(at.layer - 1) * heads, heads];
+  const values = new Float64Array(area);
+  for (let head = first; head < first + n; head++)
+    for (let i = 0; i < area; i++) {
+      const weight = weights[head * area + i];
+      values[i] = name.startsWith("max") ? Math.max(values[i], weight) : values[i] + weight / n;
+    }
+  const own = sheetOf(decoding, at);
+  const sheets = [
+    { ...own, title: headTitle(at.kind, at.layer, at.head) },
+    { ...own, values, title: known.title(at), unit: known.unit() },
+  ];
+  return {
+    figures: sheets.map((sheet) => figureOf(sheet, 1, { marks: null, top: 1, signed: false })),
+    said: known.meaning(),
+  };
+}
+
 /** What a row predicts, with its position. @param {number} row @param {string} token */
 const endOf = (row, token) => token && `${row + 2} ${token}`;
 
@@ -75,7 +126,17 @@ function sheetOf(decoding, { kind, layer, head }) {
   const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
   const leftwards = runsLeft({ data: decoding }, SIDES[kind][1]);
-  return { title: "", kind, values: weightsOf(map, layer, head), mask: map.mask, rows, predicted, columns, leftwards };
+  return {
+    title: "",
+    kind,
+    values: weightsOf(map, layer, head),
+    mask: map.mask,
+    rows,
+    predicted,
+    columns,
+    leftwards,
+    unit: t("weight"),
+  };
 }
 
 /** Cell by cell, B minus A. @param {Sheet} a @param {Sheet} b @param {0 | 1} numbered whether rows get a position @returns {Figure} */
@@ -96,7 +157,7 @@ const both = (names, others) => names.map((name, i) => (name === others[i] ? nam
 
 /** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean }} scale @returns {Figure} */
 function figureOf(
-  { title, kind, values, mask, rows, predicted, columns, leftwards },
+  { title, kind, values, mask, rows, predicted, columns, leftwards, unit },
   numbered,
   { marks, top, signed },
 ) {
@@ -104,7 +165,6 @@ function figureOf(
     labels.map((label, i) => (only?.has(i) ? `${SIGN} ${label}` : label));
   const names = numbered ? positioned(rows) : rows;
   const [row_title, column_title] = AXES[kind];
-  const unit = signed ? t("difference of {unit}", { unit: t("weight") }) : t("weight");
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
     rows: sign(marks?.rows, names),
@@ -112,12 +172,12 @@ function figureOf(
     columns: sign(marks?.columns, positioned(columns)),
     row_title,
     column_title,
-    unit,
+    unit: signed ? t("difference of {unit}", { unit }) : unit,
     top,
     signed,
     numbers: true,
     frames: marks?.cells ?? [],
-    caption: captionOf(shown, mask, names, positioned(columns), signed),
+    caption: captionOf(shown, mask, [names, positioned(columns)], signed, unit),
     leftwards,
   };
   return { title, header, values: shown, mask };
@@ -128,8 +188,8 @@ const positioned = (tokens) => tokens.map((token, i) => `${i + 1} ${token}`);
 /** @param {string} text */
 const quoted = (text) => t("“{token}”", { token: text });
 
-/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[]} rows @param {string[]} columns @param {boolean} signed */
-function captionOf(values, mask, rows, columns, signed) {
+/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {boolean} signed @param {string} unit */
+function captionOf(values, mask, [rows, columns], signed, unit) {
   if (mask.every(Boolean)) return t("Every cell of this map is masked.");
   const most = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
   if (signed && !values[most]) return t("Both maps are equal in every cell.");
@@ -138,7 +198,7 @@ function captionOf(values, mask, rows, columns, signed) {
   const value = sign + inSentence(Math.abs(values[most]).toFixed(3));
   return signed
     ? t("The largest difference is {value}, where {query} looks at {key}.", { value, query, key })
-    : t("The largest {unit} is {value}, where {query} looks at {key}.", { unit: t("weight"), value, query, key });
+    : t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
 }
 
 /** What may be compared between two maps. @param {Sheet} a @param {Sheet} b */

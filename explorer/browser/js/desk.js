@@ -272,9 +272,9 @@ const showPanel = (D) =>
       if (D.opened) mount(D, D.opened);
       D.moved(queryOf(D), D.page, false);
     },
-    async answer(text, card) {
+    async answer(text, card, changes = [], path) {
       await D.engine.open(card);
-      return answerTo(D, null, card, text, []);
+      return answerTo(D, path ?? null, card, text, changes);
     },
     changed() {
       void showPanel(D);

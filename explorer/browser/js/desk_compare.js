@@ -1,27 +1,30 @@
 // What is different: the head in view beside another step, another sentence or another model. Its choices stand in the
 // address as those of the app's panel.
 
-import { compareDecodings, compareRows } from "./comparison.js";
+import { compareDecodings, compareHeads, compareRows } from "./comparison.js";
+import { saveFigures } from "./desk_files.js";
 import { templateOf } from "./desk_views.js";
 import { children, finder, make, say } from "./dom.js";
+import { added, changeName } from "./head_changes.js";
 import { showMap } from "./labelled_map.js";
-import { shortKind } from "./names.js";
+import { TITLES, shortKind } from "./names.js";
 import { decodingOf } from "./store.js";
 import { t } from "./words.js";
 
-/** @import { SiteModel } from "./structs" */
 /** @import { Decoding } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
 /** @typedef {import("./desk.js").Kept} Kept */
 /** @typedef {import("./comparison.js").Figure} Figure */
-/** @typedef {{ row: number, way: string, other: number }} Choice row and the other one are from 1 */
+/** @typedef {Parameters<typeof compareRows>[1]} At */
+/** @typedef {import("./desk_views.js").Answer} Answer */
+/** @typedef {{ row: number, way: string, other: number, which: string, edit: import("./head_changes.js").HeadChange, along: boolean }} Choice rows are from 1 */
 
-const WAYS = ["step", "text", "model"];
+const WAYS = ["step", "heads", "text", "model", "edit"];
 
 /**
  * Draws the panel.
  * @param {DeskState} D @param {HTMLElement} box
- * @param {{ answer: (text: string, card: SiteModel) => Promise<Kept>, changed: () => void }} desk `answer` computes what the unchanged model says
+ * @param {{ answer: Answer, changed: () => void }} desk
  */
 export async function drawComparison(D, box, { answer, changed }) {
   const { kind, layer, head, step, cell = "" } = D.place;
@@ -29,8 +32,8 @@ export async function drawComparison(D, box, { answer, changed }) {
   const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
   const row = kind === "encoder" ? Number(cell.split("-")[0]) || 1 : Number(step);
   const at = { kind: /** @type {import("./types").Kind} */ (kind), layer: Number(layer), head: Number(head), row };
-  const choice = choiceOf(D, row, decoding.maps[at.kind].rows.length);
-  drawChoices(D, box, choice, decoding.maps[at.kind].rows, changed);
+  const choice = choiceOf(D, row, decoding, at.kind);
+  drawChoices(D, box, choice, decoding, at.kind, changed);
   const [text, figures] = [finder(box)(".said"), finder(box)(".figures")];
   figures.classList.toggle("stacked", choice.way === "step");
   const call = ++D.comparisons;
@@ -40,6 +43,12 @@ export async function drawComparison(D, box, { answer, changed }) {
     say(text, found.said);
     text.hidden = !found.said;
     drawFigures(figures, found.figures);
+    const save = finder(box)(".save");
+    save.hidden = ["step", "heads"].includes(choice.way) || !found.figures.length;
+    save.onclick = () => {
+      const facts = t("Model {model}. A: {text}", { model: D.card.name, text: D.text });
+      saveFigures([...figures.children].slice(0, 2), `${found.said} ${facts}`, `${D.card.name}-compared.png`);
+    };
   } catch (error) {
     if (call !== D.comparisons) return;
     say(text, error instanceof Error ? error.message : `${error}`);
@@ -47,34 +56,63 @@ export async function drawComparison(D, box, { answer, changed }) {
   }
 }
 
-/** The choices in the address, as far as they can be had. @param {DeskState} D @param {number} row @param {number} rows @returns {Choice} */
-function choiceOf({ panel, models }, row, rows) {
+/** The choices in the address, as far as they can be had. @param {DeskState} D @param {number} row @param {Decoding} decoding @param {At["kind"]} kind @returns {Choice} */
+function choiceOf({ panel, models }, row, { maps, order, shapes }, kind) {
   const asked = (/** @type {string} */ option) => panel.match(new RegExp(`\\.${option}-([^.]*)`))?.[1] ?? "";
+  const rows = maps[kind].rows.length;
   const [way, other] = [asked("way"), Number(asked("row"))];
   const known = WAYS.includes(way) && !(way === "model" && models.length < 2) ? way : "step";
   const isThere = Number.isInteger(other) && other >= 1 && other <= rows && other !== row;
-  return { row, way: known, other: isThere ? other : row < rows ? row + 1 : rows - 1 };
+  const changed = order.find((each) => each === asked("kind")) ?? kind;
+  const [layer, head] = /** @type {const} */ (["layer", "head"]).map((name) => {
+    const number = Number(asked(name));
+    return Number.isInteger(number) && number >= 1 && number <= shapes[changed][`${name}s`] ? number : 1;
+  });
+  const op = asked("is") === "uniform" ? "uniform" : "zero";
+  return {
+    row,
+    way: known,
+    other: isThere ? other : row < rows ? row + 1 : rows - 1,
+    which: asked("which") || "mean-heads",
+    edit: { kind: changed, layer, head, op, row: 0, weights: [] },
+    along: asked("along") !== "no",
+  };
 }
 
-/** @param {DeskState} D @param {Choice} choice @param {Parameters<typeof compareRows>[1]} at @param {Decoding} decoding @param {(text: string, card: SiteModel) => Promise<Kept>} answer @returns {Promise<{ said: string, figures: Figure[] }>} */
-async function compared(D, { way, other }, at, decoding, answer) {
+/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[] }>} */
+async function compared(D, choice, at, decoding, answer) {
+  const { way, other } = choice;
+  if (way === "heads") return compareHeads(decoding, at, choice.which);
   if (way === "step")
     return other
       ? { said: "", figures: compareRows(decoding, at, other) }
       : { said: t("There is only one row here."), figures: [] };
-  const name = way === "text" ? D.other : otherModel(D).name;
+  const name = way === "edit" ? t("edited") : way === "text" ? D.other : otherModel(D).name;
   if (way === "text" && (!name || name === D.text))
     return {
       said: t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted."),
       figures: [],
     };
-  const [text, card] = way === "text" ? [name, D.card] : [D.text, otherModel(D)];
-  const found = await answer(text, card);
+  const [text, card] = [way === "text" ? name : D.text, way === "model" ? otherModel(D) : D.card];
+  const changes = way === "edit" ? added(D.changes, choice.edit) : [];
+  const free = await answer(text, card, changes);
+  const path = /** @type {Kept} */ (D.opened).path;
+  const found = way === "edit" && choice.along ? await answer(text, card, changes, path) : free;
   const b = /** @type {Decoding} */ (decodingOf(found.seq));
   if (!b.order.includes(at.kind))
     return { said: t("{model} has no {kind} attention.", { model: card.name, kind: shortKind(at.kind) }), figures: [] };
   const titles = [t("A: what is on screen"), t("B: {name}", { name })];
-  return compareDecodings(decoding, b, at, titles, [[D.text, D.opened?.text ?? ""], [text, found.text]]); // prettier-ignore
+  const pair = compareDecodings(decoding, b, at, titles, [[D.text, D.opened?.text ?? ""], [text, found.text]]); // prettier-ignore
+  if (way !== "edit") return pair;
+  const edits = changes.map(changeName).join("; ");
+  const own =
+    free.path.join() === path.join()
+      ? t("Edited: {edits}. On its own, the edited model says the same.", { edits })
+      : t("Edited: {edits}. On its own, the edited model says {text}.", {
+          edits,
+          text: t("“{token}”", { token: free.text }),
+        });
+  return { ...pair, said: `${own} ${pair.said}` };
 }
 
 /** The model that the address names, else the first other one. @param {DeskState} D */
@@ -83,32 +121,63 @@ function otherModel({ models, other, card }) {
   return others.find(({ name }) => name === other) ?? others[0];
 }
 
-/** @param {DeskState} D @param {HTMLElement} box @param {Choice} choice @param {string[]} rows @param {() => void} changed */
-function drawChoices(D, box, { row, way, other }, rows, changed) {
+/** @param {DeskState} D @param {HTMLElement} box @param {Choice} choice @param {Decoding} decoding @param {At["kind"]} inView @param {() => void} changed */
+function drawChoices(D, box, { row, way, other, which, edit, along }, { maps, order, shapes }, inView, changed) {
   const find = finder(box);
-  const [ways, others, models] = /** @type {HTMLSelectElement[]} */ (
-    ["way", "row", "model"].map((name) => find(`[name=${name}]`))
+  const field = (/** @type {string} */ name) => /** @type {HTMLInputElement} */ (find(`[name=${name}]`));
+  const offer = (/** @type {string} */ name, /** @type {[string, string | number][]} */ options) =>
+    field(name).replaceChildren(...options.map(([text, value]) => new Option(text, `${value}`)));
+  const { kind, layer, head, op } = edit;
+  const count = (/** @type {number} */ n) =>
+    Array.from({ length: n }, (_, i) => /** @type {[string, number]} */ ([`${i + 1}`, i + 1]));
+  offer(
+    "row",
+    maps[inView].rows
+      .map((token, i) => /** @type {[string, number]} */ ([`${i + 1} ${token}`, i + 1]))
+      .filter(([, n]) => n !== row),
   );
-  const field = /** @type {HTMLInputElement} */ (find("[name=other]"));
-  const choose = (/** @type {string[]} */ options, /** @type {string} */ text) => {
-    Object.assign(D, { panel: ["compare", ...options].join("."), other: text });
-    changed();
-  };
+  offer(
+    "model",
+    D.models.filter((each) => each !== D.card).map(({ title, name }) => [title, name]),
+  );
+  offer(
+    "kind",
+    order.map((each) => [TITLES[each], each]),
+  );
+  offer("layer", count(shapes[kind].layers));
+  offer("head", count(shapes[kind].heads));
+  /** What stands in the fields of each way, and what does without being in the address. @type {[string, string, string | number, string | number][]} */
+  const values = [
+    ["step", "row", other, ""],
+    ["heads", "which", which, "mean-heads"],
+    ["model", "model", way === "model" ? otherModel(D).name : "", ""],
+    ["edit", "kind", kind, inView],
+    ["edit", "layer", layer, 1],
+    ["edit", "head", head, 1],
+    ["edit", "is", op, "zero"],
+  ];
+  field("along").checked = along;
+  for (const [, name, value] of values) field(name).value = `${value}`;
+  if (field("other") !== document.activeElement) field("other").value = D.other || D.text;
+  const ways = field("way");
   /** @type {HTMLOptionElement} */ (find("[value=model]")).hidden = D.models.length < 2;
   ways.value = way;
-  ways.onchange = () => choose(ways.value === "step" ? [] : [`way-${ways.value}`], "");
-  others.replaceChildren(
-    ...rows.map((token, i) => new Option(`${i + 1} ${token}`, `${i + 1}`)).filter((_, i) => i + 1 !== row),
-  );
-  others.value = `${other}`;
-  others.onchange = () => choose([`row-${others.value}`], "");
-  if (field !== document.activeElement) field.value = D.other || D.text;
-  field.onchange = () => choose(["way-text"], field.value === D.text ? "" : field.value);
-  models.replaceChildren(
-    ...D.models.filter((each) => each !== D.card).map(({ title, name }) => new Option(title, name)),
-  );
-  models.value = way === "model" ? otherModel(D).name : "";
-  models.onchange = () => choose(["way-model"], models.value);
+  const take = () => {
+    const text = { text: field("other").value, model: field("model").value }[ways.value] ?? "";
+    const options = values
+      .filter(
+        ([of, name, , none]) => of === way && of === ways.value && name !== "model" && field(name).value !== `${none}`,
+      )
+      .map(([, name]) => `${name}-${field(name).value}`);
+    const words = [
+      ways.value !== "step" && `way-${ways.value}`,
+      ...options,
+      way === "edit" && ways.value === way && !field("along").checked && "along-no",
+    ];
+    Object.assign(D, { panel: ["compare", ...words.filter(Boolean)].join("."), other: text === D.text ? "" : text });
+    changed();
+  };
+  for (const each of box.querySelectorAll("[name]")) /** @type {HTMLElement} */ (each).onchange = take;
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-for]")))
     part.hidden = part.dataset.for !== way;
 }

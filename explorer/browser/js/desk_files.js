@@ -1,5 +1,6 @@
 // What the browser makes as files: a table of weights, and whatever else is saved under a name.
 
+import { finder } from "./dom.js";
 import { t } from "./words.js";
 
 /** @import { AttentionMap } from "./types" */
@@ -14,6 +15,42 @@ export function saveFile(content, name) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Saves maps beside each other as one picture: each with its title, and the text below. @param {Element[]} figures @param {string} text @param {string} name */
+export function saveFigures(figures, text, name) {
+  const roots = figures.map((each) => finder(/** @type {ShadowRoot} */ (each.children[1].shadowRoot)));
+  const maps = roots.map((find) => /** @type {HTMLCanvasElement} */ (find("canvas")));
+  const { color, backgroundColor, fontFamily } = getComputedStyle(roots[0](".labelled"));
+  const ratio = maps[0].width / maps[0].clientWidth;
+  const widths = maps.map(({ width }) => Math.max(width, 420 * ratio));
+  const [gap, line] = [16 * ratio, 20 * ratio];
+  const ctx = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  const width = widths.reduce((sum, each) => sum + each + gap, gap);
+  const write = () =>
+    Object.assign(ctx, { fillStyle: color, font: `${14 * ratio}px ${fontFamily}`, textBaseline: "top" });
+  write();
+  const wrapped = (/** @type {string} */ said, /** @type {number} */ most) =>
+    said.split(" ").reduce((/** @type {string[]} */ lines, word) => {
+      const longer = `${lines.at(-1) ?? ""} ${word}`.trim();
+      return ctx.measureText(longer).width <= most ? [...lines.slice(0, -1), longer] : [...lines, word];
+    }, []);
+  const titles = figures.map((each, i) => wrapped(each.children[0].textContent ?? "", widths[i]));
+  const lines = wrapped(text, width - 2 * gap);
+  const above = gap + Math.max(...titles.map(({ length }) => length)) * line;
+  const below = above + Math.max(...maps.map(({ height }) => height)) + gap;
+  Object.assign(ctx.canvas, { width, height: below + lines.length * line + gap });
+  ctx.fillStyle = backgroundColor;
+  ctx.fillRect(0, 0, width, ctx.canvas.height);
+  write();
+  let x = gap;
+  maps.forEach((map, i) => {
+    titles[i].forEach((each, at) => ctx.fillText(each, x, gap + at * line));
+    ctx.drawImage(map, x, above);
+    x += widths[i] + gap;
+  });
+  lines.forEach((each, at) => ctx.fillText(each, gap, below + at * line));
+  ctx.canvas.toBlob((picture) => picture && saveFile(picture, name));
 }
 
 /** All weights of a kind of attention as CSV, one a line; masked cells say so. @param {AttentionMap} map @param {string[]} predicted @returns {string} */

@@ -94,9 +94,10 @@ export function mountView(D, opened, desk) {
 }
 
 /**
- * What the panels ask of the desk: `moved` is told which key the reader moved to, `answer` computes what the unchanged
- * model says, `changed` is called when the reader chose something else to compare with.
- * @typedef {{ moved: (key: number) => void, answer: (text: string, card: SiteModel) => Promise<Kept>, changed: () => void }} OfPanels
+ * What the panels ask of the desk: `moved` is told which key the reader moved to, `answer` computes what a model says
+ * with these changes and along this path, `changed` is called when the reader chose something else to compare with.
+ * @typedef {(text: string, card: SiteModel, changes?: import("./head_changes.js").HeadChange[], path?: number[]) => Promise<Kept>} Answer
+ * @typedef {{ moved: (key: number) => void, answer: Answer, changed: () => void }} OfPanels
  */
 
 /** Draws the panel below the views of heads that the query asks for. @param {DeskState} D @param {OfPanels} desk */
@@ -126,7 +127,7 @@ async function drawCell(D, box, moved) {
   const asked = JSON.stringify([opened.seq, at]);
   if (asked === D.cell) return;
   D.cell = asked;
-  if (!key)
+  if (!key && at.head)
     return void sayOrHide(box, t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."));
   try {
     const { drawOneCell } = await D.more();

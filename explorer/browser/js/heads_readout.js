@@ -203,7 +203,10 @@ export function drawLead(S) {
   const fields = look === "place" ? { place: whose, who: name } : { who: whose, read: name, word };
   sayAll(box, ...looksAt(row, m.columns, keySide, 3, look, fields));
   const [rows, columns] = rolesOf(kind);
-  say(legend, t("Each picture is one head. Rows: {rows}. Columns: {columns}.", { rows, columns }));
+  say(
+    legend,
+    t("Each picture is one head, or the mean of a layer’s heads. Rows: {rows}. Columns: {columns}.", { rows, columns }),
+  );
   // A lesson may hide the buttons of the steps; the text then does not mention them.
   const phone = S.box.clientWidth < 760;
   const buttons = S.find(".walk").offsetWidth > 0;

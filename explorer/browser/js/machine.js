@@ -120,8 +120,9 @@ function take(S) {
   if (!decoding || !machine) return;
   const got = [decoding, machine, details, numbers, S.mount.turn, S.theme];
   if (got.every((each, i) => each === S.got?.[i])) return;
-  const grown =
-    S.got?.slice(0, 2).every((each, i) => each === got[i]) && S.mount.turn === S.turn && S.got[5] === S.theme;
+  const same = got.map((each, i) => each === S.got?.[i]);
+  const grown = same[0] && same[1] && S.mount.turn === S.turn && same[5];
+  const ahead = S.ahead && same.every((each, i) => each || i === 3); // numbers that only the next stops show
   S.got = got;
   if (!grown) {
     const body = /** @type {Float32Array} */ (machine.arrays.numbers.values);
@@ -130,7 +131,7 @@ function take(S) {
   }
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   if (numbers) keepNumbers(S, numbers);
-  S.draw();
+  if (!ahead) S.draw();
 }
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
@@ -158,7 +159,8 @@ function load(S, data, body) {
 function draw(S) {
   S.frame = 0;
   if (!S.data) return;
-  Object.assign(S, { missing: new Map(), lit: null });
+  // Measured before anything changes, while the layout is known.
+  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth });
   const { target } = S.data;
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
@@ -174,7 +176,6 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
-  S.find(".diagram").style.zoom = `${S.zoom * S.fit}`;
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

@@ -54,6 +54,7 @@ export function drawMachine(S) {
   const stage = S.find(".diagram");
   const arrive = anew ? build(S) : null;
   S.built = name;
+  stage.style.zoom = `${S.zoom * S.fit}`;
   for (const text of S.texts) text();
   // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
@@ -63,10 +64,15 @@ export function drawMachine(S) {
   if (anew || moved) stage.dataset.open = S.opened.block;
   for (const picture of S.pictures) picture();
   const value = openValue(S.opened);
-  for (const button of stage.querySelectorAll("button")) {
+  const buttons = [...stage.querySelectorAll("button")];
+  for (const button of buttons) {
     const pressed = `${button.value === value}`;
     if (button.ariaPressed !== pressed) button.ariaPressed = pressed;
   }
+  // A line of tokens that a step back hides leaves its place in the order of Tab to another button.
+  const reached = buttons.find(({ tabIndex }) => tabIndex === 0);
+  const shown = reached?.hidden && buttons.find(({ hidden }) => !hidden);
+  if (shown) [reached.tabIndex, shown.tabIndex] = [-1, 0];
 }
 
 /** @param {MachineOpened} opened */
@@ -78,7 +84,7 @@ function build(S) {
   const { opened } = S;
   const block = blockOf(S, opened.block);
   const stage = S.find(".diagram");
-  const plan = (S.plan = planMachine(blocks, Math.max(S.find(".sheet").clientWidth, 300), {
+  const plan = (S.plan = planMachine(blocks, Math.max(S.room, 300), {
     open: opened.block,
     heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
     inside: block?.attention && opened.head ? partsOf(S, block).length : 0,

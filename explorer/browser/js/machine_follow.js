@@ -249,6 +249,7 @@ function shownAt(S, stage) {
 /** Requests what the next stop shows, so that it is there at once; and with it, what the stops after it show. @param {MachineState} S */
 function prepare(S) {
   if (S.missing.size) return;
+  S.ahead = true;
   const { spot, point } = S;
   const { stops, step } = S.trail;
   const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };

@@ -115,7 +115,7 @@ function overview(S) {
     paragraph(
       name(`${t("Next word:")} `),
       ...pieces(
-        "the last vector becomes a score for each of {vocabulary} target tokens (linear), and the scores become probabilities (softmax). Chosen: {word}, {share}. In the next step the decoder reads it.",
+        "the last vector becomes a score for each of the {vocabulary} tokens in its target vocabulary (linear), and the scores become probabilities (softmax). Chosen: {word}, {share}. In the next step the decoder reads it.",
         {
           vocabulary: grouped(data.vocabulary),
           word: make("bdi", "token target", predicted),
@@ -126,7 +126,7 @@ function overview(S) {
     make(
       "p",
       "hint",
-      `${t("Choose any block to open it. Thick frames are attention: in their pictures, the stronger the colour of a cell, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
+      `${t("Choose any block to open it. Thick frames are attention: in their pictures, the more a cell stands out from the background, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
       ...(alone
         ? pieces("The frame marks the token just read, {token}.", { token: sees })
         : pieces(

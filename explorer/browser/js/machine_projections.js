@@ -89,7 +89,11 @@ export function projectionsOf(S, block) {
         last: head * slice,
       }),
     );
-  sentences.push(t("In a matrix, a stronger colour is a larger weight; elsewhere, blue is below 0 and orange above."));
+  sentences.push(
+    t(
+      "The picture of a matrix shows the size of its numbers without their signs, as means over small tiles; in the vectors, blue is below 0 and orange above.",
+    ),
+  );
   const caption = sentences.join(" ");
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);

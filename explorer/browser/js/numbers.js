@@ -6,8 +6,14 @@ import { inSentence, language, t } from "./words.js";
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
+let format = new Intl.NumberFormat("en"); // to make one takes long, and the machine writes hundreds of sizes
+let formatted = "en";
+
 /** A whole number with marks between its thousands. @param {number} number */
-export const grouped = (number) => number.toLocaleString(language());
+export function grouped(number) {
+  if (formatted !== language()) [formatted, format] = [language(), new Intl.NumberFormat(language())];
+  return format.format(number);
+}
 
 /** Items of a sentence: "a", "a and b", "a, b and c". @param {string[]} items */
 export function listed(items) {

@@ -2,9 +2,9 @@
 // word being written to the words that it looks at.
 
 import { contextOf, paper } from "./canvas.js";
-import { drawChips } from "./chips.js";
+import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
-import { buttonsOf, sayAll } from "./dom.js";
+import { sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, runsLeft } from "./scripts.js";
@@ -30,15 +30,16 @@ export function measureStage(S) {
   let over = false;
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
-    const [first, last] = /** @type {(HTMLElement | null)[]} */ ([list.firstElementChild, list.lastElementChild]);
+    const slots = slotsOf(S, side);
+    const [first, last] = [slots[0], slots[slots.length - 1]];
     const { scrollTop } = list;
     list.classList.remove("broken"); // its wider gaps would break words that fit on one line
-    const broken = !!first && !!last && last.offsetTop > first.offsetTop + SAME;
+    const broken = !!first && last.offsetTop > first.offsetTop + SAME;
     list.classList.toggle("broken", broken);
     list.scrollTop = scrollTop;
     over ||= broken;
     const seen = list.getBoundingClientRect();
-    S.boxes[side] = [...list.children].map((slot) => {
+    S.boxes[side] = slots.map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
       const hidden = bottom < seen.top + 4 || top > seen.bottom - 4 || right < seen.left + 4 || left > seen.right - 4; // scrolled out of sight
       return {
@@ -265,7 +266,7 @@ export function listenToStage(S, go) {
     };
     const under = (/** @type {Event} */ event) => {
       const chip = /** @type {Element} */ (event.target).closest(".chip");
-      return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;
+      return chip ? slotsOf(S, side).indexOf(/** @type {HTMLElement} */ (chip.parentNode)) : -1;
     };
     const look = (/** @type {number} */ at) => {
       if (isHidden(S) || S.look?.held || ((S.look?.at ?? -1) === at && S.look?.side === side)) return;
@@ -301,9 +302,8 @@ export function listenToStage(S, go) {
     };
     list.onkeydown = (event) => {
       const direction = arrowOf(event.key, runsLeft(S, side))?.[1];
-      const chips = buttonsOf(S.find, `.${side} .chips`);
       if (side !== "source" || !direction) return;
-      const next = /** @type {HTMLElement | null} */ (chips[under(event) + direction]?.firstChild ?? null);
+      const next = /** @type {HTMLElement | null} */ (slotsOf(S, side)[under(event) + direction]?.firstChild ?? null);
       event.preventDefault();
       event.stopPropagation();
       if (!next) return;

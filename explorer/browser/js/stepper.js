@@ -192,11 +192,14 @@ function create(root) {
     run,
     escape,
   });
-  listenToWidth(S, () => fit(S));
   // The room for the curves depends on the height of the window.
   const stage = find(".stage");
-  const isResized = () => S.data && stage.isConnected && stage.clientHeight !== S.stageSize.height;
-  new ResizeObserver(() => isResized() && fit(S)).observe(stage);
+  listenToWidth(
+    S,
+    () => fit(S),
+    () => stage.clientHeight !== S.stageSize.height,
+  );
+  S.observer.observe(stage);
   S.unsubscribe = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }

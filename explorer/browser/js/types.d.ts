@@ -641,6 +641,10 @@ export interface MachineState extends ViewState {
   /** The numbers that have arrived, by place; those that the last drawing lacked; those that were requested last. */
   numbers: Map<string, Numbers>;
   missing: Map<string, TensorSlice>;
+  /** Whether the last drawing lacked nothing but numbers that only the next stops show. */
+  ahead: boolean;
+  /** The width of the sheet, in pixels. */
+  room: number;
   asked: string;
   /** The point that is shown in numbers, its first column on screen, and the number that is chosen. */
   point: string;

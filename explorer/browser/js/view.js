@@ -100,10 +100,10 @@ export function listenToViewKeys(S, { commands, help, run, escape }) {
   S.find(".keys").onclick = S.keys.showHelp;
 }
 
-/** Calls back when the width of a view has changed. @param {ViewState} S @param {() => void} fit */
-export function listenToWidth(S, fit) {
+/** Calls back when the width of a view has changed, or anything else that counts. @param {ViewState} S @param {() => void} fit @param {() => boolean} [counts] */
+export function listenToWidth(S, fit, counts = () => false) {
   S.observer = new ResizeObserver(() => {
-    if (!S.data || S.width === S.box.clientWidth) return;
+    if (!S.data || (S.width === S.box.clientWidth && !counts())) return;
     S.width = S.box.clientWidth;
     fit();
   });

@@ -22,11 +22,11 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the row of the chosen cell from queries and keys to the head's output, and the terms of the cell's score."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
-    if at.column is None:
-        st.info(t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."))
-        return
     try:
         layer, head = at.index
+        if at.column is None:
+            st.info(t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."))
+            return
         explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
         cell_view(
             explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at.row)
