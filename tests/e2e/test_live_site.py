@@ -213,7 +213,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site:
     assert Image.open(saving.value.path()).size > (800, 300)
     box.get_by_label("Compare with").select_option("heads")
     box.get_by_label("Aggregate").select_option("max-all")
-    pooled = aggregate("max-all", attention_maps(a.trace, "cross"), at, lambda source: np.empty(0))
+    pooled = aggregate("max-all", attention_maps(a.trace, "cross"), at, lambda source: np.empty(0, np.float32))
     expect(box.locator("figcaption").last).to_have_text(map_caption(pooled))
     visit(page, f"{site}attention/", **place, panel="compare.way-edit.layer-4.head-2.is-uniform.along-no")
     edits = HeadEdits((HeadEdit("cross", 3, 1, "uniform"),))

@@ -18,6 +18,7 @@ from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
 from explorer.web import long_work, measurements, runtime
+from model.analysis.recorded_batches import observe
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import (
@@ -135,13 +136,13 @@ def test_typed_sentences_are_measured_and_stand_in_the_link_of_their_model() -> 
 
 def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "LARGE", 1000)
-    go_on, observe, whole = threading.Event(), measured.observe, sample_choice.Subject.measured
+    go_on, whole = threading.Event(), sample_choice.Subject.measured
     rest = iter([False, True])
 
     def waiting(*given: object) -> Iterator[object]:
         if next(rest):
             go_on.wait()
-        return observe(*given)
+        return observe(*given)  # type: ignore[arg-type]
 
     def stopped(subject: sample_choice.Subject, shown: int = 0) -> measured.Measured | None:
         if shown and not go_on.is_set():

@@ -78,7 +78,7 @@ def draw() -> None:
         )
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
         part = t("Of these, {n} has been measured so far.", "Of these, {n} have been measured so far.", n=shown.part)
-        caption.caption(plain(" ".join(filter(None, (about, untrained, shown.part and part)))))
+        caption.caption(plain(" ".join(filter(None, (about, untrained, part if shown.part else "")))))
     _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     session.write_address(here)
