@@ -142,7 +142,7 @@ def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypa
     def waiting(*given: object) -> Iterator[object]:
         if next(rest):
             go_on.wait()
-        return observe(*given)  # type: ignore[arg-type]
+        return observe(*given)
 
     def stopped(subject: sample_choice.Subject, shown: int = 0) -> measured.Measured | None:
         if shown and not go_on.is_set():
