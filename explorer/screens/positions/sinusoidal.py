@@ -53,11 +53,11 @@ def draw_table_tab(model: ModelDescription) -> None:
             return
     size = choose_size(model.model_config)
     table, waves = sinusoidal(size)
+    difference = runtime.computed(model.name, difference_from, size)
+    draw_caption(comparison(model.model_config, difference))  # first, since the model may not use this table
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
-        difference = runtime.computed(model.name, difference_from, size)
-        draw_caption(comparison(model.model_config, difference))
     with right:
         # Only one figure, because each adds to the time that moving a slider takes.
         label = t("Beside it")
