@@ -120,6 +120,11 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # Masks opens on the page's own sentence, so that an address names another one; that one was where it opened.
     before |= {key: value for key, value in link["query"].items() if key == "masks_row_2"}
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
+    # A tab that a page opens by itself, as for a link with an edit, is in the address now.
+    if link["query"].get("inside_tab") == "The computation":
+        before["inside_tab"] = "All operations"
+    if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
+        before["probe_tab"] = "Effect on the answer"
     before.pop("probe_effect" if before.get("probe_effect") == SURGERY else "", None)  # the first part is not named
     assert same(flat(at.query_params)) == same(before)
     now = widgets(at)

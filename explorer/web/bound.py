@@ -111,7 +111,5 @@ def _wanted(key: str, names: Mapping[str, Any], now: Any, default: Any) -> Any:
 
 
 def _write(key: str, chosen: Sequence[str], default: Sequence[str]) -> None:
-    """Write a choice into the address by its names; the default only if the link has it."""
-    group, value = address.choice(key), address.SEVERAL.join(chosen)
-    is_left_out = chosen == default and group.present().get(key) != value
-    group.write({key: "" if is_left_out else value})
+    """Write a choice into the address by its names; the default is left out."""
+    address.choice(key).write({key: "" if chosen == default else address.SEVERAL.join(chosen)})

@@ -199,10 +199,11 @@ def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_p
         status = runs.status(run.name)
         assert status is not None
         assert status.state == "running"
-        runs.stop(run.name)
         end = time.monotonic() + TIMEOUT_MS / 1000
         while (status := runs.status(run.name)) is None or status.busy:
             assert time.monotonic() < end, "the training does not stop"
+            if status is not None and status.step > 0:
+                runs.stop(run.name)
             time.sleep(0.1)
         assert (status.state, status.error) == ("stopped", "")
         assert status.step > 0

@@ -45,7 +45,7 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit, link: str, shown
 
 def test_back_to_an_address_without_a_choice_leaves_the_default(visit: Visit) -> None:
     page = visit(f"/inside?{SENTENCE}&lang=de")
-    opened = page.locator("[role=tab][aria-selected=true]")
+    opened = page.get_by_role("tab", selected=True).and_(page.get_by_test_id("stTab"))
     first = opened.inner_text()
     page.get_by_role("tab", name="Größen").click()
     wait_for(page, inside_tab="Sizes")

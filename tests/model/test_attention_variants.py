@@ -28,7 +28,8 @@ def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> N
     numbers = torch.view_as_complex(x.unflatten(-1, (pairs, 2)).contiguous())
     for row, position in enumerate(range(first, first + 5)):
         turn = torch.tensor(
-            [complex(math.cos(a), math.sin(a)) for i in range(pairs) for a in [position / 10000 ** (i / pairs)]]
+            [complex(math.cos(a), math.sin(a)) for i in range(pairs) for a in [position / 10000 ** (i / pairs)]],
+            dtype=torch.complex128,
         )
         expected = torch.view_as_real(numbers[:, row] * turn).flatten(-2)
         torch.testing.assert_close(rotary(x, first)[:, row], expected)
