@@ -98,6 +98,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".zooms [value=fit]")).to_have_text("100\u202f%")
     whole.get_by_role("button", name="Masked decoder self-attention, decoder layer 2", exact=True).press("Escape")
     expect(machine.locator(".panel h3")).to_have_text("The whole machine")
+
     page.set_viewport_size({"width": 390, "height": 844})
     expect(whole.locator(".folded")).to_have_count(2)
     assert sheet.evaluate("box => box.scrollWidth <= box.clientWidth")
@@ -111,3 +112,11 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
         expect(whole.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
     whole.get_by_role("button", name="Next word").scroll_into_view_if_needed()
     expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")
+
+    # What tells where a followed number is from is in the window, without a turn of the wheel.
+    page.set_viewport_size({"width": 1366, "height": 768})
+    machine.get_by_role("combobox", name="Follow").select_option("target 2")
+    for stage in range(2, 12):
+        page.keyboard.press("ArrowRight")
+        expect(machine.locator(".controls output")).to_contain_text(f"stage {stage} of")
+        expect(machine.locator(".origin .equation")).to_be_in_viewport(ratio=1)

@@ -7,7 +7,7 @@ import { drawChanged } from "./machine_change.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
 import { zoomAfter } from "./machine_plan.js";
-import { drawTrail, followedText, followText, listenToTrail } from "./machine_follow.js";
+import { drawTrail, followedText, followText, listenToTrail, showOrigin } from "./machine_follow.js";
 import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
@@ -176,6 +176,7 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
+  showOrigin(S);
   say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

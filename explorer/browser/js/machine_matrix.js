@@ -208,7 +208,12 @@ function reveal(S, table, box) {
   const cell = /** @type {HTMLElement | null} */ (table.querySelector("[aria-selected]"));
   if (!cell) return;
   const [left, top] = [cell.offsetLeft - box.clientWidth / 2, cell.offsetTop - box.clientHeight / 2];
-  if (box.scrollWidth > box.clientWidth) box.scrollLeft = left;
+  if (box.scrollWidth > box.clientWidth) {
+    // No number is cut by the name of the row, which stays: without its sign, it would read as another.
+    const [name, ...cells] = /** @type {HTMLElement[]} */ ([...(cell.parentElement?.children ?? [])]);
+    const whole = cells.find((each) => each.offsetLeft - name.offsetWidth >= left);
+    box.scrollLeft = whole && table.dir !== "rtl" ? whole.offsetLeft - name.offsetWidth : left;
+  }
   if (box.scrollHeight > box.clientHeight) box.scrollTop = top;
   if (S.refocus) cell.focus({ preventScroll: true });
   S.refocus = false;

@@ -607,6 +607,8 @@ export interface MachineTrail extends Omit<ViewState, "data"> {
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
+  /** The last step whose number was told where it is from. */
+  told?: number;
 }
 /** The operation behind a number: `result` is computed from the terms, `recorded` is what the model computed. */
 export interface MachineOrigin {
