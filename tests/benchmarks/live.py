@@ -285,7 +285,7 @@ def check_requests(on: Core, text: str) -> tuple[int, float]:
     before = len(on.asked())
     page = visit(on, text)
     first = on.asked()[before:]
-    page.locator("[name=model]").select_option(OTHER)
+    page.locator("[name=model]").first.select_option(OTHER)
     expect(page.locator(".desk:not(.busy) .ask [name=model]")).to_have_value(OTHER)
     page.wait_for_function(f"() => {DONE} && new URLSearchParams(location.search).get('model') === '{OTHER}'")
     then = on.asked()[before + len(first) :]

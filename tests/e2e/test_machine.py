@@ -113,8 +113,10 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     whole.get_by_role("button", name="Next word").scroll_into_view_if_needed()
     expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")
 
-    # What tells where a followed number is from is in the window, without a turn of the wheel.
-    page.set_viewport_size({"width": 1366, "height": 768})
+
+def test_the_equation_of_a_followed_number_is_in_the_window(visit: Visit) -> None:
+    page = visit("/inside?model=adjective-swap&text=I read red books")
+    machine = page.locator(".machine")
     machine.get_by_role("combobox", name="Follow").select_option("target 2")
     for stage in range(2, 12):
         page.keyboard.press("ArrowRight")
