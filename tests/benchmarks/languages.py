@@ -6,9 +6,10 @@ from functools import partial
 from time import process_time
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from explorer.browser import assets
-from explorer.locale.language import ENGLISH
+from explorer.locale.language import ENGLISH, written_in
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.timing import in_turns
@@ -26,6 +27,12 @@ def first_screen(code: str) -> float:
     return sum(len(gzip.compress(file, 9, mtime=0)) for file in files) / 1e3
 
 
+def again(code: str, at: AppTest) -> None:
+    """Run a page once more; the harness asks for the labels of choices outside the page's run."""
+    with written_in(code):
+        run(at)
+
+
 @benchmark("languages", threads=1)
 def measure(lab: Lab) -> Iterator[Row]:
     """Run each page in Streamlit's harness in both languages by turns."""
@@ -34,7 +41,8 @@ def measure(lab: Lab) -> Iterator[Row]:
         slower = {}
         for page in PAGES:
             works = {
-                code: partial(run, visit(page, lang=code, model=MODEL, text=SENTENCE)) for code in (ENGLISH, LANGUAGE)
+                code: partial(again, code, visit(page, lang=code, model=MODEL, text=SENTENCE))
+                for code in (ENGLISH, LANGUAGE)
             }
             took = in_turns(works, lab.times(N_RUNS), clock=process_time)
             slower[page] = 100 * (took[LANGUAGE] / took[ENGLISH] - 1)
