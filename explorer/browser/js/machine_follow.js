@@ -96,7 +96,7 @@ function follow(S, token, point = "") {
   const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
   const here = exact < 0 ? stops.findIndex(isHere) : exact;
   F.head = S.opened.head || F.head;
-  Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here) });
+  Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here), told: -1 });
   S.depth = "words";
   arrive(S);
   redraw(S);
