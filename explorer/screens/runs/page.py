@@ -30,8 +30,8 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
-# With the longest title of a built-in task, the table fits a laptop's screen from the name to the moment.
-_PIXELS = {message("name"): 218, message("verdict"): 130, message("data"): 300}
+# The table shows its columns up to the minutes on a laptop's screen.
+_PIXELS = {message("name"): 200, message("verdict"): 122, message("data"): 296}
 
 
 def draw() -> None:
