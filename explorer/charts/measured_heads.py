@@ -22,7 +22,7 @@ from explorer.charts.plotly_charts import (
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, fixed, percent, rounded
+from explorer.locale.text import capitalised, fixed, listed, percent, rounded
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
@@ -30,6 +30,7 @@ from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
 from explorer.probing.pattern_shares import coverage
 from explorer.probing.roles import Role
+from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
 from model.config import AttentionKind
 from model.points import Head
@@ -47,10 +48,12 @@ def layer_head_map(
     baseline: float | None = None,
     decimals: int = 2,
     clear: Marks | None = None,
+    interval: Estimate | None = None,
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets.
+    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets. `interval`: no head is
+    called the highest or lowest whose interval overlaps that of another.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -70,7 +73,7 @@ def layer_head_map(
         for line in zip(values, distinguishable, strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    captions = [_extremes(values, kind, title, decimals)]
+    captions = [_extremes(values, kind, title, decimals, interval)]
     if not distinguishable.all():
         captions.append(t("In brackets: not distinguishable from zero."))
     if baseline is not None and np.isfinite(baseline):
@@ -85,24 +88,35 @@ def _word(value: float, decimals: int, clear: bool) -> str:
     return word if clear else f"({word})"
 
 
-def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
+def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Estimate | None) -> str:
+    """Name the heads that are highest and lowest, together with those that cannot be told from them."""
+    score = capitalised(title)
     if not np.isfinite(values).any():
-        return t(
-            "{score} is not known for {kind} heads on this sample.", score=capitalised(title), kind=translated(kind)
-        )
-    high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
-    highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
-    most, least = (fixed(float(values[place]), decimals) for place in (high, low))
+        return t("{score} is not known for {kind} heads on this sample.", score=score, kind=translated(kind))
+    low, high = (values, values) if interval is None else (interval.low, interval.high)
+    most, least = (fixed(float(extreme(values)), decimals) for extreme in (np.nanmax, np.nanmin))
     if most == least:
-        return t("{score}: {value} in every head.", score=capitalised(title), value=most)
+        return t("{score}: {value} in every head.", score=score, value=most)
+    top = high >= low.flat[np.nanargmax(values)]
+    bottom = low <= high.flat[np.nanargmin(values)]
+    if (top & bottom).any():
+        return t("{score}: {least} to {most}; the intervals of all heads overlap.", score=score, least=least, most=most)
+    highest, lowest = (
+        listed(index_name(int(layer), int(head)) for layer, head in np.argwhere(group)) for group in (top, bottom)
+    )
     return t(
         "{score}: highest in {highest} ({most}), lowest in {lowest} ({least}).",
-        score=capitalised(title),
+        score=score,
         highest=highest,
-        most=most,
+        most=_range(values[top], decimals),
         lowest=lowest,
-        least=least,
+        least=_range(values[bottom], decimals),
     )
+
+
+def _range(values: Scores, decimals: int) -> str:
+    low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
+    return low if low == high else t("{low} to {high}", low=low, high=high)
 
 
 def score_scatter(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from explorer.decoding.names import KIND_TITLES, index_name, short_head, short_layer
+from explorer.decoding.names import KIND_TITLES, short_head, short_layer
 from explorer.locale.language import ENGLISH, current, written_in
 from explorer.locale.messages import t, translated
 from explorer.locale.text import shortened
 from explorer.probing.measurement import Probe
-from explorer.probing.roles import MARGIN, MIN_SENTENCES, rule
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, evidence, rule
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
 
 
@@ -35,7 +35,8 @@ def _json(probe: Probe, model: str, about: str) -> str:
             "untrained_models": probe.seeds,
             "rule": {"text": rule(), "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
-                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name, "evidence": role.evidence}
+                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name}
+                | dict(zip(("evidence", "reading"), evidence(probe.kinds[kind], role, layer, head), strict=True))
                 for (kind, layer, head), role in head_roles.items()
             ],
             "numbers": number_rows(probe),
@@ -85,15 +86,7 @@ def as_report(
         f"<p>{escape(gold_note(probe))}</p>",
         f"<h2>{escape(t('All heads'))}</h2>",
         f"<p>{escape(means)}</p>",
-        *(_table(head_rows(probe, [kind], intervals=True)) for kind in probe.kinds),
-        f"<h2>{escape(t('The evidence for each role'))}</h2><ul>",
-        *(
-            f"<li>{escape(translated(kind))} {index_name(layer, head)}: <strong>{escape(role.title)}</strong>. "
-            f"{escape(role.evidence)}</li>"
-            for (kind, layer, head), role in roles(probe).items()
-            if role.clear
-        ),
-        "</ul>",
+        *(_table(head_rows(probe, [kind])) for kind in probe.kinds),
         *(f"<h2>{escape(item.title)}</h2>{_table(item.rows)}<p>{escape(item.caption)}</p>" for item in sections),
         f"<h2>{escape(t('How to read this'))}</h2><p>{escape(rule())}</p><p>{escape(reading)}</p>",
     ]

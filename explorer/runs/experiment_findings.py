@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, quoted
@@ -21,6 +21,7 @@ from explorer.runs.experiment_relations import (
     relations,
     whole,
 )
+from model.data import get_task
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 
@@ -55,11 +56,46 @@ def headline(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
 
 
 def in_short(arms: Sequence[ArmRuns]) -> str:
-    """State the first kind of difference, and name the arms that do not show it."""
-    named = {relation.arm.label for each in _leading(arms) for relation in each}
-    others = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.label not in named]
-    rest = [t("No such difference shows for {variants}.", variants=listed(others))] if named and others else []
+    """State the first kind of difference, then which arms are equal by score or do not differ, with their numbers."""
+    leading = _leading(arms)
+    named = {relation.arm.label for each in leading for relation in each}
+    others = [
+        [relation for relation in each if relation.arm.label not in named or relation.claim == "equal"]
+        for each in _grouped(relations(arms))
+    ]
+    rest = [_sentence(arms[0], each, len(arms) - 1) for each in others if each and leading]
     return " ".join([*headline(arms)[0], *rest])
+
+
+def conditions(arms: Sequence[ArmRuns]) -> str:
+    """State what the runs of an experiment have in common: data, updates, parameters, test sentences, and the test."""
+    runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
+    return t(
+        "{data}; {updates} updates, {parameters} parameters, {n} test sentences. {comparisons} comparisons by an exact "
+        "rank-sum test, {percent:.0f} % after Holm's correction.",
+        data=translated(get_task(arms[0].recipe.base.task).title),
+        updates=_from_to(run.valid["step"][-1] for run in runs),
+        parameters=_from_to(run.parameters for run in runs),
+        n=whole(max(run.score("sentences") or 0 for run in runs)),
+        comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
+        percent=100 * LEVEL,
+    )
+
+
+def _from_to(values: Iterable[float]) -> str:
+    ordered = sorted(values)
+    low, high = whole(ordered[0]), whole(ordered[-1])
+    return low if low == high else t("{low} to {high}", low=low, high=high)
+
+
+def too_few(arms: Sequence[ArmRuns]) -> str:
+    """State how many runs there are and how many could tell."""
+    counts = sorted({len(arm.runs) for arm in arms if arm.runs})
+    return t(
+        "{runs} of each variant; {enough} could show a difference.",
+        runs=t("{n} run", "{n:,} runs", n=counts[0]),
+        enough=enough(len(arms[0].runs), sum(bool(arm.runs) for arm in arms) - 1),
+    )
 
 
 def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
@@ -70,12 +106,9 @@ def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
         summary = mean_and_range(share and 100.0 * share for share in shares)
         if summary is not None:
             percent = summary.text(lambda value: METRICS["exact_match"].text(round(value, 1)))
-            numbers.append(f"{quoted(arm.label)} {percent}")
-    if not numbers:
-        return ""
-    if experiment.also == "test":
-        return t("Right on test: {numbers}.", numbers=listed(numbers))
-    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers))
+            runs = t("{n} run", "{n:,} runs", n=summary.n)
+            numbers.append(t("“{variant}” {number} in {runs}", variant=arm.label, number=percent, runs=runs))
+    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers)) if numbers else ""
 
 
 def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:

@@ -100,8 +100,7 @@ def _not_run(experiment: Experiment) -> str:
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     first, others = results.headline(arms)
     st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join([*others, results.also(experiment, arms)]))}")
-    if note := results.shared_note(arms):
-        st.caption(plain(note))
+    st.caption(unbroken(f"{results.conditions(arms)} {results.shared_note(arms)}"))
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)

@@ -26,8 +26,8 @@ from explorer.probing.head_card import (
     similar_heads,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.roles import role_of, second_job
-from explorer.probing.tables import brief_rows, gold_note, head_numbers, title_of
+from explorer.probing.roles import evidence, role_of, statistic_title
+from explorer.probing.tables import brief_rows, gold_note, head_numbers
 from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
@@ -78,10 +78,19 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     with left:
         title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
         st.markdown(f"#### {plain(title)}")
-        st.caption(explained(role.evidence))
-        st.caption(plain(second_job(scores, role, layer, head)))
+        rows, reading = evidence(scores, role, layer, head)
+        st.caption(explained(reading))
     with right:
         draw_note(subject.name, place)
+    if rows:
+        draw_table(rows, t("The test of its role"), file=f"role-{kind}-{layer + 1}-{head + 1}")
+        st.caption(
+            t(
+                "Means over sentences, in brackets their 95 % intervals. A role needs the lower ends of both "
+                "differences to reach what is needed: a quarter of the weight, which Headlight chose, and above "
+                "untrained models one standard deviation between their heads more."
+            )
+        )
     parts = {
         message("Sentences"): lambda: _draw_sentences(subject, measured, place),
         message("Scores"): lambda: _draw_scores(measured, place),
@@ -111,8 +120,16 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
             st.caption(plain(importance.sentence_about(place)))
         st.markdown(t("##### Heads that look alike"))
         none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
-        for line in similar_heads(scores, layer, head) or (none,):
+        alike = similar_heads(scores, layer, head)
+        for line in alike or (none,):
             st.caption(plain(line))
+        if alike:
+            st.caption(
+                t(
+                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0 if "
+                    "they look alike, 1 if they never look at the same key."
+                )
+            )
 
 
 def _draw_scores(measured: Measured, place: Head) -> None:
@@ -178,7 +195,7 @@ def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: 
         return
     if kind == "cross":
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
-    title = title_of(statistic)
+    title = statistic_title(statistic)
     st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
     sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
     for name, decile in SHOWN.items():
