@@ -51,9 +51,6 @@ def band_figure(
     """
     data = bands(variants)
     caption = end_words(data, x_title, unit)
-    before = {name: [column[i] for i, x in enumerate(data["x"]) if x < mark] for name, column in data.items()}
-    if before["x"]:
-        caption = f"{end_words(before, x_title, unit, left_of_mark=True)} {caption}"
     if own:
         data["own"] = [""] * len(data["x"])
         for name, variant, xs, ys in own:
@@ -89,43 +86,27 @@ def dot_figure(scores: Mapping[str, Sequence[float | None]], title: str) -> Figu
     return Figure(specification(chart, height=40 + 24 * len(names)), data, caption, title)
 
 
-def end_words(data: Table, x_title: str, unit: str, *, left_of_mark: bool = False) -> str:
-    """State where each variant's curve ends, highest first, in a sentence; `left_of_mark`: or where it is marked."""
+def end_words(data: Table, x_title: str, unit: str) -> str:
+    """State where each variant's curve ends, highest first, in a sentence."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
         return t("Nothing to draw yet: there are no such runs.")
-    order = sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
-    last = {row["x"] for row in order}
-    different_ends = len(last) > 1  # a variant may end earlier than the others
-    parts = []
-    for row in order:
-        words = t(
-            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs})",
+    parts = [
+        t(
+            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs}) at {x:,.0f} {axis}",
             variant=row["variant"],
             mean=row["mean"],
             unit=unit,
             low=row["low"],
             high=row["high"],
             runs=t("{n} run", "{n:,} runs", n=row["runs"]),
-        )
-        parts.append(t("{end} at {x:,.0f} {axis}", end=words, x=row["x"], axis=x_title) if different_ends else words)
-    if different_ends:
-        return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
-    x, joined = last.pop(), "; ".join(parts)
-    if left_of_mark:
-        return t(
-            "Left of the dashed line ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
+            x=row["x"],
             axis=x_title,
-            x=x,
-            ends=joined,
         )
-    return t(
-        "At the right end ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
-        axis=x_title,
-        x=x,
-        ends=joined,
-    )
+        for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
+    ]
+    return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
 
 
 def wide(data: Table) -> list[dict[str, Any]]:

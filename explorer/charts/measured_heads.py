@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,7 @@ from explorer.charts.plotly_charts import (
     bars,
     curves,
     heatmap,
-    label,
     labels,
-    margin,
     numbered,
     rule,
 )
@@ -29,11 +27,8 @@ from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
 from explorer.probing.pattern_shares import coverage
-from explorer.probing.roles import Role
 from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
-from model.config import AttentionKind
-from model.points import Head
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -117,74 +112,6 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Es
 def _range(values: Scores, decimals: int) -> str:
     low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
     return low if low == high else t("{low} to {high}", low=low, high=high)
-
-
-def score_scatter(
-    x: Mapping[AttentionKind, Scores],
-    y: Mapping[AttentionKind, Scores],
-    titles: tuple[str, str],
-    roles: Mapping[Head, Role],
-) -> Plot:
-    """Plot one score of every head against another, with a symbol for each kind; x and y by kind, [layer, head]."""
-    symbols: dict[AttentionKind, str] = {"encoder": "circle", "decoder": "square", "cross": "diamond"}
-    figure = go.Figure(
-        layout=go.Layout(
-            xaxis={"title": {"text": titles[0], "standoff": 10}},
-            yaxis={"title": {"text": titles[1], "standoff": 14}},
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-            height=420,
-            margin=margin(top=40),
-        )
-    )
-    table: dict[str, list[Any]] = {name: [] for name in (t("kind"), t("head"), t("role"), *titles)}
-    pairs: list[tuple[float, float]] = []
-    for kind in (kind for kind in symbols if kind in x and kind in y):
-        places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
-        points = [(float(x[kind][place]), float(y[kind][place])) for place in places]
-        names, role_names = [index_name(*place) for place in places], [roles[kind, *place].title for place in places]
-        figure.add_trace(
-            go.Scatter(
-                x=[point[0] for point in points],
-                y=[point[1] for point in points],
-                text=names,
-                name=translated(kind),
-                mode="markers+text",
-                textposition="top center",
-                customdata=[label(role) for role in role_names],
-                marker={"size": 10, "symbol": symbols[kind]},
-                hovertemplate="%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
-            )
-        )
-        rounded_points = ([round(point[axis], 4) for point in points] for axis in range(2))
-        columns: tuple[list[Any], ...] = ([translated(kind)] * len(places), names, role_names, *rounded_points)
-        for column, values in zip(table.values(), columns, strict=True):
-            column += values
-        pairs += points
-    return Plot(figure, _correlation(pairs, titles), "", table)
-
-
-def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
-    """State Spearman's rank correlation (1904) of both scores over the heads."""
-    if len(pairs) < 3:
-        return t("There are too few heads with both scores to compare.")
-    ranks = [_ranks(np.array(values)) for values in zip(*pairs, strict=True)]
-    if min(float(rank.std()) for rank in ranks) == 0:
-        return t("One of the scores has the same value in all {n} heads, so there is nothing to compare.", n=len(pairs))
-    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-    return t(
-        "{n} heads: {score} and {other} have a rank correlation of {correlation:+.2f} (Spearman).",
-        n=len(pairs),
-        score=titles[0],
-        other=titles[1],
-        correlation=correlation,
-    )
-
-
-def _ranks(values: Scores) -> Scores:
-    """Ranks from 0, equal values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    shared: Scores = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-    return shared
 
 
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:

@@ -64,7 +64,6 @@ class HeadScores:
     untrained_std: Scores
     over_uniform: Estimate
     over_untrained: Estimate
-    above_uniform: NDArray[np.int64]
     sentences: int
 
     @property
@@ -130,7 +129,6 @@ def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScore
         untrained_std=std(single.untrained_heads, 1),
         over_uniform=over_uniform,
         over_untrained=over_untrained,
-        above_uniform=(own > single.uniform[:, None, None]).sum(axis=0),
         sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
     )
 

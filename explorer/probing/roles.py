@@ -189,11 +189,11 @@ def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) ->
     return {
         t("judged by"): statistic_title(statistic),
         t("mean"): with_interval(*item.estimate.at(layer, head)),
-        t("uniform"): fixed(item.uniform, 2),
         t("above uniform"): with_interval(*item.over_uniform.at(layer, head), signed=True),
-        t("untrained"): fixed(float(item.untrained[layer]), 2),
         t("above untrained"): with_interval(*item.over_untrained.at(layer, head), signed=True),
-        t("needed above each"): t("{uniform} and {untrained}", uniform=needed[0], untrained=needed[1]),
+        t("needed"): t("{uniform}, {untrained}", uniform=needed[0], untrained=needed[1]),
+        t("uniform"): fixed(item.uniform, 2),
+        t("untrained"): fixed(float(item.untrained[layer]), 2),
         t("sentences"): f"{item.sentences}",
     }
 

@@ -7,21 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
-from explorer.probing.importance import Importance
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
 from explorer.probing.roles import Role, evidence_row, role_of, statistic_title, with_interval
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.points import Head
-
-ScoresByKind = Mapping[AttentionKind, NDArray[np.float64]]
 
 FIRST = (
     *("key_share", "previous", "itself", "next", "first", "end", "punctuation", "diagonal"),
@@ -45,7 +41,7 @@ SHORT = (
 
 
 TEST = (
-    *(message("judged by"), message("above uniform"), message("above untrained"), message("needed above each")),
+    *(message("judged by"), message("above uniform"), message("above untrained"), message("needed")),
     *(message("uniform"), message("untrained")),
 )  # of the columns of a role's evidence, those that fit beside all heads
 
@@ -140,25 +136,6 @@ def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
     return [
         kind for kind in probe.kinds if (item := probe.kinds[kind].scores.get(statistic)) is not None and item.sentences
     ]
-
-
-def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, ScoresByKind]:
-    """Collect everything that the heads can be plotted by, by title: scores by kind, [layer, head].
-
-    These are the statistics, those of the whole sample, and the importance if it is known.
-    """
-    scores: dict[str, dict[AttentionKind, NDArray[np.float64]]] = {
-        statistic_title(name): {kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)}
-        for name in STATISTICS
-    }
-    for kind in probe.kinds:
-        for name, whole in probe.kinds[kind].corpus.items():
-            scores.setdefault(whole_title(name), {})[kind] = whole.own
-    if importance is not None:
-        scores[t("importance: loss without the head (nats)")] = dict(importance.ablation.loss_change)
-        scores[t("importance: token accuracy without the head")] = dict(importance.ablation.accuracy_change)
-        scores[t("importance: gradient score in its layer")] = dict(importance.by_layer)
-    return {title: values for title, values in scores.items() if values}
 
 
 def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing import measured, syntax
 from explorer.probing.patching import FLOOR
-from explorer.probing.tables import FIRST
+from explorer.probing.tables import FIRST, TEST
 from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
@@ -81,7 +81,7 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert len(table) == 8 + 2 + 2
     error_rate, *interval = map(float, re.findall(r"[\d.]+", table.loc[("cross", "L1 H1"), "alignment error rate"]))
     assert interval[0] <= error_rate <= interval[1] <= 0.05
-    assert len(table.columns) == len(FIRST), "the role, and those of the first ten that apply: it has no punctuation"
+    assert len(table.columns) == len(TEST) + len(FIRST), "the role, its test, and the first ten without punctuation"
     assert len(tables(choose(probe(), probe_every=True))[0].columns) > 20
     assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2), (1, 2)]
@@ -93,15 +93,6 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert tables(at)[0]["kind"].unique().tolist() == ["decoder"]
     choose(at, probe_kinds=["encoder", "cross"], probe_roles=["alignment (predicts)"])
     assert tables(at)[0]["kind"].unique().tolist() == ["cross"]
-
-
-def test_one_score_against_another() -> None:
-    at = probe()
-    at.session_state["probe_scatter"] = True
-    run(at)
-    assert "10 heads: effective keys and previous token have a rank correlation of " in words(at)
-    choose(at, probe_scatter_up="importance: loss without the head (nats)")
-    assert "12 heads: effective keys and importance: loss without the head (nats) have a rank corr" in words(at)
 
 
 def test_the_note_says_who_wrote_the_alignments() -> None:

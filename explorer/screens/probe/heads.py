@@ -1,4 +1,4 @@
-"""The Probe page's tab All heads: thumbnails, a table, and one score of all heads as a map or against another."""
+"""The Probe page's tab All heads: thumbnails, a table, and one score of all heads as a map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
-from explorer.charts.measured_heads import layer_head_map, score_scatter
+from explorer.charts.measured_heads import layer_head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t, translated
@@ -25,10 +25,8 @@ from explorer.probing.tables import (
     heads,
     kinds_with,
     roles,
-    scatter_scores,
     summary,
 )
-from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import bound, page_parts, session
@@ -39,7 +37,7 @@ _ROW_PIXELS, _MOST_ROWS = 35, 8
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
-    """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
+    """Draw the thumbnails, the table, and one score as a map."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
     role_grid_view(role_grids(measured, subject.model.model_config), key="probe_grid", on_click=_open_card)
@@ -53,10 +51,6 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
     _draw_map(probe)
-    fold = st.expander(t("One score against another"), key="probe_scatter", on_change="rerun")
-    if fold.open:
-        with fold:
-            _draw_scatter(subject, measured)
 
 
 def _open_card(chosen: Head) -> None:
@@ -95,7 +89,11 @@ def _draw_table(probe: Probe) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",
-        column_config={statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe))},
+        column_config={
+            t("role"): st.column_config.TextColumn(width=130),
+            t("needed"): st.column_config.TextColumn(help=t("Above uniform attention, and above untrained models.")),
+            statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
+        },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
     about = t(
@@ -103,7 +101,7 @@ def _draw_table(probe: Probe) -> None:
         "ends of “above uniform” and “above untrained” to reach what is needed; without a role, the nearest score is "
         "shown."
     )
-    st.caption(plain(about if probe.gold else f"{about} {gold_note(probe)}"))
+    st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
         kind, layer, head = list(by_head)[selected[0]]
@@ -139,15 +137,3 @@ def _draw_map(probe: Probe) -> None:
                 item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals, interval=item.estimate
             )
             page_parts.draw_plot(plot, f"probe_map_{kind}")
-
-
-def _draw_scatter(subject: Subject, measured: Measured) -> None:
-    importance = measured_importance(subject, measured)
-    scores = scatter_scores(measured.probe, importance)
-    titles, (left, right) = list(scores), st.columns(2)
-    across, up = (titles.index(statistic_title(name)) for name in ("key_share", "previous"))
-    x = left.selectbox(t("Across"), titles, index=across, key="probe_scatter_across")
-    y = right.selectbox(t("Up"), titles, index=up, key="probe_scatter_up")
-    page_parts.draw_plot(score_scatter(scores[x], scores[y], (x, y), roles(measured.probe)), "probe_scatter_plot")
-    if importance is None:
-        st.caption(t("To compare importance with scores, measure it first, in the tab “Effect on the answer”."))

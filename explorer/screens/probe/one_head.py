@@ -83,7 +83,7 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     with right:
         draw_note(subject.name, place)
     if rows:
-        draw_table(rows, t("The test of its role"), file=f"role-{kind}-{layer + 1}-{head + 1}")
+        draw_table(rows, t("The test of its role"))
         st.caption(
             t(
                 "Means over sentences, in brackets their 95 % intervals. A role needs the lower ends of both "

@@ -212,7 +212,7 @@ def test_evidence_holds_score_baselines_and_size() -> None:
     assert value == pytest.approx(1 - item.uniform)
     assert row["mean"] == "1.00 (1.00 to 1.00)"
     assert row["above uniform"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
-    assert row["needed above each"] == f"+{MARGIN:.2f} and +{MARGIN + item.untrained_std[0]:.2f}"
+    assert row["needed"] == f"+{MARGIN:.2f}, +{MARGIN + item.untrained_std[0]:.2f}"
     assert row["sentences"] == f"{item.sentences}"
 
 
