@@ -59,7 +59,7 @@ def draw_overview() -> None:
     _draw_list(t("As good as each other"), shows["equal"])
     _draw_list(t("No difference shows, nor equality for every variant"), shows["undecided"])
     _draw_list(t("Too few runs to tell"), shows["too few"], brief=True)
-    _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run}, brief=True)
+    _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
 
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
@@ -87,9 +87,12 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]], *, brief
         left, right = st.columns([2, 3], vertical_alignment="center")
         with left:
             _draw_title(EXPERIMENTS[name])
-        said = [*results.statements(arms), results.also(EXPERIMENTS[name], arms), results.conditions(arms)]
-        if brief:
-            said = [results.too_few(arms) if arms[0].runs else translated(EXPERIMENTS[name].question)]
+        if not any(arm.runs for arm in arms):
+            said = [translated(EXPERIMENTS[name].question)]
+        elif brief:
+            said = [results.too_few(arms)]
+        else:
+            said = [*results.statements(arms), results.also(EXPERIMENTS[name], arms), results.conditions(arms)]
         right.caption(unbroken(" ".join(said)))
 
 

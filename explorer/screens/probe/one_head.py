@@ -16,12 +16,11 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, plain
 from explorer.probing.head_card import (
-    DECILES,
+    EXAMPLES,
     SENTENCES,
-    SHOWN,
     Example,
-    deciles,
     example_statistic,
+    examples,
     mean_terms,
     similar_heads,
 )
@@ -110,7 +109,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
     left, right = st.columns([3, 2])
     with left:
         statistic = example_statistic(role_of(scores, layer, head), scores)
-        _draw_deciles(subject, measured, place, statistic)
+        _draw_examples(subject, measured, place, statistic)
     with right:
         st.markdown(t("##### Its importance"))
         importance = measured_importance(subject, measured)
@@ -185,36 +184,22 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
         )
 
 
-def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
-    """Draw the best, the median and the worst sentence, and a choice of the deciles between them."""
+def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
+    """Draw the best, the median and the worst sentence."""
     kind, layer, head = place
-    examples = deciles(measured.probe.kinds[kind], statistic, layer, head)
+    chosen = examples(measured.probe.kinds[kind], statistic, layer, head)
     st.markdown(t("##### From the best sentence to the worst"))
-    if not examples:
+    if not chosen:
         st.info(t("No sentence of the sample shows this score."))
         return
     if kind == "cross":
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
     title = statistic_title(statistic)
     st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
-    sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
-    for name, decile in SHOWN.items():
-        example = examples[decile]
+    sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
+    for name, example in chosen.items():
         title = f"{translated(name)}: {_about(measured, example)}"
-        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=decile == DECILES)
-    chosen = st.selectbox(
-        t("Another sentence of the order"),
-        [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()],
-        index=None,
-        format_func=lambda decile: t("decile {n}: {score}", n=decile, score=examples[decile].sort_key()),
-        key="card_decile",
-        placeholder=t("best = 10, worst = 0"),
-    )
-    if chosen is not None:
-        example = examples[chosen]
-        other = subject.some_observations(measured, [example.index])[example.index]
-        title = f"{t('Decile {n}', n=chosen)}: {_about(measured, example)}"
-        _draw_sentence(other, place, title, key=f"decile_{chosen}", expanded=True)
+        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
 
 
 def _about(measured: Measured, example: Example) -> str:
