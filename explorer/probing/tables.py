@@ -91,10 +91,10 @@ def head_rows(
         row |= {name: test.get(name) for name in map(translated, TEST)}
         for statistic in statistics:
             score = item.scores.get(statistic)
-            row[statistic_title(statistic)] = _cell(score and score.estimate, layer, head)
+            row[statistic_title(statistic)] = _cell(score.estimate if score else None, layer, head)
             if statistic in CORPUS and statistics is SHORT:
                 whole = item.corpus.get(statistic)
-                row[whole_title(statistic)] = _cell(whole and whole.estimate, layer, head)
+                row[whole_title(statistic)] = _cell(whole.estimate if whole else None, layer, head)
         rows.append(row)
     columns = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in columns} for row in rows]
