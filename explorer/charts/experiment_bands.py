@@ -18,6 +18,7 @@ PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
 LEGEND_ROW = 24  # pixels
 SHAPES = ("circle", "square", "triangle-up", "diamond")  # of own runs
+UNEVEN = 4  # times as many updates as in another variant
 COLUMNS = ("x", "mean", "low", "high", "runs", "variant")
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
 OwnRun = tuple[str, str, Sequence[float], Sequence[float]]  # name, variant, x, y
@@ -50,9 +51,6 @@ def band_figure(
     """
     data = bands(variants)
     caption = end_words(data, x_title, unit)
-    before = {name: [column[i] for i, x in enumerate(data["x"]) if x < mark] for name, column in data.items()}
-    if before["x"]:
-        caption = f"{end_words(before, x_title, unit, left_of_mark=True)} {caption}"
     if own:
         data["own"] = [""] * len(data["x"])
         for name, variant, xs, ys in own:
@@ -61,47 +59,54 @@ def band_figure(
                     column.append(value)
     if mark:
         data["mark"] = [mark] * len(data["x"])
-    spec = _spec(tuple(variants), x_title, top, bool(mark), tuple(name for name, *_ in own))
+    lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
+    uneven = bool(lasts) and max(lasts) > UNEVEN * min(lasts) and min(data["x"]) > 0
+    spec = _spec(tuple(variants), x_title, top, bool(mark), tuple(name for name, *_ in own), uneven)
     return Figure(spec, data, caption, title)
 
 
-def end_words(data: Table, x_title: str, unit: str, *, left_of_mark: bool = False) -> str:
-    """State where each variant's curve ends, highest first, in a sentence; `left_of_mark`: or where it is marked."""
+def dot_figure(scores: Mapping[str, Sequence[float | None]], title: str) -> Figure:
+    """Draw one dot for each run, a row for each variant in its colour; a run without a score is left out."""
+    drawn = [(name, value) for name, values in scores.items() for value in values if value is not None]
+    data: Table = {"variant": [name for name, _ in drawn], "score": [value for _, value in drawn]}
+    names, values = list(scores), data["score"] or [0.0]
+    low, high = math.floor(min(values)), math.ceil(max(values))
+    ends = alt.Scale(domain=[low - (low == high), high], padding=8)
+    chart = alt.Chart().mark_circle(size=45, opacity=0.6)
+    chart = chart.encode(
+        x=alt.X("score:Q", title=None, scale=ends, axis=alt.Axis(tickCount=4, format=",.12~r")),
+        y=alt.Y("variant:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelLimit=PHONE // 2)),
+        color=alt.Color("variant:N", legend=None, scale=alt.Scale(domain=names)),
+        tooltip=[alt.Tooltip("variant:N", title=" "), alt.Tooltip("score:Q", format=".4~g", title=title)],
+    )
+    numbers = {
+        name: ", ".join(f"{value:.4g}" for value in values if value is not None) for name, values in scores.items()
+    }
+    caption = "; ".join(f"{name}: {values}" for name, values in numbers.items())
+    return Figure(specification(chart, height=40 + 24 * len(names)), data, caption, title)
+
+
+def end_words(data: Table, x_title: str, unit: str) -> str:
+    """State where each variant's curve ends, highest first, in a sentence."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
         return t("Nothing to draw yet: there are no such runs.")
-    order = sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
-    last = {row["x"] for row in order}
-    different_ends = len(last) > 1  # a variant may end earlier than the others
-    parts = []
-    for row in order:
-        words = t(
-            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs})",
+    parts = [
+        t(
+            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs}) at {x:,.0f} {axis}",
             variant=row["variant"],
             mean=row["mean"],
             unit=unit,
             low=row["low"],
             high=row["high"],
             runs=t("{n} run", "{n:,} runs", n=row["runs"]),
-        )
-        parts.append(t("{end} at {x:,.0f} {axis}", end=words, x=row["x"], axis=x_title) if different_ends else words)
-    if different_ends:
-        return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
-    x, joined = last.pop(), "; ".join(parts)
-    if left_of_mark:
-        return t(
-            "Left of the dashed line ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
+            x=row["x"],
             axis=x_title,
-            x=x,
-            ends=joined,
         )
-    return t(
-        "At the right end ({axis} {x:,.0f}), mean and range over the runs, highest first: {ends}.",
-        axis=x_title,
-        x=x,
-        ends=joined,
-    )
+        for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
+    ]
+    return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
@@ -139,16 +144,19 @@ def _columns(variants: Sequence[str]) -> alt.ExprRef:
 
 @cached_by_language(32)
 def _spec(
-    variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...]
+    variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...], uneven: bool
 ) -> dict[str, Any]:
-    """Specify bands with lines on top; variants differ in dashes as well as colours, own runs have marks."""
+    """Specify bands with lines on top; variants differ in dashes as well as colours, own runs have marks.
+
+    The x axis is logarithmic if curves end at `uneven` places, so that the short ones are not squeezed.
+    """
     room = {"labelLimit": PHONE - 40, "columns": _columns(variants)}
     base = alt.Chart().encode(
         x=alt.X(
             "x:Q",
             title=x_title,
-            axis=alt.Axis(format=",d", tickCount=8, grid=False),
-            scale=alt.Scale(nice=False),
+            axis=alt.Axis(format=",d", tickCount=5, grid=False),
+            scale=alt.Scale(nice=False, type="log" if uneven else "linear"),
         ),
         y=value_axis("mean", top, zero=True),
         tooltip=[

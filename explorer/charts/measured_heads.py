@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,21 @@ from explorer.charts.plotly_charts import (
     bars,
     curves,
     heatmap,
-    label,
     labels,
-    margin,
     numbered,
     rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, fixed, percent, rounded
+from explorer.locale.text import capitalised, fixed, listed, percent, rounded
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
 from explorer.probing.pattern_shares import coverage
-from explorer.probing.roles import Role
+from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
-from model.config import AttentionKind
-from model.points import Head
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -47,10 +43,12 @@ def layer_head_map(
     baseline: float | None = None,
     decimals: int = 2,
     clear: Marks | None = None,
+    interval: Estimate | None = None,
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets.
+    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets. `interval`: no head is
+    called the highest or lowest whose interval overlaps that of another.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -70,7 +68,7 @@ def layer_head_map(
         for line in zip(values, distinguishable, strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    captions = [_extremes(values, kind, title, decimals)]
+    captions = [_extremes(values, kind, title, decimals, interval)]
     if not distinguishable.all():
         captions.append(t("In brackets: not distinguishable from zero."))
     if baseline is not None and np.isfinite(baseline):
@@ -85,92 +83,35 @@ def _word(value: float, decimals: int, clear: bool) -> str:
     return word if clear else f"({word})"
 
 
-def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
+def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Estimate | None) -> str:
+    """Name the heads that are highest and lowest, together with those that cannot be told from them."""
+    score = capitalised(title)
     if not np.isfinite(values).any():
-        return t(
-            "{score} is not known for {kind} heads on this sample.", score=capitalised(title), kind=translated(kind)
-        )
-    high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
-    highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
-    most, least = (fixed(float(values[place]), decimals) for place in (high, low))
+        return t("{score} is not known for {kind} heads on this sample.", score=score, kind=translated(kind))
+    low, high = (values, values) if interval is None else (interval.low, interval.high)
+    most, least = (fixed(float(extreme(values)), decimals) for extreme in (np.nanmax, np.nanmin))
     if most == least:
-        return t("{score}: {value} in every head.", score=capitalised(title), value=most)
+        return t("{score}: {value} in every head.", score=score, value=most)
+    top = high >= low.flat[np.nanargmax(values)]
+    bottom = low <= high.flat[np.nanargmin(values)]
+    if (top & bottom).any():
+        return t("{score}: {least} to {most}; the intervals of all heads overlap.", score=score, least=least, most=most)
+    highest, lowest = (
+        listed(index_name(int(layer), int(head)) for layer, head in np.argwhere(group)) for group in (top, bottom)
+    )
     return t(
         "{score}: highest in {highest} ({most}), lowest in {lowest} ({least}).",
-        score=capitalised(title),
+        score=score,
         highest=highest,
-        most=most,
+        most=_range(values[top], decimals),
         lowest=lowest,
-        least=least,
+        least=_range(values[bottom], decimals),
     )
 
 
-def score_scatter(
-    x: Mapping[AttentionKind, Scores],
-    y: Mapping[AttentionKind, Scores],
-    titles: tuple[str, str],
-    roles: Mapping[Head, Role],
-) -> Plot:
-    """Plot one score of every head against another, with a symbol for each kind; x and y by kind, [layer, head]."""
-    symbols: dict[AttentionKind, str] = {"encoder": "circle", "decoder": "square", "cross": "diamond"}
-    figure = go.Figure(
-        layout=go.Layout(
-            xaxis={"title": {"text": titles[0], "standoff": 10}},
-            yaxis={"title": {"text": titles[1], "standoff": 14}},
-            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-            height=420,
-            margin=margin(top=40),
-        )
-    )
-    table: dict[str, list[Any]] = {name: [] for name in (t("kind"), t("head"), t("role"), *titles)}
-    pairs: list[tuple[float, float]] = []
-    for kind in (kind for kind in symbols if kind in x and kind in y):
-        places = [place for place in np.ndindex(x[kind].shape) if np.isfinite(x[kind][place] + y[kind][place])]
-        points = [(float(x[kind][place]), float(y[kind][place])) for place in places]
-        names, role_names = [index_name(*place) for place in places], [roles[kind, *place].title for place in places]
-        figure.add_trace(
-            go.Scatter(
-                x=[point[0] for point in points],
-                y=[point[1] for point in points],
-                text=names,
-                name=translated(kind),
-                mode="markers+text",
-                textposition="top center",
-                customdata=[label(role) for role in role_names],
-                marker={"size": 10, "symbol": symbols[kind]},
-                hovertemplate="%{text}: %{customdata}<br>%{x:.3f}, %{y:.3f}<extra></extra>",
-            )
-        )
-        rounded_points = ([round(point[axis], 4) for point in points] for axis in range(2))
-        columns: tuple[list[Any], ...] = ([translated(kind)] * len(places), names, role_names, *rounded_points)
-        for column, values in zip(table.values(), columns, strict=True):
-            column += values
-        pairs += points
-    return Plot(figure, _correlation(pairs, titles), "", table)
-
-
-def _correlation(pairs: Sequence[tuple[float, float]], titles: tuple[str, str]) -> str:
-    """State Spearman's rank correlation (1904) of both scores over the heads."""
-    if len(pairs) < 3:
-        return t("There are too few heads with both scores to compare.")
-    ranks = [_ranks(np.array(values)) for values in zip(*pairs, strict=True)]
-    if min(float(rank.std()) for rank in ranks) == 0:
-        return t("One of the scores has the same value in all {n} heads, so there is nothing to compare.", n=len(pairs))
-    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-    return t(
-        "{n} heads: {score} and {other} have a rank correlation of {correlation:+.2f} (Spearman).",
-        n=len(pairs),
-        score=titles[0],
-        other=titles[1],
-        correlation=correlation,
-    )
-
-
-def _ranks(values: Scores) -> Scores:
-    """Ranks from 0, equal values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    shared: Scores = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
-    return shared
+def _range(values: Scores, decimals: int) -> str:
+    low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
+    return low if low == high else t("{low} to {high}", low=low, high=high)
 
 
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:

@@ -61,11 +61,11 @@ Rows = list[tuple[float, float, str]]  # step, value, curve
 
 
 @cached_by_language(CACHED)
-def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
+def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, log: bool = False) -> Figure:
     """Draw training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
     The training loss is drawn as validation is measured, and as optimised if that differs or is the only one logged. A
-    dashed rule is drawn at step `mark`, if given.
+    dashed rule is drawn at step `mark`, if given. With `log`, equal factors are equally far apart.
     """
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
     rows = _rows(metrics.train, "nll", translated(TRAINING)) if plain else []
@@ -73,11 +73,12 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
     curves = [translated(TRAINING)] if plain or not metrics.train else []
     curves += [translated(OPTIMISED)] if both or (metrics.train and not plain) else []
     validation, title = translated(VALIDATION), translated(MEASURES["loss"][1])
-    spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None)
+    spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None, log=log)
     data = _columns(rows + _rows(metrics.evals, "loss", validation))
     if mark is not None:
         data["mark"] = [mark] * len(data["step"])
-    return Figure(spec, data, loss_caption(metrics), t("Loss, in nats per target token"))
+    title = t("Loss, in nats per target token (logarithmic)") if log else t("Loss, in nats per target token")
+    return Figure(spec, data, loss_caption(metrics), title)
 
 
 def loss_caption(metrics: Metrics) -> str:

@@ -212,7 +212,7 @@ def map_caption(map_: LabelledMap) -> str:
 
 def _largest(map_: LabelledMap, row: int, column: int) -> str:
     """Name the number furthest from 0, and its cell."""
-    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed).replace("-", "−")
+    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed)
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
     if map_.unit == SCORE:
         return t(

@@ -49,12 +49,12 @@ def listed(items: Iterable[str], conjunction: Literal["and", "or"] = "and") -> s
 
 
 def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Format a number with this many decimals; what rounds to 0 has no sign: "0.123", "+0.12", "0.000".
+    """Format a number with this many decimals; what rounds to 0 has no sign: "0.123", "−0.12", "0.000".
 
     The decimal mark is that of the language chosen. A number that is shown in two places must be rounded from its exact
     value both times, since rounding twice may change the last digit.
     """
-    return in_digits_of(language.current(), _fixed(value, decimals, signed=signed))
+    return in_digits_of(language.current(), _fixed(value, decimals, signed=signed).replace("-", "−"))
 
 
 def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:

@@ -112,16 +112,6 @@ def quality_words(before: Quality, after: Quality) -> str:
     return "; ".join(parts)
 
 
-def quality_changes(before: Quality, after: Quality) -> dict[str, float]:
-    """The change of each measure that is known, for a table."""
-    changes = {t("loss change"): round(after.loss - before.loss, 4)}
-    if before.exact is not None and after.exact is not None:
-        changes[t("exact match change (points)")] = round(100 * (after.exact - before.exact), 1)
-    if before.bleu is not None and after.bleu is not None:
-        changes[t("BLEU change")] = round(after.bleu - before.bleu, 1)
-    return changes
-
-
 def with_interval(item: Estimate, write: Callable[[float], str], *place: int) -> str:
     """Write the value at one place with the ends of its interval: "0.12 (0.10 to 0.15)"."""
     number, low, high = map(write, item.at(*place))

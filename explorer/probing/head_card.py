@@ -22,12 +22,7 @@ from model.analysis.score_terms import Part, grouped, head_terms
 from model.checkpoint import LoadedModel
 from model.points import Head
 
-DECILES = 10
-SHOWN = {
-    message("Best"): DECILES,
-    message("Median"): DECILES // 2,
-    message("Worst"): 0,
-}  # deciles of the sentences on a card
+EXAMPLES = (message("Best"), message("Median"), message("Worst"))
 _N_SIMILAR = 3  # similar heads that are named
 
 
@@ -61,8 +56,8 @@ def example_statistic(role: Role, measured: KindScores) -> str:
     return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
 
 
-def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tuple[Example, ...]:
-    """Choose eleven sentences of the sample at every decile, from the worst (index 0) to the best (index 10).
+def examples(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, Example]:
+    """Choose the best, the median and the worst sentence of the sample for a head, by the names in `EXAMPLES`.
 
     Any head scores high in a short sentence, so sentences are sorted by the gain over uniform attention, and those in
     which no head can score lower than 1 are left out. Ties keep the order of the sample. Empty if none is left.
@@ -72,10 +67,13 @@ def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tupl
     gains = values - single.uniform
     defined = np.flatnonzero(np.isfinite(gains) & (single.uniform < 1 - 1e-6))
     if not len(defined):
-        return ()
+        return {}
     order = defined[np.argsort(gains[defined], kind="stable")]
-    at = [round(d * (len(order) - 1) / DECILES) for d in range(DECILES + 1)]
-    return tuple(Example(int(order[i]), float(values[order[i]]), float(single.uniform[order[i]])) for i in at)
+    chosen = (order[-1], order[round((len(order) - 1) / 2)], order[0])
+    return {
+        name: Example(int(i), float(values[i]), float(single.uniform[i]))
+        for name, i in zip(EXAMPLES, chosen, strict=True)
+    }
 
 
 def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:

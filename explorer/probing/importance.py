@@ -85,11 +85,13 @@ class Importance:
         accuracy = self.ablation.accuracy_interval[kind]
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         return t(
-            "Without this head, the loss goes from {before} to {after} nats per token, by {change}; token accuracy by "
-            "{accuracy} percentage points: rank {rank} of {heads}. Gradient score in its layer: {gradient}. Over "
-            "{sentences}.",
-            before=fixed(self.ablation.loss, 3),
-            after=fixed(self.ablation.loss + change, 3),
+            "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
+            "nats per token, by {change}; token accuracy by {accuracy} percentage points: rank {rank} of {heads} by "
+            "the loss. Its gradient score, how much the loss reacts to the head beside the others of its layer (0 to "
+            "1), is {gradient}. Over {sentences} of the sample, to save time. Where another head does the same work, "
+            "each of them looks less important than both are together.",
+            before=_loss(self.ablation.loss),
+            after=_loss(self.ablation.loss + change),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=order.index(head) + 1,
@@ -149,6 +151,10 @@ class Importance:
             better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
+
+
+def _loss(nats: float) -> str:
+    return fixed(nats, 3 if nats >= 0.01 else 5)
 
 
 def name_of(head: Head) -> str:

@@ -64,7 +64,6 @@ class HeadScores:
     untrained_std: Scores
     over_uniform: Estimate
     over_untrained: Estimate
-    above_uniform: NDArray[np.int64]
     sentences: int
 
     @property
@@ -95,12 +94,24 @@ def summarised(single: Mapping[str, SentenceScores]) -> dict[str, HeadScores]:
     """
     if not single:
         return {}
-    parts = []
+    single, parts = _with_share(single), []
     for item in single.values():
         own, uniform = item.own, item.uniform[:, None, None]
         parts.append(np.stack([own, own - uniform, own - item.untrained[..., None]], axis=1))
     estimates = bootstrap.of_mean(np.stack(parts, axis=1))  # [statistic, which, layer, head]
     return {name: _summary(item, estimates, nth) for nth, (name, item) in enumerate(single.items())}
+
+
+def _with_share(single: Mapping[str, SentenceScores]) -> Mapping[str, SentenceScores]:
+    """Add the effective keys divided by those of uniform attention, sentence by sentence."""
+    keys = single.get("effective_keys")
+    if keys is None:
+        return single
+    untrained = keys.untrained / keys.uniform[:, None]
+    # Of each untrained head, only the mean over sentences is kept: it is scaled to the mean share of its layer.
+    heads = keys.untrained_heads * (mean(untrained, 0) / mean(keys.untrained_heads, 1))[:, None]
+    share = SentenceScores(keys.own / keys.uniform[:, None, None], np.ones_like(keys.uniform), untrained, heads)
+    return {**single, "key_share": share}
 
 
 def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScores:
@@ -118,7 +129,6 @@ def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScore
         untrained_std=std(single.untrained_heads, 1),
         over_uniform=over_uniform,
         over_untrained=over_untrained,
-        above_uniform=(own > single.uniform[:, None, None]).sum(axis=0),
         sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
     )
 
@@ -161,6 +171,10 @@ KIND_WORDS = message("encoder"), message("decoder"), message("cross")
 STATISTICS: Mapping[str, Statistic] = {
     "effective_keys": Statistic(
         message("effective keys"), message("as many keys as it looks at, exp of the entropy"), message("keys"), 1
+    ),
+    "key_share": Statistic(
+        message("share of keys"),
+        message("as many keys as it looks at, as a share of uniform attention's in the same sentence"),
     ),
     "normalised_entropy": Statistic(message("normalised entropy"), message("0: one key; 1: all keys alike"), ""),
     "confidence": Statistic(message("confidence"), message("largest weight of a row, <eos> left out")),

@@ -1,4 +1,4 @@
-"""Export measured heads: JSON, the roles as an SVG picture, and a one-page HTML report that needs no network."""
+"""Export measured heads: JSON, and a one-page HTML report that needs no network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from explorer.decoding.names import KIND_TITLES, index_name, short_head, short_layer
 from explorer.locale.language import ENGLISH, current, written_in
-from explorer.locale.messages import t, translated
-from explorer.locale.text import shortened
+from explorer.locale.messages import t
 from explorer.probing.measurement import Probe
-from explorer.probing.roles import MARGIN, MIN_SENTENCES, rule
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, evidence, rule
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
 
 
@@ -35,7 +33,8 @@ def _json(probe: Probe, model: str, about: str) -> str:
             "untrained_models": probe.seeds,
             "rule": {"text": rule(), "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
-                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name, "evidence": role.evidence}
+                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name}
+                | dict(zip(("evidence", "reading"), evidence(probe.kinds[kind], role, layer, head), strict=True))
                 for (kind, layer, head), role in head_roles.items()
             ],
             "numbers": number_rows(probe),
@@ -57,15 +56,12 @@ class Section:
 def as_report(
     probe: Probe, model: str, about: str, sections: Sequence[Section] = (), facts: tuple[str, ...] = ()
 ) -> str:
-    """Write an HTML page about a model's heads: sample, map of roles, every score with its interval, evidence, rule.
+    """Write an HTML page about a model's heads: sample, every score with its interval, evidence, rule.
 
     `sections` are other measurements of the same model on the same sample. The page loads no other files, and all names
     in it are escaped.
     """
     title = t("The heads of {model}", model=model)
-    figure = t(
-        "The roles of all heads. A shaded cell is a head with a clear role; its letters are those of the Probe page."
-    )
     measured = t(
         "Measured on {sample}. Baselines: uniform attention and {seeds} untrained models of the same shape.",
         sample=about,
@@ -81,19 +77,10 @@ def as_report(
         *(f"<p>{escape(line)}</p>" for line in facts if line),
         f"<p>{escape(measured)}</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
-        f"<figure>{role_map_svg(probe, model, about)}<figcaption>{escape(figure)}</figcaption></figure>",
         f"<p>{escape(gold_note(probe))}</p>",
         f"<h2>{escape(t('All heads'))}</h2>",
         f"<p>{escape(means)}</p>",
-        *(_table(head_rows(probe, [kind], intervals=True)) for kind in probe.kinds),
-        f"<h2>{escape(t('The evidence for each role'))}</h2><ul>",
-        *(
-            f"<li>{escape(translated(kind))} {index_name(layer, head)}: <strong>{escape(role.title)}</strong>. "
-            f"{escape(role.evidence)}</li>"
-            for (kind, layer, head), role in roles(probe).items()
-            if role.clear
-        ),
-        "</ul>",
+        *(_table(head_rows(probe, [kind])) for kind in probe.kinds),
         *(f"<h2>{escape(item.title)}</h2>{_table(item.rows)}<p>{escape(item.caption)}</p>" for item in sections),
         f"<h2>{escape(t('How to read this'))}</h2><p>{escape(rule())}</p><p>{escape(reading)}</p>",
     ]
@@ -107,7 +94,7 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1d2733;"
     "background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px;"
     "font-variant-numeric:tabular-nums}th,td{border:1px solid #d7dde3;padding:.25rem .5rem;text-align:left}"
-    "figure{margin:1rem 0;overflow-x:auto}th{background:#f3f5f7}td.n{text-align:right}"
+    "th{background:#f3f5f7}td.n{text-align:right}"
     "@media print{body{margin:0}}"
 )
 
@@ -131,46 +118,3 @@ def _number(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.3f}" if isinstance(value, float) else escape(str(value))
-
-
-_WIDE, _HIGH, _SIDE, _TOP = 150, 46, 46, 28
-_LETTER = 6.6  # width of a character of the summary, in pixels
-_LINE = 22  # characters of a role that fit on a line
-
-
-def role_map_svg(probe: Probe, model: str, about: str) -> str:
-    """Draw an SVG with a table of layer × head for each kind: the letters and the name of each head's role."""
-    head_roles, parts, y = roles(probe), [], 62
-    widest = max(item.n_heads for item in probe.kinds.values())
-    for kind in probe.kinds:
-        measured = probe.kinds[kind]
-        parts.append(_text(10, y, translated(KIND_TITLES[kind]), bold=True))
-        for head in range(measured.n_heads):
-            parts.append(_text(_SIDE + head * _WIDE + 6, y + 20, short_head(head + 1)))
-        y += _TOP
-        for layer in range(measured.n_layers):
-            parts.append(_text(10, y + _HIGH / 2 + 4, short_layer(layer + 1)))
-            for head in range(measured.n_heads):
-                role, left = head_roles[kind, layer, head], _SIDE + head * _WIDE
-                style = 'fill="#dcebf2" stroke="#2a6da3"' if role.clear else 'fill="#fff" stroke="#b8c2cc"'
-                parts.append(f'<rect x="{left}" y="{y}" width="{_WIDE - 6}" height="{_HIGH - 6}" {style}/>')
-                lines = [role.letters, role.title] if role.clear else [role.title]
-                for nth, line in enumerate(lines):
-                    short = shortened(line, _LINE)
-                    parts.append(_text(left + 6, y + 16 + 16 * nth, short, bold=role.clear and nth == 0))
-            y += _HIGH
-        y += 24
-    width = max(_SIDE + widest * _WIDE, round(_LETTER * len(summary(probe)))) + 10
-    title = t("The heads of {model}", model=model)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="12" fill="#1d2733"><title>{escape(title)}</title>'
-        f"<desc>{escape(summary(probe))} {escape(t('Measured on {sample}.', sample=about))}</desc>"
-        f'<rect width="{width}" height="{y}" fill="#fff"/>{_text(10, 22, title, bold=True)}'
-        f"{_text(10, 40, summary(probe))}{''.join(parts)}</svg>"
-    )
-
-
-def _text(x: float, y: float, text: str, *, bold: bool = False) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:g}" y="{y:g}"{weight}>{escape(text)}</text>'

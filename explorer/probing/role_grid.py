@@ -68,14 +68,21 @@ class RoleGrid:
             else t("{n} of {heads} {kind} heads have a clear role.", n=n, heads=heads, kind=kind)
         )
         strongest = t(
-            "The strongest cell is {times} times uniform attention: in {head}, {down} of the way down and {across} "
-            "across.",
-            times=fixed(float(times.max()), 1),
+            "Largest of all cells: in {head}, {queries} (queries) look at {keys} (keys), {times} times as much as "
+            "uniform attention.",
             head=index_name(int(layer), int(head)),
-            down=percent((row + 0.5) / BINS),
-            across=percent((column + 0.5) / BINS),
+            queries=_place(int(row)),
+            keys=_place(int(column)),
+            times=fixed(float(times.max()), 1),
         )
         return f"{counted} {strongest}"
+
+
+def _place(cell: int) -> str:
+    """Say which tokens of a sentence one of its `BINS` parts holds."""
+    if cell == 0:
+        return t("the first tokens")
+    return t("the last tokens") if cell == BINS - 1 else t("tokens {share} along", share=percent((cell + 0.5) / BINS))
 
 
 def role_grids(

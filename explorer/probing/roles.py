@@ -12,6 +12,7 @@ from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, 
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
+SAME = 0.01  # of the weight: baselines that are nearer to each other count as one
 LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
 NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
 
@@ -62,11 +63,15 @@ def rule() -> str:
 
 @dataclass(frozen=True)
 class Role:
-    """A role: its English name, by which it is found, the statistics behind it (the sink first), and its evidence."""
+    """A role: its English name, by which it is found, and the statistics behind it (the sink first).
+
+    `judged`: the scores that were tested for it, or the one that came nearest to a role; `note` says why there is none.
+    """
 
     name: str
     statistics: tuple[str, ...]
-    evidence: str
+    judged: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def clear(self) -> bool:
@@ -93,15 +98,9 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
     """Assign the role of one head (indices from 0), with its evidence."""
     sentences = max((item.sentences for item in measured.scores.values()), default=0)
     if sentences < MIN_SENTENCES:
-        return Role(
-            TOO_FEW,
-            (),
-            t(
-                "Measured on {sentences}; a role needs {needed}.",
-                sentences=t("{n} sentence", "{n:,} sentences", n=sentences),
-                needed=MIN_SENTENCES,
-            ),
-        )
+        counted = t("{n} sentence", "{n:,} sentences", n=sentences)
+        note = t("Measured on {sentences}; a role needs {needed}.", sentences=counted, needed=MIN_SENTENCES)
+        return Role(TOO_FEW, (), note=note)
     sink = _best(measured, layer, head, {name: name for name in _SINKS if name in measured.scores})
     rest = None
     elsewhere = float(measured.scores["elsewhere"].mean[layer, head])
@@ -118,40 +117,32 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
             measured.scores[stricter + WITHOUT_SINKS], layer, head
         ):
             rest = stricter
-    names, statistics, evidence = [], [], []
-    if sink is not None:
-        names.append(_NAMES[sink])
-        statistics.append(sink)
-        evidence.append(_evidence(translated(STATISTICS[sink].title), measured.scores[sink], layer, head))
-    if rest is not None:
-        names.append(_NAMES[rest])
-        statistics.append(rest)
-        title = translated(STATISTICS[rest].title)
-        if elsewhere < 0.995:
-            title = t("{score}, of the weight outside the sinks", score=title)
-        evidence.append(_evidence(title, measured.scores[rest + WITHOUT_SINKS], layer, head))
-    if not names:
-        return Role(NO_ROLE, (), _nearest(measured, layer, head))
-    return Role(" + ".join(names), tuple(statistics), " ".join(evidence))
+    clear = [(name, name) for name in (sink,) if name] + [(name, name + WITHOUT_SINKS) for name in (rest,) if name]
+    if not clear:
+        return _without_role(measured, layer, head)
+    return Role(
+        " + ".join(_NAMES[name] for name, _ in clear),
+        tuple(name for name, _ in clear),
+        tuple(score for _, score in clear),
+    )
 
 
-def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
-    """Describe the pattern, other than the head's role, on which it is furthest above uniform attention."""
-    taken = {*role.statistics, *(name for name, other in _STRICTER.items() if other in role.statistics)}
-    taken |= {_STRICTER[name] for name in role.statistics if name in _STRICTER}
-    best: tuple[float, str] | None = None
-    for name in (*_SINKS, *_PATTERNS):
-        item = measured.scores.get(name)
-        if item is None or name in taken or item.sentences < MIN_SENTENCES:
-            continue
-        low = float(item.over_uniform.low[layer, head])
-        if low > 0 and (best is None or low > best[0]):
-            best = (low, name)
-    if best is None:
-        return t("It has no second job: on no other pattern is its weight above that of uniform attention.")
-    item = measured.scores[best[1]]
-    title = translated(STATISTICS[best[1]].title)
-    return t("Its second job: {evidence}", evidence=_evidence(title, item, layer, head, needed=False))
+def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str | None:
+    """The clear pattern, other than the head's role, that is furthest above uniform attention; None without one.
+
+    It must be above both baselines by the margin, as a role must, and lie on other cells than the role: two shares that
+    sum to more than 1 have cells in common.
+    """
+    related = {_STRICTER.get(name, "") for name in role.statistics}
+    taken = {*role.statistics, *related, *(name for name, other in _STRICTER.items() if other in role.statistics)}
+    own = max((measured.scores[name].estimate.low[layer, head] for name in role.statistics), default=0.0)
+    others = {
+        name: float(item.over_uniform.low[layer, head])
+        for name in (*_SINKS, *_PATTERNS)
+        if name not in taken and (item := measured.scores.get(name)) is not None
+        if is_clear(item, layer, head) and own + item.estimate.low[layer, head] <= 1
+    }
+    return max(others, key=others.__getitem__, default=None)
 
 
 def shortfall(item: HeadScores, layer: int, head: int) -> float:
@@ -179,44 +170,61 @@ def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str
     return best[1] if best else None
 
 
-def _evidence(title: str, item: HeadScores, layer: int, head: int, *, needed: bool = True) -> str:
-    value, low, high = item.estimate.at(layer, head)
-    uniform, untrained = (
-        t(
-            "{number} ({low} to {high})",
-            number=fixed(difference, 2, signed=True),
-            low=fixed(least, 2, signed=True),
-            high=fixed(most, 2, signed=True),
-        )
-        for difference, least, most in (item.over_uniform.at(layer, head), item.over_untrained.at(layer, head))
-    )
-    text = t(
-        "{score}: {value} ({low} to {high}) over {sentences}; beside uniform attention {uniform}, above it in {above} "
-        "of {n}; beside untrained models {untrained}, whose heads have a standard deviation of {deviation}",
-        score=capitalised(title),
-        value=fixed(value, 2),
-        low=fixed(low, 2),
-        high=fixed(high, 2),
-        sentences=t("{n} sentence", "{n:,} sentences", n=item.sentences),
-        uniform=uniform,
-        above=item.above_uniform[layer, head],
-        n=item.sentences,
-        untrained=untrained,
-        deviation=fixed(float(item.untrained_std[layer]), 2),
-    )
-    return (
-        t("{evidence}; needed {margin}.", evidence=text, margin=fixed(MARGIN, 2, signed=True)) if needed else f"{text}."
-    )
+def statistic_title(statistic: str) -> str:
+    """Title of a statistic, on screen and in files."""
+    title = translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title)
+    return t("{score}, sinks left out", score=title) if statistic.endswith(WITHOUT_SINKS) else title
 
 
-def _nearest(measured: KindScores, layer: int, head: int) -> str:
-    """Describe the score that came nearest to a role."""
+def with_interval(value: float, low: float, high: float, *, signed: bool = False) -> str:
+    """Write a number with the ends of its interval in brackets, with two decimals."""
+    number, least, most = (fixed(each, 2, signed=signed) for each in (value, low, high))
+    return t("{number} ({low} to {high})", number=number, low=least, high=most)
+
+
+def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, str]:
+    """One score of a head beside both baselines, with what a role needs above each, as a row of a table."""
+    item = measured.scores[statistic]
+    needed = [fixed(MARGIN + more, 2, signed=True) for more in (0.0, float(item.untrained_std[layer]))]
+    return {
+        t("judged by"): statistic_title(statistic),
+        t("mean"): with_interval(*item.estimate.at(layer, head)),
+        t("above uniform"): with_interval(*item.over_uniform.at(layer, head), signed=True),
+        t("above untrained"): with_interval(*item.over_untrained.at(layer, head), signed=True),
+        t("needed"): t("{uniform}, {untrained}", uniform=needed[0], untrained=needed[1]),
+        t("uniform"): fixed(item.uniform, 2),
+        t("untrained"): fixed(float(item.untrained[layer]), 2),
+        t("sentences"): f"{item.sentences}",
+    }
+
+
+def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[list[dict[str, str]], str]:
+    """The scores behind a role and a second job as rows, and what they measure and show in words."""
+    second = second_job(measured, role, layer, head) if role.clear else None
+    said = [role.note] if role.note else []
+    names = [*role.judged, *([second] if second else [])]
+    for name in names:
+        meaning = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].description)
+        said.append(t("{score}: {meaning}.", score=capitalised(statistic_title(name)), meaning=meaning))
+    if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
+        said.append(t("Sinks are the first token and <eos>; “left out”: a share of the weight that goes elsewhere."))
+    if second is not None:
+        said.append(t("The last row is a second job: it passes the same test on other cells."))
+    elif role.clear:
+        said.append(t("It has no second job: no other pattern passes the same test on other cells."))
+    compared = [measured.scores[name] for name in role.judged]
+    if compared and all(abs(float(item.untrained[layer]) - item.uniform) < SAME for item in compared):
+        said.append(t("Untrained heads are practically uniform here, so the two baselines count as one."))
+    return [evidence_row(measured, name, layer, head) for name in names], " ".join(said)
+
+
+def _without_role(measured: KindScores, layer: int, head: int) -> Role:
+    """The role of a head of which no score is clear, with the score that came nearest."""
     scores = measured.scores
     names = [name for name in (*_SINKS, *(f"{name}{WITHOUT_SINKS}" for name in ROLES_FROM)) if name in scores]
     missing = {name: shortfall(scores[name], layer, head) for name in names}
     judged = {name: value for name, value in missing.items() if np.isfinite(value)}
     if not judged:
-        return t("None of its scores can be judged on this sample.")
-    name = min(judged, key=judged.__getitem__)
-    title = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].title)
-    return t("No score is clear enough. Nearest: {evidence}", evidence=_evidence(title, scores[name], layer, head))
+        return Role(NO_ROLE, (), note=t("None of its scores can be judged on this sample."))
+    nearest = min(judged, key=judged.__getitem__)
+    return Role(NO_ROLE, (), (nearest,), t("No score is clear enough; the nearest one is shown."))

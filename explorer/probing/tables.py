@@ -7,44 +7,50 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.locale.messages import t, translated
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
-from explorer.probing.importance import Importance
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
-from explorer.probing.roles import Role, role_of
+from explorer.probing.roles import Role, evidence_row, role_of, statistic_title, with_interval
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.points import Head
 
-ScoresByKind = Mapping[AttentionKind, NDArray[np.float64]]
-
 FIRST = (
-    *("effective_keys", "previous", "itself", "next", "first", "end", "punctuation", "diagonal"),
+    *("key_share", "previous", "itself", "next", "first", "end", "punctuation", "diagonal"),
     *("accuracy", "error_rate"),
 )  # the ten that are shown first
 SHORT = (
-    *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
+    *(
+        "effective_keys",
+        "key_share",
+        "normalised_entropy",
+        "confidence",
+        "mean_distance",
+        "previous",
+        "itself",
+        "next",
+        "first",
+    ),
     *("end", "punctuation", "duplicate", "induction", "rare", "diagonal", "mirror", "lexical", "lexical_input"),
     *("accuracy", "error_rate", "accuracy_input", "coverage_spread"),
 )  # columns of the table of heads; the table of numbers has all statistics
 
 
-def title_of(statistic: str) -> str:
-    """Title of a statistic, on screen and in files."""
-    title = translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title)
-    return t("{score}, sinks left out", score=title) if statistic.endswith(WITHOUT_SINKS) else title
+TEST = (
+    *(message("judged by"), message("above uniform"), message("above untrained"), message("needed")),
+    *(message("uniform"), message("untrained")),
+)  # of the columns of a role's evidence, those that fit beside all heads
 
 
 def whole_title(statistic: str) -> str:
     """The title of a corpus-level statistic."""
     if statistic.startswith("error_rate"):
-        return t("{score}, whole sample (Och & Ney 2003)", score=title_of(statistic))
-    return t("{score}, whole sample", score=title_of(statistic))
+        return t("{score}, whole sample (Och & Ney 2003)", score=statistic_title(statistic))
+    return t("{score}, whole sample", score=statistic_title(statistic))
 
 
 def heads(probe: Probe) -> list[Head]:
@@ -65,45 +71,38 @@ def head_rows(
     probe: Probe,
     kinds: Iterable[AttentionKind] = ATTENTION_KINDS,
     statistics: Sequence[str] = SHORT,
-    *,
-    intervals: bool = False,
 ) -> list[dict[str, Any]]:
-    """Make a row per head: its role and the means of the scores of these statistics, without empty columns.
+    """Make a row per head: its role, the test of it, and its scores of these statistics, without empty columns.
 
-    With `intervals`, each score is text: the mean, and the ends of its interval in brackets.
+    Each score is text: the mean, and the ends of its interval in brackets.
     """
     wanted = set(kinds)
-
-    def cell(item: Estimate, *place: int) -> float | str | None:
-        value, low, high = item.at(*place)
-        if not intervals or not math.isfinite(value):
-            return rounded(value, 3)
-        return with_interval(value, low, high)
-
-    head_roles = roles(probe)
     rows = []
-    for kind, layer, head in heads(probe):
+    for (kind, layer, head), role in roles(probe).items():
         if kind not in wanted:
             continue
+        item = probe.kinds[kind]
         row: dict[str, Any] = {
             t("kind"): translated(kind),
             t("head"): index_name(layer, head),
-            t("role"): head_roles[kind, layer, head].title,
+            t("role"): role.title,
         }
+        test = evidence_row(item, role.judged[0], layer, head) if role.judged else {}
+        row |= {name: test.get(name) for name in map(translated, TEST)}
         for statistic in statistics:
-            item = probe.kinds[kind].scores.get(statistic)
-            row[title_of(statistic)] = cell(item.estimate, layer, head) if item is not None else None
+            score = item.scores.get(statistic)
+            row[statistic_title(statistic)] = _cell(score.estimate if score else None, layer, head)
             if statistic in CORPUS and statistics is SHORT:
-                whole = probe.kinds[kind].corpus.get(statistic)
-                row[whole_title(statistic)] = cell(whole.estimate, layer, head) if whole is not None else None
+                whole = item.corpus.get(statistic)
+                row[whole_title(statistic)] = _cell(whole.estimate if whole else None, layer, head)
         rows.append(row)
     columns = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in columns} for row in rows]
 
 
-def with_interval(value: float, low: float, high: float) -> str:
-    """Write a number with the ends of its interval in brackets, with two decimals."""
-    return t("{number} ({low} to {high})", number=fixed(value, 2), low=fixed(low, 2), high=fixed(high, 2))
+def _cell(item: Estimate | None, layer: int, head: int) -> str | None:
+    value, low, high = (math.nan,) * 3 if item is None else item.at(layer, head)
+    return with_interval(value, low, high) if math.isfinite(value) else None
 
 
 def brief_rows(
@@ -114,7 +113,7 @@ def brief_rows(
     `role`: the statistics that the head's role rests on; `every`: all statistics. Each number has two
     decimals and its interval in brackets; the standard deviations are in the tables to take away.
     """
-    wanted = {title_of(name) for name in (*FIRST, *role)}
+    wanted = {statistic_title(name) for name in (*FIRST, *role)}
 
     def text(row: Mapping[str, Any], name: str) -> str:
         value, low, high = (row.get(column) for column in _ends(name))
@@ -139,25 +138,6 @@ def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
     ]
 
 
-def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, ScoresByKind]:
-    """Collect everything that the heads can be plotted by, by title: scores by kind, [layer, head].
-
-    These are the statistics, those of the whole sample, and the importance if it is known.
-    """
-    scores: dict[str, dict[AttentionKind, NDArray[np.float64]]] = {
-        title_of(name): {kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)}
-        for name in STATISTICS
-    }
-    for kind in probe.kinds:
-        for name, whole in probe.kinds[kind].corpus.items():
-            scores.setdefault(whole_title(name), {})[kind] = whole.own
-    if importance is not None:
-        scores[t("importance: loss without the head (nats)")] = dict(importance.ablation.loss_change)
-        scores[t("importance: token accuracy without the head")] = dict(importance.ablation.accuracy_change)
-        scores[t("importance: gradient score in its layer")] = dict(importance.by_layer)
-    return {title: values for title, values in scores.items() if values}
-
-
 def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:
     """The common colour scale of all maps of a statistic: 0 to 1 for shares, otherwise up to the largest score."""
     largest = max(float(np.nanmax(probe.kinds[kind].scores[statistic].mean)) for kind in kinds_with(probe, statistic))
@@ -177,7 +157,7 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
     """
     measured = probe.kinds[kind]
     rows = [
-        _numbers_row(title_of(name), name, item, (layer, head), over_untrained=item.over_untrained)
+        _numbers_row(statistic_title(name), name, item, (layer, head), over_untrained=item.over_untrained)
         | {t("standard deviation"): rounded(item.std[layer, head], 4)}
         | {t("uniform standard deviation"): rounded(item.uniform_std, 4)}
         for name, item in measured.scores.items()
@@ -242,8 +222,8 @@ def gold_note(probe: Probe) -> str:
         return f"{note} {written}" if probe.gold == "scenes" else note
     if probe.gold == "tokens":
         return t(
-            "The alignment error rate compares tokens. Where a row has one right token, their link counts as sure; "
-            "where it has several, the links count as possible ones."
+            "Alignment error rate: 0 if the largest weight of every row is on a right token of the source and every "
+            "source token with a right row is found, 1 if none is. Where several tokens are right, one is enough."
         )
     if probe.gold == "statistical":
         return t(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -186,18 +185,6 @@ def length_curves(arms: Sequence[ArmRuns]) -> tuple[Curves, float]:
             curves.setdefault(arm.label, []).append((lengths, [shares[length] for length in lengths]))
     tested = [length for arm in arms for run in arm.runs for length in by_length(run, "test")]
     return curves, max(tested, default=0.0)
-
-
-def half_right(curves: Curves) -> dict[str, float]:
-    """The length up to which the mean over the runs of each arm is at least 50 % everywhere; 0 if at no length."""
-    lengths = {}
-    for label, runs in curves.items():
-        at: dict[float, list[float]] = {}
-        for length, share in (point for run in runs for point in zip(*run, strict=True)):
-            at.setdefault(length, []).append(share)
-        means = [(length, statistics.fmean(at[length])) for length in sorted(at)]
-        lengths[label] = max((length for length, _ in takewhile(lambda point: point[1] >= 50, means)), default=0.0)
-    return lengths
 
 
 def sample_rows(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, quoted
 from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
-    INTERVALS,
     LEVEL,
-    LOSS_FACTOR,
     MARGIN,
     Claim,
     Outcome,
@@ -21,7 +19,7 @@ from explorer.runs.experiment_relations import (
     relations,
     whole,
 )
-from model.experiments.catalogue import EXPERIMENTS
+from model.data import get_task
 from model.experiments.recipe import Experiment
 
 
@@ -55,11 +53,46 @@ def headline(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
 
 
 def in_short(arms: Sequence[ArmRuns]) -> str:
-    """State the first kind of difference, and name the arms that do not show it."""
-    named = {relation.arm.label for each in _leading(arms) for relation in each}
-    others = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.label not in named]
-    rest = [t("No such difference shows for {variants}.", variants=listed(others))] if named and others else []
+    """State the first kind of difference, then which arms are equal by score or do not differ, with their numbers."""
+    leading = _leading(arms)
+    named = {relation.arm.label for each in leading for relation in each}
+    others = [
+        [relation for relation in each if relation.arm.label not in named or relation.claim == "equal"]
+        for each in _grouped(relations(arms))
+    ]
+    rest = [_sentence(arms[0], each, len(arms) - 1) for each in others if each and leading]
     return " ".join([*headline(arms)[0], *rest])
+
+
+def conditions(arms: Sequence[ArmRuns]) -> str:
+    """State what the runs of an experiment have in common: data, updates, parameters, test sentences, and the test."""
+    runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
+    return t(
+        "{data}; {updates} updates, {parameters} parameters, {n} test sentences. {comparisons} comparisons by an exact "
+        "rank-sum test, {percent:.0f} % after Holm's correction.",
+        data=translated(get_task(arms[0].recipe.base.task).title),
+        updates=_from_to(run.valid["step"][-1] for run in runs),
+        parameters=_from_to(run.parameters for run in runs),
+        n=whole(max(run.score("sentences") or 0 for run in runs)),
+        comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
+        percent=100 * LEVEL,
+    )
+
+
+def _from_to(values: Iterable[float]) -> str:
+    ordered = sorted(values)
+    low, high = whole(ordered[0]), whole(ordered[-1])
+    return low if low == high else t("{low} to {high}", low=low, high=high)
+
+
+def too_few(arms: Sequence[ArmRuns]) -> str:
+    """State how many runs there are and how many could tell."""
+    counts = sorted({len(arm.runs) for arm in arms if arm.runs})
+    return t(
+        "{runs} of each variant; {enough} could show a difference.",
+        runs=t("{n} run", "{n:,} runs", n=counts[0]),
+        enough=enough(len(arms[0].runs), sum(bool(arm.runs) for arm in arms) - 1),
+    )
 
 
 def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
@@ -70,12 +103,9 @@ def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
         summary = mean_and_range(share and 100.0 * share for share in shares)
         if summary is not None:
             percent = summary.text(lambda value: METRICS["exact_match"].text(round(value, 1)))
-            numbers.append(f"{quoted(arm.label)} {percent}")
-    if not numbers:
-        return ""
-    if experiment.also == "test":
-        return t("Right on test: {numbers}.", numbers=listed(numbers))
-    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers))
+            runs = t("{n} run", "{n:,} runs", n=summary.n)
+            numbers.append(t("“{variant}” {number} in {runs}", variant=arm.label, number=percent, runs=runs))
+    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers)) if numbers else ""
 
 
 def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
@@ -83,11 +113,6 @@ def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
     groups = _grouped(relations(arms)) if any_runs(arms) else []
     differences = [each for each in groups if each[0].outcome == "difference"]
     return [each for each in differences if each[0].measure == differences[0][0].measure]
-
-
-def verdict(arms: Sequence[ArmRuns]) -> str:
-    """All statements, those about differences first."""
-    return " ".join(statements(arms))
 
 
 def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
@@ -215,34 +240,15 @@ def _counts(first: ArmRuns, stated: Sequence[Relation]) -> str:
     return t("{n} run against {first}", "{n:,} runs against {first}", n=counts[0], first=of_first)
 
 
-def shared_note(arms: Sequence[ArmRuns]) -> str:
-    """Say why the first arm has more runs than the others if experiments share it; empty otherwise."""
-    first, *others = arms
-    sharing = [other for other in EXPERIMENTS.values() if other.recipe(other.arms[0]) == first.recipe]
-    if len(sharing) < 2 or all(len(arm.runs) >= len(first.runs) for arm in others):
-        return ""
-    return t(
-        "{runs} of “{variant}” against fewer of the others: {n} experiments compare their variants with it, so it was "
-        "run more often. The test allows for unequal numbers.",
-        runs=t("{n} run", "{n:,} runs", n=len(first.runs)),
-        variant=first.label,
-        n=len(sharing),
-    )
-
-
-def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """State what :func:`explorer.runs.experiment_arms.table` does not: missing runs, target, failures, and chance."""
-    sentences = _missing(arms)
-    reaching = next(arm for arm in arms if arm.arm == experiment.reaching)
-    if reaching.runs:
-        sentences.append(_target(reaching))
-    sentences += [
+def findings(arms: Sequence[ArmRuns]) -> list[str]:
+    """State which runs are missing, and why runs failed."""
+    failed = [
         t("“{variant}”, seed {seed}: {error}", variant=arm.label, seed=run.seed, error=run.error)
         for arm in arms
         for run in arm.runs
         if run.error
     ]
-    return sentences + _procedure([arm for arm in arms if arm.runs])
+    return _missing(arms) + failed
 
 
 def _missing(arms: Sequence[ArmRuns]) -> list[str]:
@@ -257,85 +263,14 @@ def _missing(arms: Sequence[ArmRuns]) -> list[str]:
     return [*sentences, t("Runs are missing: {variants}.", variants=listed(some))] if some else sentences
 
 
-def _target(arm: ArmRuns) -> str:
-    target = arm.metric.factor * arm.recipe.base.target
-    reached = sum(score is not None and score >= target for score in arm.scores())
-    updates = mean_and_range(arm.updates())
-    runs, measure = t("{n} run", "{n:,} runs", n=len(arm.runs)), translated(arm.metric.name)
-    if not updates:
-        return t(
-            "The target is {target} {measure}: “{variant}” reaches it in {reached} of {runs}.",
-            target=arm.target,
-            measure=measure,
-            variant=arm.label,
-            reached=reached,
-            runs=runs,
-        )
-    return t(
-        "The target is {target} {measure}: “{variant}” reaches it in {reached} of {runs}; on validation it first "
-        "reached that after {updates} updates.",
-        target=arm.target,
-        measure=measure,
-        variant=arm.label,
-        reached=reached,
-        runs=runs,
-        updates=updates.text(whole),
-    )
-
-
-def _procedure(arms: Sequence[ArmRuns]) -> list[str]:
-    """State how differences are told from chance, over which comparisons."""
-    if len(arms) < 2:
-        return []
-    first, *others = arms
-    comparisons = COMPARISONS * len(others)
-    said = [
-        t(
-            "Each variant is compared with “{first}” by score, updates to {target} and loss, and by whether scores are "
-            "equal within {margin}: {n} comparisons. Something is claimed if it passes an exact rank-sum test with "
-            "Holm's correction over these {n}, so that an experiment whose variants do not differ claims a difference "
-            "in at most {percent:.0f} % of cases. It must also be large enough: {margin} of the score, {evaluations} "
-            "evaluations of the updates, or a loss smaller by a factor of {factor:g}.",
-            first=first.label,
-            target=first.target,
-            margin=first.metric.margin(MARGIN),
-            n=comparisons,
-            percent=100 * LEVEL,
-            evaluations=INTERVALS,
-            factor=LOSS_FACTOR,
-        )
-    ]
-    if all(relation.outcome == "too few" for relation in relations(arms)):
-        said.append(
-            t(
-                "With so few runs, that cannot happen: all of one variant lie above all of the other too often by "
-                "chance."
-            )
-        )
-    said.append(t("Other sizes and tasks may give other results."))
-    return [" ".join(said)]
-
-
 def duration_sentence(arm: ArmRuns) -> str:
     """State day, machine, version of PyTorch and seconds per run of an arm that has runs."""
-    run, seconds = arm.runs[0], [run.seconds for run in arm.runs]
-    low, high = whole(min(seconds)), whole(max(seconds))
-    duration = low if len(seconds) == 1 else t("{low} to {high}", low=low, high=high)
-    days = sorted({run.day for run in arm.runs if run.day})
-    if not days:
-        where = t("On {machine}, PyTorch {version}", machine=run.machine, version=run.torch)
-    else:
-        when = days[0] if len(days) == 1 else t("{low} to {high}", low=days[0], high=days[-1])
-        where = t("{day}: on {machine}, PyTorch {version}", day=when, machine=run.machine, version=run.torch)
-    if arm.recipe.from_chain:
-        return t(
-            "{where}: {duration} seconds per run, including scoring and whatever else the machine was doing, without "
-            "what they start from.",
-            where=where,
-            duration=duration,
-        )
+    run = arm.runs[0]
     return t(
-        "{where}: {duration} seconds per run, including scoring and whatever else the machine was doing.",
-        where=where,
-        duration=duration,
+        "{day}: on {machine}, PyTorch {version}, {duration} seconds per run, including scoring and whatever else the "
+        "machine was doing.",
+        day=max(run.day for run in arm.runs) or t("day unknown"),
+        machine=run.machine,
+        version=run.torch,
+        duration=_from_to(run.seconds for run in arm.runs),
     )

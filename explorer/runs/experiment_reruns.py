@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.locale.catalogue import in_digits_of
-from explorer.locale.language import current
-from explorer.locale.messages import t
-from explorer.runs.experiment_arms import METRICS, ArmRuns, Metric
+from explorer.runs.experiment_arms import METRICS, ArmRuns
 from explorer.runs.metrics import Metrics
 from explorer.runs.settings import DEFAULTS, KINDS, value_of
 from model.config import TrainConfig
@@ -20,7 +17,6 @@ from model.presets import PRESETS
 
 # Settings that are not compared: how often something is written, and the seed, which is stored separately.
 _NOT_COMPARED = frozenset((*SPARING, "log_every", "snapshot_megabytes", "seed"))
-_LOSS = Metric("loss", "loss", 1.0, "")
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Rerun:
 
     def curve(self, measure: str) -> tuple[list[float], list[float]]:
         """Updates and values of one measure on validation; exact match in percent."""
-        factor = METRICS.get(measure, _LOSS).factor
+        factor = METRICS[measure].factor if measure in METRICS else 1.0
         points = [point for point in self.metrics.evals if measure in point]
         return [point["step"] for point in points], [factor * point[measure] for point in points]
 
@@ -80,34 +76,3 @@ def _changes(given: Mapping[str, str], preset: str) -> dict[str, Any]:
     seen = {name: text for name, text in given.items() if name in KINDS and name not in _NOT_COMPARED}
     values = {name: value_of(KINDS[name], str(text)) for name, text in seen.items()}
     return {name: value for name, value in values.items() if value != usual.get(name)}
-
-
-def sentences(own_runs: Sequence[Rerun], arms: Sequence[ArmRuns], measure: str) -> list[str]:
-    """For each of the user's own runs, compare the end of its curve with that of the stored run with the same seed."""
-    by_label = {arm.label: arm for arm in arms}
-    return [_sentence(run, by_label[run.variant], measure) for run in own_runs]
-
-
-def _sentence(run: Rerun, arm: ArmRuns, measure: str) -> str:
-    steps, values = run.curve(measure)
-    metric = METRICS.get(measure, _LOSS)
-    who = t("{run} ({variant}, seed {seed})", run=run.name, variant=run.variant, seed=run.seed)
-    if not values:
-        return t("{run} has not measured this.", run=who)
-    own = _value(values[-1], metric)
-    end = t("{run}: {value} after {updates:,.0f} updates", run=who, value=own, updates=steps[-1])
-    curves = [each.valid for each in arm.runs if each.seed == run.seed]
-    at = {step: value for valid in curves for step, value in zip(valid["step"], valid[measure], strict=True)}
-    shared = [(value, metric.factor * at[step]) for step, value in zip(steps, values, strict=True) if step in at]
-    if not shared:
-        return t("{end}; no run with this seed is stored with an evaluation there.", end=end)
-    # Stored curves are rounded to four digits.
-    if all(abs(own - theirs) <= 1e-3 * max(abs(theirs), 1e-9) for own, theirs in shared):
-        return t("{end}, at every evaluation the same as the stored run with this seed.", end=end)
-    return t("{end}; the stored run with this seed had {value} there.", end=end, value=_value(shared[-1][1], metric))
-
-
-def _value(value: float, metric: Metric) -> str:
-    if metric is _LOSS:
-        return t("{nats:.4g} nats per token", nats=value)
-    return f"{in_digits_of(current(), f'{value:.4g}')}{metric.unit}"

@@ -30,6 +30,7 @@ VERDICTS: Mapping[Verdict, str] = {
     "memorising": message("learned by heart"),
     "diverged": message("diverged"),
     "stuck": message("stuck"),
+    "leaking": message("fails in use"),
 }
 
 
@@ -53,15 +54,15 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         apart = f"BLEU {apart}" if leading == "bleu" else f"{apart} %"
     return {
         t("name"): entry.name,
-        t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else 100 * exact,
         "BLEU": score if leading == "bleu" else None,
         t("95 %"): apart,
+        t("held out"): sentences if apart is not None else None,
+        t("verdict"): verdict_text(entry, verdict),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
         t("took (min)"): None if seconds is None else seconds / 60,
-        t("held out"): sentences if apart is not None else None,
         t("parameters"): summary.get("parameters"),
         t("loss"): scores.get("loss"),
     }

@@ -26,7 +26,7 @@ STATE_SENTENCES: Mapping[State, str] = {
     ),
     "stopping": message("Stopping after the current batch; everything is saved first."),
 }
-ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck", "few")
+ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck", "few", "leaking")
 MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 

@@ -1,4 +1,4 @@
-"""The head changes in force in one session, with undo, the log of all attempts, and the values of the edits.
+"""The head changes in force in one session, with undo and the values of the edits.
 
 The changes themselves are part of the session's selection, and therefore of the address.
 """
@@ -6,13 +6,13 @@ The changes themselves are part of the session's selection, and therefore of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.decoding.head_change import Change, Changes, added, describe, edits_in_words, fitting
+from explorer.decoding.head_change import Change, Changes, added, edits_in_words, fitting
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from model.edits import HeadEdits
     from model.points import Head
 
-MAX_LOG = 200  # lines
-_UNDO, _LOG, _OF, _MEANS = (f"_surgery_{name}" for name in ("undo", "log", "of", "means"))
+_UNDO, _OF, _MEANS = (f"_surgery_{name}" for name in ("undo", "of", "means"))
 
 
 class NoMeans(UserError):
@@ -157,20 +156,3 @@ def draw_edited(translation: Translation) -> None:
         st.button(
             t("Remove the edit"), key="remove_edit", on_click=clear, help=t("Back to the model as it was trained.")
         )
-
-
-def log() -> list[dict[str, Any]]:
-    """All attempts in this session, oldest first."""
-    lines: list[dict[str, Any]] = st.session_state.setdefault(_LOG, [])
-    return lines
-
-
-def log_attempt(model: str, sentence: str, changes: Changes, **values: Any) -> None:
-    """Add an attempt and its results to the log; repeating an attempt adds the values that were missing."""
-    line = {"model": model, "sentence": sentence, "change": describe(changes)}
-    for earlier in log():
-        if all(earlier[name] == value for name, value in line.items()):
-            earlier.update(values)
-            return
-    log().append(line | values)
-    del log()[:-MAX_LOG]

@@ -33,10 +33,10 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure) -> None:
+def draw_small_figure(figure: Figure, *, less: int = LESS) -> None:
     """Draw a figure with less height, under its title; the caption is its alternative text only."""
     st.caption(plain(figure.title))
-    spec = figure.spec | {"height": figure.spec["height"] - LESS}
+    spec = figure.spec | {"height": figure.spec["height"] - less}
     st.vega_lite_chart(_arrow(figure.data), spec, width="stretch", alt=figure.caption)
 
 

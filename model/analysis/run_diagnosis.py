@@ -12,7 +12,7 @@ from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interva
 from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.wording import t
 
-Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck"]
+Verdict = Literal["early", "few", "learning", "learned", "levelled", "memorising", "diverged", "stuck", "leaking"]
 NextStep = Literal["try", "longer", "more pairs", "dropout", "rate", "larger"]
 
 FEWEST_EVALS = 3
@@ -29,6 +29,7 @@ GOOD = 0.8  # a model with this share right, give or take chance, has found the 
 CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
 FAR = 0.25  # if less than this share of the first loss is left, tokens are learned even if no sentence is right
 BY_HEART = 0.1  # nats of training loss per token: nearly every training answer is known
+CERTAIN = 0.01  # nats of validation loss per token: hundreds of tokens in a row are right if it reads right ones
 GAP = 5.0  # validation loss of a model that knows its examples by heart, as a multiple of the training loss
 
 
@@ -52,6 +53,7 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
                 above the loss of guessing, and nearly nothing is right
     few         fewer than 20 held-out sentences were scored, so that the score says nothing
     learned     99 % exactly right (or a BLEU of 99), or of those that can be; at the end or, but for chance, before
+    leaking     the next token is predicted almost without error beside the right answer, but its own answers are wrong
     memorising  the validation loss has risen by 5 % above its lowest, or is five times the training loss, which is
                 nearly 0, while the score on validation is neither good nor rising
     stuck       the loss has not fallen for a third of the run, and the model has learned little
@@ -71,7 +73,7 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
         return far_above
     if exploded is not None:
         return exploded
-    for judge in (_few, _learned, _memorising, _flat):
+    for judge in (_few, _learned, _leaking, _memorising, _flat):
         diagnosis = judge(curves, ended)
         if diagnosis is not None:
             return diagnosis
@@ -162,6 +164,22 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         int(since),
         ("try", "more pairs") if little else ("try",),
     )
+
+
+def _leaking(curves: Curves, ended: bool) -> Diagnosis | None:
+    if not curves.score or not curves.valid:
+        return None
+    loss, best = curves.valid[-1][1], max(value for _, value in curves.score)
+    if loss > CERTAIN or _upper(curves, best) >= CAPABLE:
+        return None
+    sentence = t(
+        "Fails in use: beside the right answer it predicts each next token almost without error (validation loss "
+        "{loss}), but what it writes by itself is wrong, {score} at best. It probably sees the token that it should "
+        "predict: check the mask of the decoder.",
+        loss=_nats(loss),
+        score=_score_text(curves, best),
+    )
+    return Diagnosis("leaking", sentence, next=("try",))
 
 
 def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:

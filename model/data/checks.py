@@ -22,7 +22,7 @@ LEFT_OUT: tuple[PairFault, ...] = ("duplicates", "long")
 """What is left out unless a person keeps it; everything else is kept unless a person leaves it out."""
 
 FEW = 100  # pairs; with fewer, there is too little to learn a rule from
-FEWEST_HELD_OUT, LITTLE_SHOWN = 20, 100  # pairs; a score of fewer says next to nothing, or little
+FEWEST_HELD_OUT, LITTLE_SHOWN = 20, 60  # pairs; a score of fewer says next to nothing, or little
 LONG = 1000  # characters; attention to a text of this length takes a hundred times that to an ordinary sentence
 SHOWN = 20  # pairs of each finding that are kept to look at
 TASK = 0.5  # what more than half of the pairs have is what the model is to learn, and not a fault

@@ -11,7 +11,7 @@ from pathlib import Path
 from model.commands import OneSentenceParser, run_command, typed
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Experiment
-from model.experiments.stored import RESULTS, read_runs, write_run
+from model.experiments.stored import RESULTS, write_run
 from model.plurals import plural
 
 
@@ -92,19 +92,7 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
         outcome = run.error or _score_text(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
         _say(f"{outcome} after {clock(run.seconds)}")
     _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
-    for experiment in chosen:
-        _report(experiment, options.results)
     return 0
-
-
-def _report(experiment: Experiment, folder: Path) -> None:
-    """Report the arm that must reach the target if it did not."""
-    recipe = experiment.recipe(experiment.reaching)
-    metric, runs = recipe.base.metric, read_runs(recipe, folder)
-    below = [run.seed for run in runs if (run.score(metric) or 0) < recipe.base.target]
-    if below:
-        target = _score_text(recipe.base.target, metric)
-        _say(f"{experiment.name}: '{experiment.reaching.label}' stays below its target of {target} with seeds {below}.")
 
 
 def _score_text(value: float, metric: str) -> str:

@@ -64,8 +64,7 @@ class Arm:
 class Experiment:
     """A question with its arms; the first is the baseline.
 
-    `reaches` is the label of the arm that must reach the target (the first one if empty). `also`: the split on which
-    the question asks for right answers beside what is compared. `reads_corpus`: the task
+    `also`: the split on which the question asks for right answers beside what is compared. `reads_corpus`: the task
     reads a corpus from a folder, so it runs only if that folder is given.
     """
 
@@ -74,14 +73,8 @@ class Experiment:
     question: str
     base: Base
     arms: tuple[Arm, ...]
-    reaches: str = ""
     also: str = ""
     reads_corpus: bool = False
-
-    @property
-    def reaching(self) -> Arm:
-        """The arm that must reach the target."""
-        return next((arm for arm in self.arms if arm.label == self.reaches), self.arms[0])
 
     def recipe(self, arm: Arm) -> Recipe:
         """The recipe of an arm's runs; arms of different experiments with equal settings share it."""

@@ -29,7 +29,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Cross L1 H1: alignment")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
-    expect(page.get_by_text(re.compile("over 199 sentences; beside uniform attention .* untrained"))).to_be_visible()
+    expect(page.get_by_text("so the two baselines count as one")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
     wait_for(page, probe_tab="One head")
     page.reload()

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing import measured, syntax
 from explorer.probing.patching import FLOOR
-from explorer.probing.tables import FIRST
+from explorer.probing.tables import FIRST, TEST
 from explorer.screens.probe import sample_choice
 from explorer.screens.probe import words as grammar
 from explorer.screens.probe.page import MOVED
@@ -81,7 +81,7 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert len(table) == 8 + 2 + 2
     error_rate, *interval = map(float, re.findall(r"[\d.]+", table.loc[("cross", "L1 H1"), "alignment error rate"]))
     assert interval[0] <= error_rate <= interval[1] <= 0.05
-    assert len(table.columns) == len(FIRST), "the role, and those of the first ten that apply: it has no punctuation"
+    assert len(table.columns) == len(TEST) + len(FIRST), "the role, its test, and the first ten without punctuation"
     assert len(tables(choose(probe(), probe_every=True))[0].columns) > 20
     assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2), (1, 2)]
@@ -93,15 +93,6 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert tables(at)[0]["kind"].unique().tolist() == ["decoder"]
     choose(at, probe_kinds=["encoder", "cross"], probe_roles=["alignment (predicts)"])
     assert tables(at)[0]["kind"].unique().tolist() == ["cross"]
-
-
-def test_one_score_against_another() -> None:
-    at = probe()
-    at.session_state["probe_scatter"] = True
-    run(at)
-    assert "10 heads: effective keys and previous token have a rank correlation of " in words(at)
-    choose(at, probe_scatter_up="importance: loss without the head (nats)")
-    assert "12 heads: effective keys and importance: loss without the head (nats) have a rank corr" in words(at)
 
 
 def test_the_note_says_who_wrote_the_alignments() -> None:
@@ -237,7 +228,7 @@ def test_search() -> None:
     at = probe("Search")
     choose(at, card_kind="cross")
     choose(at, search_rows="predicted", search_query="q", search_key="Q")
-    hits = tables(at)[0]
+    hits = tables(at)[1]
     assert hits["weight"].is_monotonic_decreasing
     assert hits["from (query)"].str.endswith(" q").all()
     assert hits["to (key)"].str.endswith(" q").all()
@@ -251,7 +242,7 @@ def test_grammar_without_a_pipeline_says_what_to_install(monkeypatch: pytest.Mon
     assert "This model reads letters, not words" in words(at)
     choose(at, model="adjective-swap")
     assert "python -m spacy download no_such_pipeline_sm" in words(at)
-    assert {"function", "content"} <= set(tables(at)[0].columns), "closed lists need no pipeline"
+    assert {"function", "content"} <= set(tables(at)[1].columns), "closed lists need no pipeline"
     assert "Most clearly above uniform attention" in words(at)
 
 
@@ -261,19 +252,19 @@ def test_grammar_with_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grammar, "load_pipeline", lambda lang: nlp)
     at = probe("Grammar", model="adjective-swap", text="I read red books")
     assert_says(at, "Most clearly above uniform attention")
-    assert tables(at)[0]["head"].tolist() == ["uniform", "L1 H1"], "the other heads are behind a click"
-    assert len(tables(at)[1]) > 2
+    assert tables(at)[1]["head"].tolist() == ["uniform", "L1 H1"], "the other heads are behind a click"
+    assert len(tables(at)[2]) > 2
     choose(at, card_kind="encoder")
-    assert "amod" in set(tables(at)[2]["relation"])
+    assert "amod" in set(tables(at)[3]["relation"])
     assert_says(at, "relations have such a head")
     choose(at, card_kind="cross")
     choose(at, probe_head_part="Search")
     choose(at, search_key="ADJ")
-    assert len(tables(at)[0]) == 50
+    assert len(tables(at)[1]) == 50
     choose(at, card_kind="decoder")
     assert "can this head look from any word to “ADJ”." in words(at), "the toy knows no French adjective"
     choose(at, search_key="X")
-    assert len(tables(at)[0]) == 50, "a word that it does not know is tagged X, as is every target word"
+    assert len(tables(at)[1]) == 50, "a word that it does not know is tagged X, as is every target word"
     grammar._pipeline.clear()
 
 
@@ -337,7 +328,7 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_export_offers_four_files() -> None:
     offered = [each.proto.label for each in probe("Export").get("download_button")]
-    assert offered == ["Table (CSV)", "Everything (JSON)", "Role map (SVG)", "Report (HTML)"]
+    assert offered == ["Table (CSV)", "Everything (JSON)", "Report (HTML)"]
 
 
 def switch_off(at: AppTest, *heads: tuple[int, int]) -> AppTest:
@@ -360,19 +351,15 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     assert marks() == ["off", "off"]
     assert at.button(key="surgery_do").disabled, "the next operation starts from no head"
     assert "exact match from 100.0 % to " in plain(at)
-    steps, log = tables(at)
+    (steps,) = tables(at)
     assert steps["predicts"].tolist() == [*"thgildaeh", "<eos>"]
     assert (steps["KL (nats)"] > 0).all()
-    assert log["before"].tolist() == ["thgildaeh"]
-    assert log["after"][0] != "thgildaeh"
     assert_says(
         at, "The change holds on Translate, Attention and Inside, too, until it is cleared; all else that Probe"
     )
-    assert log["exact match change (points)"][0] < -80
     press(at, "Compare with as many random heads")
     assert_says(at, "The change of the loss with as many random", "less every time")
     click(at, "surgery_undo")
-    assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
     for operation in ("uniform", "mean"):
         choose(at, surgery_op=operation)
         assert "The translation changes." in words(switch_off(at, (0, 0), (0, 1)))
@@ -402,7 +389,7 @@ def test_a_row_edited_by_hand() -> None:
     click(at, "surgery_row_do")
     assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
     assert "Rows edited by hand and parts of other sentences apply to one sentence only" in words(at)
-    assert tables(at)[-2]["KL (nats)"][0] > 0
+    assert tables(at)[-1]["KL (nats)"][0] > 0
 
 
 def test_a_pattern_needs_equal_lengths_and_says_so() -> None:

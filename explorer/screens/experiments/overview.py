@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.charts.experiment_bands import band_figure
+from explorer.charts.experiment_bands import band_figure, dot_figure
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -26,6 +26,7 @@ MEASURES = {
     "loss": (message("loss"), message("Loss on validation, in nats per target token"), ""),
 }
 _ACROSS = 2
+_CARD = 6  # the height of a card beside that of a variant
 
 
 def draw_overview() -> None:
@@ -42,20 +43,22 @@ def draw_overview() -> None:
         shows[overall(arms)][name] = arms
     st.caption(
         t(
-            "Numbers are means over runs with different seeds, in brackets the lowest and the highest. A difference is "
-            "named if it passes an exact rank-sum test (5 %, with Holm's correction over all comparisons of its "
-            "experiment) and is large enough: 1 point of the score, 2 evaluations of the updates, or a factor of 2 of "
-            "the loss. “As good as” means that a test shows the scores to be less than 1 point apart. Several "
-            "experiments share their first variant, which was run more often; their results are not independent."
+            "Numbers are means over runs with different seeds, in brackets the lowest and the highest; a dot is a run. "
+            "A difference is named if it passes the test that its card names and is large enough: 1 point of the "
+            "score, 2 evaluations of the updates, or a factor of 2 of the loss. “As good as” means that a test shows "
+            "the scores to be less than 1 point apart; 0.2 points may be undecided where runs are few. Several "
+            "experiments share their first variant, so their results are not independent."
         )
     )
-    columns = st.columns(_ACROSS)
-    for nth, (name, arms) in enumerate(shows["difference"].items()):
-        with columns[nth % _ACROSS]:
+    columns, filled = st.columns(_ACROSS), [0] * _ACROSS
+    for name, arms in shows["difference"].items():
+        shortest = filled.index(min(filled))
+        filled[shortest] += _CARD + len(arms)
+        with columns[shortest]:
             _draw_card(EXPERIMENTS[name], arms)
     _draw_list(t("As good as each other"), shows["equal"])
     _draw_list(t("No difference shows, nor equality for every variant"), shows["undecided"])
-    _draw_list(t("Too few runs to tell"), shows["too few"])
+    _draw_list(t("Too few runs to tell"), shows["too few"], brief=True)
     _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
 
 
@@ -65,6 +68,9 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         _draw_title(experiment)
         st.caption(plain(translated(experiment.question)))
         st.markdown(unbroken(f"{results.in_short(arms)} {results.also(experiment, arms)}"))
+        st.caption(unbroken(results.conditions(arms)))
+        scores = {arm.label: arm.scores() for arm in arms}
+        draw_small_figure(dot_figure(scores, translated(arms[0].metric.column)), less=0)
         measure = measure_of(arms)
         _, title, unit = MEASURES[measure]
         top = 100.0 if measure == "exact_match" else None
@@ -72,7 +78,8 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
 
 
-def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
+def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]], *, brief: bool = False) -> None:
+    """Draw a line for each experiment: what it shows with its conditions or, if `brief`, how many runs are missing."""
     if not experiments:
         return
     st.markdown(f"##### {title}")
@@ -80,13 +87,13 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]]) -> None:
         left, right = st.columns([2, 3], vertical_alignment="center")
         with left:
             _draw_title(EXPERIMENTS[name])
-        has_runs = any(arm.runs for arm in arms)
-        said = (
-            " ".join([*results.statements(arms), results.also(EXPERIMENTS[name], arms)])
-            if has_runs
-            else translated(EXPERIMENTS[name].question)
-        )
-        right.caption(unbroken(said))
+        if not any(arm.runs for arm in arms):
+            said = [translated(EXPERIMENTS[name].question)]
+        elif brief:
+            said = [results.too_few(arms)]
+        else:
+            said = [*results.statements(arms), results.also(EXPERIMENTS[name], arms), results.conditions(arms)]
+        right.caption(unbroken(" ".join(said)))
 
 
 def unbroken(sentence: str) -> str:

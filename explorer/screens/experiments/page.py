@@ -10,20 +10,18 @@ import streamlit as st
 from explorer.charts.experiment_bands import SHAPES, band_figure, wide
 from explorer.charts.rests import rests_plot
 from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, plain, quoted
+from explorer.locale.text import listed, plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
     Curves,
     arm_runs,
-    half_right,
     length_curves,
     sample_rows,
     table,
     validation_curves,
 )
 from explorer.runs.experiment_reruns import reruns
-from explorer.runs.experiment_reruns import sentences as rerun_sentences
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
 from explorer.runs.experiment_rests import places
 from explorer.runs.lifecycle import Runs
@@ -100,8 +98,7 @@ def _not_run(experiment: Experiment) -> str:
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     first, others = results.headline(arms)
     st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join([*others, results.also(experiment, arms)]))}")
-    if note := results.shared_note(arms):
-        st.caption(plain(note))
+    st.caption(unbroken(results.conditions(arms)))
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)
@@ -131,7 +128,7 @@ def _draw_links(experiment: Experiment) -> None:
 
 def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the findings as sentences, and the table of the scores."""
-    _draw_list(results.findings(experiment, arms))
+    _draw_list(results.findings(arms))
     decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
     formats = {
         column: st.column_config.NumberColumn(format=form)
@@ -173,10 +170,12 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     )
     draw_figure(figure)
     if own_runs:
-        st.markdown(t("Your own runs with these settings, drawn with marks:"))
-        _draw_list(rerun_sentences(drawn, arms, name))
-        if len(own_runs) > len(drawn):
-            st.caption(t("{n} more, not drawn.", "{n} more, not drawn.", n=len(own_runs) - len(drawn)))
+        drawn_names = listed(f"{run.name} ({run.variant}, {run.seed})" for run in drawn)
+        st.caption(
+            plain(
+                t("Your newest runs with these settings (variant, seed), drawn with marks: {runs}.", runs=drawn_names)
+            )
+        )
     with st.expander(t("These curves as a table")):
         draw_table(wide(figure.data), figure.caption, file="curves")
 
@@ -186,13 +185,7 @@ def _by_length(curves: Curves, longest: float) -> None:
     title = t("Right by length, in %")
     figure = band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
     draw_figure(figure)
-    sentence = t(
-        "The dashed line marks the longest strings in training: {n:.0f} letters. On average over the runs, at least "
-        "half are right up to these lengths: {lengths}.",
-        n=longest,
-        lengths=listed(f"{quoted(label)} {length:.0f}" for label, length in half_right(curves).items()),
-    )
-    st.caption(plain(sentence))
+    st.caption(t("The dashed line marks the longest strings in training: {n:.0f} letters.", n=longest))
     with st.expander(t("By length as a table")):
         draw_table(wide(figure.data), figure.caption, file="by-length")
 

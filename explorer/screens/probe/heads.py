@@ -1,4 +1,4 @@
-"""The Probe page's tab All heads: thumbnails, a table, and one score of all heads as a map or against another."""
+"""The Probe page's tab All heads: thumbnails, a table, and one score of all heads as a map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.browser.role_grid import role_grid_view
-from explorer.charts.measured_heads import layer_head_map, score_scatter
+from explorer.charts.measured_heads import layer_head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t, translated
@@ -16,7 +16,7 @@ from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import STATISTICS, Probe
 from explorer.probing.role_grid import THUMBNAILS, role_grids
-from explorer.probing.roles import role_title, rule
+from explorer.probing.roles import role_title, rule, statistic_title
 from explorer.probing.tables import (
     FIRST,
     colour_range,
@@ -25,11 +25,8 @@ from explorer.probing.tables import (
     heads,
     kinds_with,
     roles,
-    scatter_scores,
     summary,
-    title_of,
 )
-from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import bound, page_parts, session
@@ -40,7 +37,7 @@ _ROW_PIXELS, _MOST_ROWS = 35, 8
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
-    """Draw the thumbnails, the table, one score as a map, and two scores against each other."""
+    """Draw the thumbnails, the table, and one score as a map."""
     probe = measured.probe
     st.markdown(f"**{plain(summary(probe))}**")
     role_grid_view(role_grids(measured, subject.model.model_config), key="probe_grid", on_click=_open_card)
@@ -49,16 +46,11 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     left.caption(explained(f"{translated(THUMBNAILS)} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
         st.caption(explained(rule()))
-    st.caption(plain(gold_note(probe)))
     if not probe.gold and "cross" in probe.kinds:
         label = t("Align the words statistically")
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
     _draw_map(probe)
-    fold = st.expander(t("One score against another"), key="probe_scatter", on_change="rerun")
-    if fold.open:
-        with fold:
-            _draw_scatter(subject, measured)
 
 
 def _open_card(chosen: Head) -> None:
@@ -79,7 +71,7 @@ def _draw_table(probe: Probe) -> None:
     wanted = bound.several(draw, names, key="probe_roles", title_of=role_title)
     every = st.session_state.get("probe_every", False)
     statistics = tuple(STATISTICS) if every else FIRST
-    all_rows = head_rows(probe, kinds or probe.kinds, statistics, intervals=True)
+    all_rows = head_rows(probe, kinds or probe.kinds, statistics)
     places = [place for place in heads(probe) if place[0] in (kinds or probe.kinds)]
     by_head = {
         place: row
@@ -97,14 +89,19 @@ def _draw_table(probe: Probe) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",
+        column_config={
+            t("role"): st.column_config.TextColumn(width=130),
+            t("needed"): st.column_config.TextColumn(help=t("Above uniform attention, and above untrained models.")),
+            statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
+        },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    st.caption(
-        t(
-            "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). Baselines and more "
-            "decimals are in the tables of the tab “Take away”."
-        )
+    about = t(
+        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A role needs the lower "
+        "ends of “above uniform” and “above untrained” to reach what is needed; without a role, the nearest score is "
+        "shown."
     )
+    st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
         kind, layer, head = list(by_head)[selected[0]]
@@ -117,7 +114,7 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     """A row with numbers of the same width, by spaces as wide as a digit, so that a column sorts as text."""
     aligned = {}
     for name, value in row.items():
-        if name in (t("kind"), t("head"), t("role")) or not value:
+        if name in (t("kind"), t("head"), t("role"), t("judged by")) or not value:
             aligned[name] = value or ""
         else:
             width = max(len(str(other[name] or "").split(" ")[0]) for other in rows)
@@ -129,24 +126,14 @@ def _draw_map(probe: Probe) -> None:
     statistic = bound.selectbox(
         t("One score of all heads"),
         [name for name in dict.fromkeys((*FIRST, *STATISTICS)) if kinds_with(probe, name)],
-        title_of=lambda name: f"{title_of(name)}: {translated(STATISTICS[name].description)}",
+        title_of=lambda name: f"{statistic_title(name)}: {translated(STATISTICS[name].description)}",
         key="probe_map",
     )
-    title, span, decimals = title_of(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
+    title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
     for kind, column in zip(kinds_with(probe, statistic), st.columns(max(2, len(probe.kinds))), strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
-            plot = layer_head_map(item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals)
+            plot = layer_head_map(
+                item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals, interval=item.estimate
+            )
             page_parts.draw_plot(plot, f"probe_map_{kind}")
-
-
-def _draw_scatter(subject: Subject, measured: Measured) -> None:
-    importance = measured_importance(subject, measured)
-    scores = scatter_scores(measured.probe, importance)
-    titles, (left, right) = list(scores), st.columns(2)
-    across, up = (titles.index(title_of(name)) for name in ("effective_keys", "previous"))
-    x = left.selectbox(t("Across"), titles, index=across, key="probe_scatter_across")
-    y = right.selectbox(t("Up"), titles, index=up, key="probe_scatter_up")
-    page_parts.draw_plot(score_scatter(scores[x], scores[y], (x, y), roles(measured.probe)), "probe_scatter_plot")
-    if importance is None:
-        st.caption(t("To compare importance with scores, measure it first, in the tab “Effect on the answer”."))

@@ -16,18 +16,17 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, plain
 from explorer.probing.head_card import (
-    DECILES,
+    EXAMPLES,
     SENTENCES,
-    SHOWN,
     Example,
-    deciles,
     example_statistic,
+    examples,
     mean_terms,
     similar_heads,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.roles import role_of, second_job
-from explorer.probing.tables import brief_rows, gold_note, head_numbers, title_of
+from explorer.probing.roles import evidence, role_of, statistic_title
+from explorer.probing.tables import brief_rows, gold_note, head_numbers
 from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
@@ -78,10 +77,19 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     with left:
         title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
         st.markdown(f"#### {plain(title)}")
-        st.caption(explained(role.evidence))
-        st.caption(plain(second_job(scores, role, layer, head)))
+        rows, reading = evidence(scores, role, layer, head)
+        st.caption(explained(reading))
     with right:
         draw_note(subject.name, place)
+    if rows:
+        draw_table(rows, t("The test of its role"))
+        st.caption(
+            t(
+                "Means over sentences, in brackets their 95 % intervals. A role needs the lower ends of both "
+                "differences to reach what is needed: a quarter of the weight, which Headlight chose, and above "
+                "untrained models one standard deviation between their heads more."
+            )
+        )
     parts = {
         message("Sentences"): lambda: _draw_sentences(subject, measured, place),
         message("Scores"): lambda: _draw_scores(measured, place),
@@ -101,7 +109,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
     left, right = st.columns([3, 2])
     with left:
         statistic = example_statistic(role_of(scores, layer, head), scores)
-        _draw_deciles(subject, measured, place, statistic)
+        _draw_examples(subject, measured, place, statistic)
     with right:
         st.markdown(t("##### Its importance"))
         importance = measured_importance(subject, measured)
@@ -111,8 +119,16 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
             st.caption(plain(importance.sentence_about(place)))
         st.markdown(t("##### Heads that look alike"))
         none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
-        for line in similar_heads(scores, layer, head) or (none,):
+        alike = similar_heads(scores, layer, head)
+        for line in alike or (none,):
             st.caption(plain(line))
+        if alike:
+            st.caption(
+                t(
+                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0 if "
+                    "they look alike, 1 if they never look at the same key."
+                )
+            )
 
 
 def _draw_scores(measured: Measured, place: Head) -> None:
@@ -168,36 +184,22 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
         )
 
 
-def _draw_deciles(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
-    """Draw the best, the median and the worst sentence, and a choice of the deciles between them."""
+def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
+    """Draw the best, the median and the worst sentence."""
     kind, layer, head = place
-    examples = deciles(measured.probe.kinds[kind], statistic, layer, head)
+    chosen = examples(measured.probe.kinds[kind], statistic, layer, head)
     st.markdown(t("##### From the best sentence to the worst"))
-    if not examples:
+    if not chosen:
         st.info(t("No sentence of the sample shows this score."))
         return
     if kind == "cross":
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
-    title = title_of(statistic)
+    title = statistic_title(statistic)
     st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
-    sentences = subject.some_observations(measured, [examples[decile].index for decile in SHOWN.values()])
-    for name, decile in SHOWN.items():
-        example = examples[decile]
+    sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
+    for name, example in chosen.items():
         title = f"{translated(name)}: {_about(measured, example)}"
-        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=decile == DECILES)
-    chosen = st.selectbox(
-        t("Another sentence of the order"),
-        [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()],
-        index=None,
-        format_func=lambda decile: t("decile {n}: {score}", n=decile, score=examples[decile].sort_key()),
-        key="card_decile",
-        placeholder=t("best = 10, worst = 0"),
-    )
-    if chosen is not None:
-        example = examples[chosen]
-        other = subject.some_observations(measured, [example.index])[example.index]
-        title = f"{t('Decile {n}', n=chosen)}: {_about(measured, example)}"
-        _draw_sentence(other, place, title, key=f"decile_{chosen}", expanded=True)
+        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
 
 
 def _about(measured: Measured, example: Example) -> str:

@@ -28,7 +28,6 @@ from explorer.probing.edit_effect import (
     Quality,
     effect_of,
     means_over,
-    quality_changes,
     quality_of,
     quality_words,
     step_rows,
@@ -83,9 +82,6 @@ def draw_surgery(subject: Subject, measured: Measured | None) -> None:
     if effect is not None:
         _draw_steps(effect)
         _draw_sample(subject, changes, effect.edit, measured)
-    if changes_in_force.log():
-        st.markdown(t("##### Everything tried so far"))
-        draw_table(changes_in_force.log(), t("Everything tried so far"), file="tried")
 
 
 def _draw_effect(subject: Subject, before: Translation, changes: Changes, measured: Measured | None) -> Effect | None:
@@ -119,10 +115,6 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
         st.warning(plain(str(unfit)))
         return None
     _draw_translations(effect)
-    values = {t("mean KL (nats)"): round(effect.divergence, 4)}
-    changes_in_force.log_attempt(
-        subject.name, subject.text, changes, before=before.text, after=effect.after.text, **values
-    )
     return effect
 
 
@@ -219,8 +211,6 @@ def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: 
     switched_off = [item.place for item in whole if item.op == "zero"]
     if len(switched_off) == len(whole):
         _draw_random(subject, part, switched_off, after.loss - before.loss)
-    if whole == changes:
-        changes_in_force.log_attempt(subject.name, subject.text, changes, **quality_changes(before, after))
 
 
 def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: float) -> None:

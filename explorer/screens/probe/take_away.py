@@ -1,4 +1,4 @@
-"""The Probe page's tab Take away: all measurements as a table, as data, as a picture, and as a report."""
+"""The Probe page's tab Take away: all measurements as a table, as data, and as a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.files.tables import table_csv
 from explorer.locale.messages import t
 from explorer.locale.text import listed, plain
 from explorer.probing.measured import Measured
-from explorer.probing.report import Section, as_json, as_report, role_map_svg
+from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.tables import number_rows
 from explorer.screens.probe.cross_checks import measured_checks
 from explorer.screens.probe.importance import measured_importance
@@ -49,7 +49,6 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     files: tuple[tuple[str, str, str, Callable[[], bytes | str]], ...] = (
         (t("Table (CSV)"), "csv", "text/csv", partial(table_csv, rows)),
         (t("Everything (JSON)"), "json", "application/json", partial(as_json, probe, name, about)),
-        (t("Role map (SVG)"), "svg", "image/svg+xml", partial(role_map_svg, probe, name, about)),
         (t("Report (HTML)"), "html", "text/html", partial(as_report, probe, name, about, sections, lines)),
     )
     with st.container(horizontal=True):

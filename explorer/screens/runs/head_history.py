@@ -95,7 +95,7 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
         else:
             st.caption(t("Scores of individual heads need the validation sentences, which are not on this machine."))
     with right:
-        draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step))
+        draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True))
     st.caption(
         t(
             "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at "

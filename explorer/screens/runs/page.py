@@ -31,7 +31,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table shows its columns up to the minutes on a laptop's screen.
-_PIXELS = {message("name"): 200, message("verdict"): 122, message("data"): 296}
+_PIXELS = {message("name"): 188, message("verdict"): 105, message("data"): 230}
 
 
 def draw() -> None:

@@ -204,9 +204,10 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
-    parameters.metric(t("Parameters"), count(plan.parameters) if plan else "…")
-    memory.metric(t("Memory needed"), plan.memory_text if plan else "…")
-    duration.metric(t("Takes"), plan.duration_text if plan else "…")
+    unknown = "…" if answer is None and not unfit else "–"  # still to come, or not at all
+    parameters.metric(t("Parameters"), count(plan.parameters) if plan else unknown)
+    memory.metric(t("Memory needed"), plan.memory_text if plan else unknown)
+    duration.metric(t("Takes"), plan.duration_text if plan else unknown)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)

@@ -7,10 +7,8 @@ import plotly.graph_objects as go
 import pytest
 
 from explorer.charts import measured_heads, model_internals, positions
-from explorer.charts.measured_heads import score_scatter
 from explorer.charts.palette import palettes
 from explorer.charts.plotly_charts import MOST_LETTERS, bars, heatmap, label, labels, width_of
-from explorer.probing.roles import NO_ROLE, Role
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
 from tests.test_theme import contrast, surfaces
@@ -81,13 +79,3 @@ def test_token_hues_and_hatching_can_be_read_and_masked_is_grey(theme: str) -> N
         channels = bytes.fromhex(palette[name][1:])
         assert max(channels) - min(channels) <= 10
     assert contrast(palette["masked"], palette["hatch"]) >= 1.5
-
-
-def test_one_score_against_another() -> None:
-    x = {"encoder": np.array([[1.0, 2.0]]), "cross": np.array([[3.0, np.nan]])}
-    y = {"encoder": np.array([[2.0, 1.0]]), "cross": np.array([[0.5, 0.1]]), "decoder": np.zeros((1, 1))}
-    roles = {(kind, 0, head): Role(NO_ROLE, (), "") for kind in ("encoder", "cross") for head in range(2)}
-    plot = score_scatter(x, y, ("keys", "weight"), roles)
-    assert [(trace.name, list(trace.x)) for trace in plot.figure.data] == [("encoder", [1.0, 2.0]), ("cross", [3.0])]
-    assert "3 heads: keys and weight have a rank correlation of -1.00" in plot.caption
-    assert plot.table["head"] == ["L1 H1", "L1 H2", "L1 H1"]

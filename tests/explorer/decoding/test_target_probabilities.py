@@ -49,10 +49,10 @@ def test_the_largest_terms_come_first_with_their_share() -> None:
     assert largest_terms(TABLE, 2) == [(1, 0), (1, 1)]
     said = explanation(TABLE, QUERY, KEY, (4, "reads"), (2, "books"))
     for part in (
-        "6 terms that sum to +4.00: +5.00 above zero and -1.00 below. Largest: ",
+        "6 terms that sum to +4.00: +5.00 above zero and −1.00 below. Largest: ",
         "the word “books” as key and position 4 as query: +3.00, 60 % of what raises it",
         "what encoder L1 H2 added as key and position 4 as query: +1.50, 30 % of what raises it",
-        "what the feed-forward network of encoder L2 added as key and position 4 as query: -0.75, 75 % of what",
+        "what the feed-forward network of encoder L2 added as key and position 4 as query: −0.75, 75 % of what",
     ):
         assert part in said
 

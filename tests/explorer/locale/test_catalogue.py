@@ -53,8 +53,8 @@ def test_numbers_are_written_as_the_language_writes_them(folder):
     (folder / "de.po").write_text(HEAD + entry("{share:.1f} of {n:,}, {text}", "{share:.1f} von {n:,}, {text}"))
     with language.written_in("de"):
         assert t("{share:.1f} of {n:,}, {text}", share=0.25, n=1200, text="1.5") == "0,2 von 1.200, 1.5"
-        assert (fixed(-0.5, 2), percent(0.997, 1), count(12_345)) == ("-0,50", "99,7 %", "12,3 k")
-    assert fixed(-0.5, 2) == "-0.50"
+        assert (fixed(-0.5, 2), percent(0.997, 1), count(12_345)) == ("−0,50", "99,7 %", "12,3 k")
+    assert fixed(-0.5, 2) == "−0.50"
 
 
 def test_an_error_is_written_in_the_language_of_whoever_reads_it(folder):

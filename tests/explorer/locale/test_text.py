@@ -65,7 +65,7 @@ def test_lists(items: tuple[str, ...], expected: str) -> None:
         (fixed(0.0, 2, signed=True), "0.00"),
         (fixed(-0.0, 0), "0"),
         (fixed(0.125, 3, signed=True), "+0.125"),
-        (fixed(-1.5, 1, signed=True), "-1.5"),
+        (fixed(-1.5, 1, signed=True), "−1.5"),
         (fixed(100.0, 0), "100"),
         (fixed(math.nan, 2), "nan"),
         (percent(0.374, 0), "37 %"),
@@ -84,7 +84,7 @@ def test_numbers_are_rounded_once_and_zero_has_no_sign(written: str, expected: s
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 6))
 def test_a_rounded_number_is_the_nearest_of_its_decimals(value: float, decimals: int) -> None:
-    shown = fixed(value, decimals)
+    shown = fixed(value, decimals).replace("−", "-")
     assert abs(float(shown) - value) <= 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-9
     assert shown.startswith("-") == (float(shown) < 0)
 

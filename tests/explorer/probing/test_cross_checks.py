@@ -70,7 +70,7 @@ def test_a_word_that_stays_may_have_become_less_likely(change: float, *, depends
     shares, changes = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0.5, change))
     said = KeptShares(shares, changes, {}, 3, 9).caption()
     assert ("may depend on the row all the same" in said) is depends
-    assert f"changes by {change:+.2f} (".replace("+0.00", "0.00") in said
+    assert f"changes by {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
     nothing = KeptShares(
         dict.fromkeys(COUNTERFACTUALS, certain(0)), dict.fromkeys(COUNTERFACTUALS, certain(np.nan)), {}, 3, 9
     )

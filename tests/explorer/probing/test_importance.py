@@ -47,14 +47,14 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     summary, one = importance.summary(), importance.sentence_about(("encoder", 0, 0))
     for said, numbers in (
         (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
-        (summary, "lowest without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)"),
+        (summary, "lowest without encoder L1 H2, by 0.000 (−0.050 to +0.050, not distinguishable from zero)"),
         (summary, "likely to be smaller on other sentences. For 1 head, the change cannot be distinguished"),
         (
             summary,
             "improves the model for no head; if no head mattered, intervals of 95 % would say that of about 0.1.",
         ),
         (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
-        (one, "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4."),
+        (one, "by −5.0 (−6.0 to −4.0) percentage points: rank 2 of 4 by the loss."),
     ):
         assert numbers in said
     for clear, bracket in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):

@@ -18,7 +18,7 @@ from explorer.probing.measurement import (
     summarised,
 )
 from explorer.probing.pattern_cells import lexical_cells
-from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, second_job, shortfall
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, evidence, role_of, second_job, shortfall
 from model.analysis import bootstrap
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
@@ -79,14 +79,14 @@ def test_planted_heads_are_named() -> None:
 def test_a_weak_pattern_is_no_role(head: Head, role: str) -> None:
     found = role_of(probed(encoder=(head,)).kinds["encoder"], 0, 0)
     assert found.name == role
-    assert role != NO_ROLE or "Nearest: Previous token" in found.evidence
+    assert role != NO_ROLE or found.judged == ("previous" + WITHOUT_SINKS,)
 
 
 def test_few_sentences_show_no_role() -> None:
     probe = probed(MIN_SENTENCES - 1, encoder=(HEADS["previous"],))
     role = role_of(probe.kinds["encoder"], 0, 0)
     assert (role.name, role.clear) == (TOO_FEW, False)
-    assert str(MIN_SENTENCES - 1) in role.evidence
+    assert str(MIN_SENTENCES - 1) in role.note
     with pytest.raises(ValueError, match="no sentence"):
         probe_of([])
     nowhere = probe.kinds["encoder"].scores["duplicate"]  # a place that no sentence has
@@ -188,28 +188,32 @@ def test_random_heads_get_no_role() -> None:
     assert described <= set(STATISTICS)
 
 
-def test_the_second_job_is_the_next_pattern() -> None:
-    two_places = probed(
-        encoder=(HEADS["sink and previous"], lambda q, n: 0.7 * one_hot(q - 1, n) + 0.3 * one_hot(q + 1, n))
-    ).kinds["encoder"]
-    assert "no second job" in second_job(two_places, role_of(two_places, 0, 0), 0, 0)
-    role = role_of(two_places, 0, 1)
-    assert role.name == "previous token"
-    assert second_job(two_places, role, 0, 1).startswith("Its second job: Next token: 0.3")
+def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
+    def both(share: float) -> Head:
+        return lambda q, n: share * one_hot(q - 1, n) + (1 - share) * one_hot(q + 1, n)
+
+    found = probed(encoder=(HEADS["sink and previous"], both(0.55), both(0.8))).kinds["encoder"]
+    jobs = [second_job(found, role_of(found, 0, head), 0, head) for head in range(3)]
+    assert jobs == [None, "next", None], "the last one is below the margin"
+    rows, said = evidence(found, role_of(found, 0, 1), 0, 1)
+    assert [row["judged by"] for row in rows] == ["previous token, sinks left out", "next token"]
+    assert "a second job" in said
+    straight = observed(9, 9, cross=(HEADS["itself"],), alignment=tuple((i,) for i in range(8)))
+    cross = probe_of([straight] * MIN_SENTENCES).kinds["cross"]
+    assert role_of(cross, 0, 0).clear
+    assert second_job(cross, role_of(cross, 0, 0), 0, 0) is None, "the diagonal has the same cells"
 
 
 def test_evidence_holds_score_baselines_and_size() -> None:
     found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
-    evidence, item = role_of(found, 0, 0).evidence, found.scores["previous" + WITHOUT_SINKS]
+    (row,), _ = evidence(found, role_of(found, 0, 0), 0, 0)
+    item = found.scores["previous" + WITHOUT_SINKS]
     value, low, high = item.over_uniform.at(0, 0)
     assert value == pytest.approx(1 - item.uniform)
-    for part in (
-        f"of the weight outside the sinks: 1.00 (1.00 to 1.00) over {item.sentences}",
-        f"beside uniform attention +{value:.2f} (+{low:.2f} to +{high:.2f})",
-        f"above it in {item.sentences} of {item.sentences}",
-        f"needed +{MARGIN:.2f}.",
-    ):
-        assert part in evidence
+    assert row["mean"] == "1.00 (1.00 to 1.00)"
+    assert row["above uniform"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
+    assert row["needed"] == f"+{MARGIN:.2f}, +{MARGIN + item.untrained_std[0]:.2f}"
+    assert row["sentences"] == f"{item.sentences}"
 
 
 @pytest.mark.slow

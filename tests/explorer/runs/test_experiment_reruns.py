@@ -10,7 +10,7 @@ import pytest
 
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.runs.experiment_arms import ArmRuns
-from explorer.runs.experiment_reruns import reruns, sentences
+from explorer.runs.experiment_reruns import reruns
 from explorer.runs.metrics import Metrics
 from model.config import FORMAT_VERSION
 from model.experiments.recipe import Arm, Base, Experiment
@@ -90,25 +90,6 @@ def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs
     ]
     own = reruns(arms, folders, evaluated(0.5))
     assert [(run.name, run.variant) for run in own] == [("mine", "alone"), ("more-pairs", "with pairs")]
-
-
-@pytest.mark.parametrize(
-    ("seed", "shares", "said"),
-    [
-        (1, (0.5, 1.0), "100 % after 20 updates, at every evaluation the same as the stored run with this seed."),
-        (1, (0.5, 0.9), "90 % after 20 updates; the stored run with this seed had 100 % there."),
-        (2, (0.5, 0.9), "90 % after 20 updates; no run with this seed is stored with an evaluation there."),
-    ],
-)
-def test_it_is_compared_with_the_stored_run_of_its_seed(
-    make: Callable[..., Path], seed: int, shares: tuple[float, ...], said: str
-) -> None:
-    own = reruns(ARMS, [make("mine", SAME, seed=seed)], evaluated(*shares))
-    assert sentences(own, ARMS, "exact_match") == [f"mine (one, seed {seed}): {said}"]
-    assert sentences(own, ARMS, "bleu") == [f"mine (one, seed {seed}) has not measured this."]
-    shifted = Metrics(evals=({"step": 15.0, "exact_match": 0.5},))
-    own = reruns(ARMS, [make("at-other-updates", SAME)], lambda folder: shifted)
-    assert "no run with this seed is stored with an evaluation there" in sentences(own, ARMS, "exact_match")[0]
 
 
 def test_own_curves_are_drawn_over_the_bands_and_stand_in_the_table(make: Callable[..., Path]) -> None:

@@ -258,7 +258,7 @@ FORETOLD = {
         *((REAL / f"{name}.jsonl", verdict) for name, verdict in (MADE | FORETOLD).items()),
         *((ROOT / "checkpoints" / name / METRICS, "learned") for name in ("reverse", "reverse-lstm", "dates")),
         (ROOT / "checkpoints" / "adjective-swap" / METRICS, "learned"),
-        (ROOT / "checkpoints" / "adjective-swap-unmasked" / METRICS, "levelled"),
+        (ROOT / "checkpoints" / "adjective-swap-unmasked" / METRICS, "leaking"),
         (ROOT / "checkpoints" / "phrases-en-de" / METRICS, "learned"),
         (ROOT / "checkpoints" / "multi30k-en-de" / METRICS, "levelled"),
         (ROOT / "checkpoints" / "multi30k-de-en" / METRICS, "levelled"),

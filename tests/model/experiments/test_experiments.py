@@ -59,7 +59,6 @@ def chain(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> None:
     labels = [arm.label for arm in experiment.arms]
     assert len(set(labels)) == len(labels) >= 2
-    assert not experiment.reaches or experiment.reaches in labels
     assert experiment.question.endswith("?")
     # One seed cannot tell chance from difference: allowed only if a run takes minutes, and the question must say so.
     assert len(experiment.base.seeds) >= 3 or (experiment.reads_corpus and "one seed" in experiment.question)
@@ -79,9 +78,6 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
         assert not runs or [run.seed for run in runs] == list(recipe.seeds)
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
-    scores = [run.score(experiment.base.metric) or 0 for run in read_runs(experiment.recipe(experiment.reaching))]
-    short = [score for score in scores if score < experiment.base.target]
-    assert len(short) <= len(scores) / 10, f"{experiment.name}: at most one run in ten misses the target, not {short}"
 
 
 def test_every_stored_file_belongs_to_a_recipe_and_every_key_of_the_catalogue_to_a_field() -> None:
@@ -162,7 +158,6 @@ def test_the_runner_from_end_to_end(
     said = capsys.readouterr().err
     assert "[4/4] mini.lstm-tiny seed 2" in said
     assert "4 runs took" in said
-    assert "mini: 'as it is' stays below its target of 99.0 % right with seeds [1, 2]." in said
     for arm in MINIATURE.arms:
         recipe = MINIATURE.recipe(arm)
         runs = read_runs(recipe, tmp_path)
