@@ -160,9 +160,8 @@ def test_a_large_model_is_shown_in_parts_and_a_stop_keeps_what_is_there(monkeypa
     assert "so far" not in words(at)
 
 
-@pytest.mark.parametrize("lines", ["a\ta", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
-def test_any_sentences_can_be_probed(lines: str) -> None:
-    at = own_sentences(lines)
+def test_any_sentences_can_be_probed() -> None:
+    at = own_sentences(f"a\ta\n日本語 </script> 👩‍👩‍👧\nשלום\n{'z' * 100}")
     for tab in TABS:
         run(at, probe_tab=tab)
 
