@@ -113,8 +113,8 @@ def assert_same(message: bytes, found: dict[str, Any], what: str) -> None:
 
 @cache
 def opened_places(heads: tuple[tuple[str, int], ...]) -> tuple[Opened, ...]:
-    """Every block, every head of an attention block, and one part."""
-    places = [Opened(block, head) for block, count in heads for head in range(count + 1)]
+    """Every block, the first and the last head of an attention block, and one part."""
+    places = [Opened(block, head) for block, count in heads for head in sorted({0, min(count, 1), count})]
     return (*places, next(Opened(block, 1, "scores") for block, count in heads if count))
 
 
