@@ -364,6 +364,8 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     assert (steps["KL (nats)"] > 0).all()
     assert log["before"].tolist() == ["thgildaeh"]
     assert log["after"][0] != "thgildaeh"
+    said = re.sub(r":\w+-background\[|~~|\]", "", plain(at))
+    assert re.findall(r"Before: (.*?)\s+After \(edited\): (.*?) :orange", said) == [("thgildaeh", log["after"][0])]
     assert_says(
         at, "The change holds on Translate, Attention and Inside, too, until it is cleared; all else that Probe"
     )
