@@ -262,7 +262,11 @@ class Watch:
 
 
 def new_profile(browser: Browser, **options: Any) -> BrowserContext:
-    """A new browser profile, whose tabs follow their script runs for `settle`."""
+    """A new browser profile, whose tabs follow their script runs for `settle`.
+
+    Its pages stand still: without a GPU, Streamlit's signs of loading, which are drawn sixty times a second, would
+    take as much processor time as loading does.
+    """
     from streamlit.proto.BackMsg_pb2 import BackMsg
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -272,7 +276,7 @@ def new_profile(browser: Browser, **options: Any) -> BrowserContext:
         ForwardMsg.SCRIPT_FINISHED_FIELD_NUMBER,
         ForwardMsg.FINISHED_EARLY_FOR_RERUN,
     ]
-    context = browser.new_context(**{"viewport": SCREEN} | options)
+    context = browser.new_context(**{"viewport": SCREEN, "reduced_motion": "reduce"} | options)
     context.add_init_script(f"{_FOLLOW_RUNS}({numbers})")
     return context
 

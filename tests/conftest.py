@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,9 +85,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Files with slow tests come first, then pages, so that no process ends with a long one; browser files alternate.
+    """Files with slow tests come first, then pages, so that no process ends with a long one; browser files are spread.
 
-    Browser tests mostly wait. Alternating them with others leaves CPU time for the browsers and servers.
+    Browser tests mostly wait, and take longer than others: those of all processes at once would leave cores idle, and
+    the others would share the cores afterwards.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     files.sort(
@@ -95,7 +96,11 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     )
     browser = [file for file in files if "e2e" in file[0].path.parts]
     others = [file for file in files if "e2e" not in file[0].path.parts]
-    return list(chain.from_iterable(chain.from_iterable(zip_longest(browser, others, fillvalue=()))))
+    between = max(len(others) * 4 // 5 // max(len(browser), 1), 1)  # the last fifth has none, so that none ends last
+    ordered = []
+    for number, file in enumerate(browser):
+        ordered += [file, *others[number * between : (number + 1) * between]]
+    return list(chain.from_iterable([*ordered, *others[len(browser) * between :]]))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from explorer.decoding.translator import Translation
@@ -22,6 +21,7 @@ from model.config import DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
+from tests.pages.page import choose, shows_its_subject, visit
 from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
@@ -164,7 +164,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
     monkeypatch.setattr(model_queue, "_queue", queue)
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     measurements.store.clear()
-    save_toy(tmp_path / "toy", "reverse")
+    save_toy(tmp_path / "toy", "reverse", **ODD)
     save_run(tmp_path / "run")
     for pair in ("adjective-swap", "adjective-swap-unmasked"):  # what Masks compares
         save_toy(tmp_path / pair, "adjective-swap", causal=pair == "adjective-swap")
@@ -201,21 +201,18 @@ VISITS: dict[str, list[dict[str, str]]] = {
     "lessons": [{}],
     "own": [{}],
 }
+ODD = {"d_model": 18, "n_encoder_heads": 3, "n_decoder_heads": 1, "layer_norm": "scalar", "positions": "learned"}
 COMPUTES = {"translate", "attention", "positions", "masks", "inside", "probe", "runs"}
 
 
 @pytest.mark.parametrize("page", VISITS)
-def test_every_tab_computes_inside_the_queue(page: str, watch: Watch) -> None:
+def test_every_tab_computes_inside_the_queue_and_shows_its_subject(page: str, watch: Watch) -> None:
     for query in VISITS[page]:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        for name, value in ({"model": "toy", "text": "abcdef"} | query).items():
-            at.query_params[name] = value
-            if name.endswith("_tab"):
-                at.session_state[name] = value
-        at.switch_page(f"pages/{page}.py").run()
+        at = visit(page, **({"model": "toy", "text": "abcdef"} | query))
         if page == "translate" and not query:
-            at.toggle(key="translate_tree").set_value(True).run()
-        assert not at.exception, query
+            choose(at, translate_tree=True)
+        assert not at.error, query
+        assert shows_its_subject(at, page), query
     assert not watch.outside, f"{len(watch.outside)} of {watch.calls} calls"
     assert bool(watch.calls) == (page in COMPUTES), f"{watch.calls} calls"
     assert watch.queue.most <= 2

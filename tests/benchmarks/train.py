@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from torch.nn import functional as F
 
 from model.config import PAD, DataConfig, ModelConfig, TrainConfig
 from model.data.batching import EncodedPairs, collate
-from model.fast.matmul import fast_matmul
 from model.positions import sinusoidal_table
 from model.training.corpus import Corpus
 from model.training.device import Runtime, choose_runtime
@@ -133,30 +131,6 @@ def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:
     return Trainer(setup, World(), None)
 
 
-def flops_of(lengths: list[tuple[int, int]]) -> float:
-    """Multiplications and additions of one update for these (source, target) lengths, without padding.
-
-    2 per weight and token forward, twice that backward.
-    """
-    d, ff = MODEL.d_model, MODEL.d_ff
-    per_source = MODEL.n_encoder_layers * (4 * d * d + 2 * d * ff) + MODEL.n_decoder_layers * 2 * d * d
-    per_target = MODEL.n_decoder_layers * (6 * d * d + 2 * d * ff) + d * VOCAB
-    total = 0.0
-    for src, tgt in lengths:
-        scores = MODEL.n_encoder_layers * src * src + MODEL.n_decoder_layers * (tgt * tgt + tgt * src)
-        total += src * per_source + tgt * per_target + 2 * d * scores
-    return 6 * total
-
-
-def matmul_peak() -> float:
-    """Floating-point operations per second of a large float32 product, by the quicker library: this machine's peak."""
-    n = 1024
-    a, b = torch.randn(n, n), torch.randn(n, n)
-    with fast_matmul():
-        best = min(seconds(partial(torch.mm, a, b)) for _ in range(12))
-    return 2 * n**3 / best
-
-
 def keep_memory() -> bool:
     """Let the C library keep freed memory instead of returning large tensors to the system; False if it cannot.
 
@@ -195,11 +169,8 @@ def measure(lab: Lab) -> Iterator[Row]:
 def take_turns(
     corpus: Corpus, works: Callable[[Batch], dict[str, Callable[[], None]]], updates: int
 ) -> dict[str, list[float]]:
-    """Tokens per second of each work at each update, and the share of the matmul peak that one floating-point op makes.
-
-    `works` makes them from the update's batch. The entries "flops" (per token) and "peak" describe the same updates.
-    """
-    found: dict[str, list[float]] = {"flops": [], "peak": []}
+    """Tokens per second of each work at each update; `works` makes them from the update's batch."""
+    found: dict[str, list[float]] = {}
     for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + updates]):
         [batch] = update.shares[0]
         now = works(padded_batch(corpus, batch.indices))
@@ -207,8 +178,6 @@ def take_turns(
         times = {name: seconds(now[name]) for name in order}
         if step < N_WARM_UP:
             continue
-        found["peak"].append(matmul_peak())
-        found["flops"].append(flops_of([corpus.lengths[i] for i in batch.indices]) / update.tokens)
         for name, time in times.items():
             found.setdefault(name, []).append(update.tokens / time)
     return found
@@ -216,9 +185,8 @@ def take_turns(
 
 def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
     """A row for each of our trainers beside the plain loop."""
-    peak = max(found["peak"])
     sizes = f"training, d_model 128, 4+4 layers, vocabulary {VOCAB}, 4096 tokens a batch, 2 threads"
-    ours = {name: median(speeds) for name, speeds in found.items() if name not in ("flops", "peak", PEER)}
+    ours = {name: median(speeds) for name, speeds in found.items() if name != PEER}
     for name, speed in ours.items():
         asked = 3 if "bf16" in name else 2.7
         yield Row(
@@ -229,8 +197,5 @@ def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
             f"torch.nn.Transformer in a plain loop, float32{memory}",
             target=f"≥ {asked} ×",
             met=speed >= asked * median(found[PEER]),
-            detail=(
-                f"{speed * median(found['flops']) / peak:.0%} of the measured float32 matmul peak "
-                f"({peak / 1e9:.0f} GFLOP/s); median of {len(found[PEER])} updates, source and target tokens counted"
-            ),
+            detail=f"median of {len(found[PEER])} updates, source and target tokens counted",
         )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,10 +41,9 @@ def pictures(text: str) -> list[tuple[str, str]]:
 
 def headings(text: str) -> list[str]:
     """The headings of a document as plain text."""
-    tokens = _PARSER.parse(text)
     return [
         "".join(child.content for child in following.children or ())
-        for token, following in pairwise(tokens)
+        for token, following in pairwise(_parsed(text))
         if token.type == "heading_open"
     ]
 
@@ -61,14 +61,19 @@ def site_anchor(heading: str) -> str:
 def blocks(path: Path, language: str) -> Iterator[Block]:
     """The fenced blocks of a language in a document."""
     previous = ""
-    for token in _PARSER.parse(path.read_text(encoding="utf-8")):
+    for token in _parsed(path.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info == language:
             excuse = _NOT_RUN.fullmatch(previous)
             yield Block(path.name, language, token.content, excuse[1] if excuse else "")
         previous = token.content.strip() if token.type == "html_block" else ""
 
 
+@cache
+def _parsed(text: str) -> list[Token]:
+    return _PARSER.parse(text)
+
+
 def _tokens(text: str) -> Iterator[Token]:
-    for token in _PARSER.parse(text):
+    for token in _parsed(text):
         yield token
         yield from token.children or ()

@@ -12,8 +12,7 @@ from explorer.lessons.translation import in_language
 from explorer.locale import language
 from tests.docs.generated import APP, documents
 from tests.docs.markdown import links
-from tests.pages.page import kinds, visit, words
-from tests.pages.test_every_page import SHOWN
+from tests.pages.page import SHOWN, kinds, visit, words
 from tests.paths import ROOT
 
 DOCUMENTED = [link for path in documents() for link in links(path.read_text(encoding="utf-8")) if link.startswith(APP)]

@@ -46,7 +46,7 @@ class Tab:
         self._commands.send("Page.resetNavigationHistory")
         self.context.clear_cookies()
         self.context.clear_permissions()
-        self.page.emulate_media(media="null", color_scheme="light", reduced_motion="no-preference")
+        self.page.emulate_media(media="null", color_scheme="light", reduced_motion="reduce")
         self.page.set_viewport_size(SCREEN)
         self.page.set_default_timeout(TIMEOUT_MS)
         self.page.mouse.move(*OUTSIDE)

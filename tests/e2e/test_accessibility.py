@@ -75,7 +75,7 @@ def excused(finding: Finding) -> set[Finding]:
 @pytest.mark.nightly  # the components have checks of their own
 def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(browser: Browser, server: Server) -> None:
     found: dict[str, set[Finding]] = {}
-    with touring(browser, server, color_scheme="light", reduced_motion="reduce") as tour:
+    with touring(browser, server, color_scheme="light") as tour:
         for address in VISITED:
             found[address] = findings(tour.go(address))
         assert tour.problems() == []
@@ -86,7 +86,7 @@ def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(browser: Br
 @pytest.mark.nightly
 def test_colours_in_the_dark(browser: Browser, server: Server) -> None:
     """There, only colours can be wrong that are right in the light."""
-    with touring(browser, server, color_scheme="dark", reduced_motion="reduce") as tour:
+    with touring(browser, server, color_scheme="dark") as tour:
         found = {address: findings(tour.go(address), "color-contrast") for address in VISITED}
         assert tour.page.evaluate(_DARK)
         assert tour.problems() == []

@@ -1,103 +1,23 @@
-"""Every lesson in a real browser, first step to last, by mouse and by keyboard; handouts without a network."""
+"""Lessons in a real browser: beside the machine, on a phone, on another page, and with progress that is kept."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Page, expect
 
-from explorer.lessons.answers import Solution, solve
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
-from explorer.screens.lessons.running_models import evaluate, start_of
-from explorer.web import runtime
-from tests.browser import SCREEN, box_of, download, rest, settle
+from tests.browser import SCREEN, box_of, rest, settle
 from tests.e2e.address import Visit
 from tests.paths import ROOT
 
 CONTENT = ROOT / "explorer" / "lessons" / "content"
-LESSONS = {name: read_lesson(CONTENT / f"{name}.md") for name in ("attention", "machine", "masks", "translate")}
-NEXT = ".st-key-lesson_next button"
-HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(autouse=True)
-def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
-
-
-def solution_of(lesson: Lesson, at: int) -> Solution | None:
-    """The right answer of a step; None if it asks nothing, or if its model is not here."""
-    step = lesson.step(at)
-    if step.question is None or step.missing(runtime.models()):
-        return None
-    start = start_of(step)
-    return solve(step.question, lambda expression: evaluate(expression, start, start))
-
-
-def wrong_answer(solution: Solution) -> tuple[int | None, str]:
-    """The number of a wrong choice, or None, and a wrong answer in words."""
-    return None if solution.choice is None else int(solution.choice == 0), "something else"
-
-
-def answer_by_keyboard(page: Page, choice: int | None, text: str) -> None:
-    form = page.get_by_test_id("stForm")
-    if choice is None:
-        field = form.get_by_role("textbox")
-        field.focus()
-        expect(field).to_be_focused()
-        page.keyboard.press("ControlOrMeta+a")
-        page.keyboard.type(text)
-        page.keyboard.press("Enter")
-        return
-    option, button = form.get_by_role("radio").nth(choice), form.get_by_role("button", name="Check the answer")
-    option.press("Space")
-    expect(option).to_be_checked()
-    button.press("Enter")
+LESSONS = {name: read_lesson(CONTENT / f"{name}.md") for name in ("machine", "masks")}
 
 
 def on_step(page: Page, lesson: Lesson, at: int) -> None:
     expect(page.get_by_role("heading", name=lesson.step(at).title, exact=True)).to_be_visible()
     settle(page)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["attention", "machine", "translate"])
-def test_a_lesson_by_keyboard_in_large_type(visit: Visit, name: str) -> None:
-    """Each question is answered wrongly first, then rightly; after any answer, the picture is there.
-
-    These lessons have all kinds of figures; tests/pages answers the questions of all lessons.
-    """
-    lesson = LESSONS[name]
-    page = visit(f"/lessons?lesson={lesson.name}&at=1&present=1")
-    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-    alerts, hidden = page.get_by_test_id("stAlert"), page.get_by_text("is shown once you have answered.")
-    asked = 0
-    for at in range(1, len(lesson.steps) + 1):
-        on_step(page, lesson, at)
-        solution = solution_of(lesson, at)
-        if solution:
-            asked += 1
-            expect(hidden).to_have_count(int(lesson.step(at).after))
-            answer_by_keyboard(page, *wrong_answer(solution))
-            expect(alerts.filter(has_text="Not quite: you answered")).to_be_visible()
-            expect(hidden).to_have_count(0)
-            settle(page)
-            answer_by_keyboard(page, solution.choice, solution.text)
-            expect(alerts.filter(has_text="Right:")).to_be_visible()
-            expect(alerts.filter(has_text="Not quite")).to_have_count(0)
-            settle(page)
-            page.evaluate("document.activeElement.blur()")
-        if at < len(lesson.steps):
-            page.keyboard.press("PageDown")
-    assert asked >= 2
-    expect(page.locator(NEXT)).to_be_disabled()
-    expect(page.locator(".st-key-lesson_ending")).to_be_visible()
-    page.keyboard.press("PageUp")
-    on_step(page, lesson, len(lesson.steps) - 1)
-    page.keyboard.press("p")
-    expect(page.get_by_test_id("stHeader")).to_be_visible()
 
 
 def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
@@ -151,52 +71,6 @@ def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     settle(page)
     side.locator(".st-key-lesson_onward button").click()
     on_step(page, LESSONS["masks"], 5)
-
-
-@pytest.fixture
-def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
-    """A page without a network, its requests for anything but files, and the dialogs that opened."""
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    asked: list[str] = []
-    dialogs: list[str] = []
-    page.on("request", lambda request: None if request.url.startswith("file:") else asked.append(request.url))
-
-    def dismiss(dialog: Dialog) -> None:
-        dialogs.append(dialog.message)
-        dialog.dismiss()
-
-    page.on("dialog", dismiss)
-    yield page, asked, dialogs
-    context.close()
-
-
-@pytest.mark.nightly
-def test_handout_and_summary_open_without_a_network_and_run_nothing(
-    visit: Visit, offline: tuple[Page, list[str], list[str]], tmp_path: Path
-) -> None:
-    lesson = LESSONS["attention"]
-    page = visit(f"/lessons?lesson=attention&at={len(lesson.steps)}")
-    page.get_by_test_id("stForm").get_by_role("textbox").fill(HOSTILE)
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.get_by_test_id("stAlert").filter(has_text=HOSTILE)).to_be_visible()
-    page.get_by_text("On paper: handout and summary").click()
-    page.get_by_role("textbox", name="Your name, for the summary").fill(HOSTILE)
-    page.keyboard.press("Enter")
-    settle(page)
-    paper, asked, dialogs = offline
-    for button in ("Summary to hand in", "Handout with answers"):
-        paper.goto(download(page, button, tmp_path).as_uri())
-        expect(paper.get_by_role("heading", name=lesson.title)).to_be_visible()
-        assert not paper.locator("img, script").count()
-        if button == "Summary to hand in":
-            expect(paper.get_by_role("heading", name=f"Lessons: {HOSTILE}")).to_be_visible()
-            expect(paper.get_by_role("cell", name=HOSTILE, exact=True)).to_be_visible()
-        else:
-            assert paper.locator(".figures figure svg").count() >= 1
-            expect(paper.get_by_role("heading", name="Answers")).to_be_visible()
-    assert not asked
-    assert not dialogs
 
 
 def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> None:

@@ -1,13 +1,10 @@
 """The Probe page in a real browser: measure, open a card, switch heads off, undo, and reopen from a link."""
 
 import re
-from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.probing.sample import MAX_SENTENCES, SampleChoice, to_link
-from tests.browser import Server, settle
+from tests.browser import settle
 from tests.e2e.address import Visit, wait_for
 
 ADDRESS = "/probe?model=reverse&text=headlight"
@@ -32,8 +29,6 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_text("so the two baselines count as one")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
     wait_for(page, probe_tab="One head")
-    page.reload()
-    settle(page)
     opened = page.get_by_role("tab", name="One head")
     expect(opened).to_have_attribute("aria-selected", "true")
 
@@ -78,24 +73,3 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
     again = elsewhere(link)
     expect(again.get_by_text("The translation changes.")).to_be_visible()
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
-
-
-@pytest.mark.nightly
-def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> None:
-    # The slowest of the bundled models and as many sentences as are allowed: nobody waits for the end here.
-    lines = tuple(f"{i} children are playing in the park." for i in range(MAX_SENTENCES))
-    sample = to_link(SampleChoice("own", lines, MAX_SENTENCES))
-    page.goto(f"{server.url}/probe?{urlencode({'model': 'multi30k-en-de', 'sample': sample})}")
-    counted = page.get_by_text(re.compile(rf"Measuring: \d+ of {MAX_SENTENCES:,} sentences"))
-
-    def count() -> int:
-        return int(re.findall(r"\d+", counted.inner_text())[0])
-
-    expect(counted).to_be_visible()
-    before = count()
-    # Streamlit shows its own Stop button in the header while a script run takes long.
-    page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("stopped. For 5 minutes it can continue where it stopped.")).to_be_visible()
-    page.get_by_role("button", name="Go on").click()
-    expect(counted).to_be_visible()
-    assert count() >= before

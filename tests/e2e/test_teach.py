@@ -17,22 +17,8 @@ def slide(page: Page, label: str, key: str, value: str) -> None:
     raise AssertionError(f"the slider {label} says {thumb.get_attribute('aria-valuetext')}, not {value} …")
 
 
-def test_positions_by_keyboard_and_its_link(visit: Visit, elsewhere: Visit) -> None:
-    page = visit("/positions?model=reverse")
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    page.get_by_role("tab", name="The rotation").click()
-    settle(page)
-    slide(page, "Offset k (positions)", "ArrowRight", "7")
-    wait_for(page, pe_offset="7", positions_tab="The rotation")
-    again = elsewhere(page.url)
-    expect(again.get_by_test_id("stMain")).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
-    page.get_by_role("link", name="Masks").click()
-    page.wait_for_url("**/masks*")
-    wait_for(page, pe_offset=None)  # another page's parameters are not in this page's link
-
-
 def test_an_operation_of_inside_by_keyboard_and_its_link(visit: Visit, elsewhere: Visit) -> None:
-    page = visit("/inside?model=adjective-swap&text=I+read+red+books&inside_tab=All+operations")
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books&step=4&inside_tab=All+operations")
     page.get_by_text("Decoder 2", exact=True).click()
     box = page.get_by_role("combobox", name="Operation")
     expect(box).to_have_value("Keys W_K·x (cross)")
@@ -41,9 +27,11 @@ def test_an_operation_of_inside_by_keyboard_and_its_link(visit: Visit, elsewhere
     box.press("Enter")
     expect(page.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     settle(page)
-    slide(page, "Step", "End", "5:")
     slide(page, "Step", "ArrowLeft", "3:")
-    wait_for(page, step="3")
+    wait_for(page, step="3", inside_tab="All operations")
     again = elsewhere(page.url)
     expect(again.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     expect(again.get_by_test_id("stMain")).to_contain_text("3: reads lis, predicts livres")
+    page.get_by_role("link", name="Masks").click()
+    page.wait_for_url("**/masks*")
+    wait_for(page, inside_tab=None)  # another page's parameters are not in this page's link

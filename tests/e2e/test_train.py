@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -162,30 +161,6 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     page.get_by_role("link", name="Open in Translate").click()
     expect(page).to_have_url(re.compile(rf"model={name}\b"))
     expect(page.locator(".stepper")).to_be_visible()
-
-
-@pytest.mark.nightly  # tests/pages/test_train_data.py has the steps
-def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, checkpoints: Path) -> None:
-    """Two words, each translated by itself: a pair that is held out is answered rightly after a few seconds."""
-    words = dict(zip(("red", "blue", "big", "old"), ("rot", "blau", "gross", "alt"), strict=True))
-    things = dict(zip(("moon", "tree", "dog", "star"), ("Mond", "Baum", "Hund", "Stern"), strict=True))
-    both = words | things
-    pairs = "".join(f"{one} {other} -> {both[one]} {both[other]}\n" for one, other in product(both, both))
-    box = choose_own_pairs(page, server)
-    box.fill(pairs)
-    box.press("Control+Enter")
-    expect(page.get_by_text("64 pairs: 58 to learn from, 6 held out")).to_be_visible()
-    expect(page.get_by_text("Proposed: whole words")).to_be_visible()
-    fill(page, "spinbutton", "Updates (steps)", "300")
-    name = Runs(checkpoints).free_name("colours")
-    start(page, name, 300)
-    expect(badge(page, "finished")).to_be_visible()
-    expect(page.get_by_text("Exactly right, of 6", exact=True)).to_be_visible()
-    expect(page.get_by_text("Its sharpest row is")).to_be_visible()  # of a sentence that nobody chose
-    page.get_by_role("link", name="Open in Translate").click()
-    expect(page).to_have_url(re.compile(rf"model={name}\b"))
-    page.goto(f"{server.url}/?model={name}&text=dog+tree")
-    expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible()
 
 
 def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server: Server) -> None:

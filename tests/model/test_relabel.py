@@ -151,6 +151,7 @@ SHORT = [*SMALL, "max_steps=4", "eval_every=2", "save_every=2", "eval_sentences=
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sentences")
 def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     added = tmp_path / "more.jsonl"
     pairs = [{"source": f"q{i} red", "target": f"red q{i}"} for i in range(5)]
@@ -190,6 +191,7 @@ def test_languages_name_the_columns_so_that_one_file_serves_both_directions() ->
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sentences")
 def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path) -> None:
     """Both parts of `--first` read the union, also when the second part is started by --resume."""
     added = tmp_path / "more.jsonl"

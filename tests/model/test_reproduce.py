@@ -25,6 +25,7 @@ CHAIN = (
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sentences")
 def test_a_chain_that_is_cut_anywhere_ends_in_the_same_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

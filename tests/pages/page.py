@@ -14,6 +14,20 @@ from tests.explorer.sent import messages
 from tests.paths import ROOT
 
 PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
+# What each page is about, by Streamlit's names of the elements in its main part; the sidebar is the same everywhere.
+SHOWN = {
+    "attention": "bidi_component",
+    "experiments": "vega_lite_chart",
+    "inside": "bidi_component",
+    "lessons": "button",
+    "masks": "bidi_component",
+    "own": "file_uploader",
+    "positions": "plotly_chart",
+    "probe": "plotly_chart",
+    "runs": "dataframe",
+    "train": "code",
+    "translate": "bidi_component",
+}
 
 
 def new_app() -> AppTest:
@@ -123,6 +137,13 @@ def assert_says(at: AppTest, *sentences: str) -> None:
     """Check that all of these can be read on the page."""
     said = words(at)
     assert [sentence for sentence in sentences if sentence not in said] == [], said
+
+
+def shows_its_subject(at: AppTest, page: str) -> bool:
+    """Whether the page has what it is about or says why not; long work waits for a click, and Export has its files."""
+    offers = at.get("download_button") or [each for each in at.button if each.label.startswith("Switch off all")]
+    says = kinds(at) & {SHOWN[page], "dataframe", "info", "warning"} or "The answer:" in words(at)
+    return bool(says or offers)
 
 
 def assert_shows_something(at: AppTest) -> None:

@@ -9,8 +9,7 @@ from explorer.screens.attention.panels import PANELS
 from explorer.web import runtime
 from model.importing.import_folder import import_folder
 from tests.model.importing import bart_peer, family_peers, peer
-from tests.pages.page import PAGES, kinds, visit, words
-from tests.pages.test_every_page import SHOWN
+from tests.pages.page import PAGES, SHOWN, kinds, visit, words
 from tests.some import some
 
 TEXT = "The woman — “quietly” — reads."

@@ -15,7 +15,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, run
+from tests.explorer.browser.test_live import EDITS, SENTENCES, SHIPPED, VARIANTS, run
 from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
 from tests.explorer.toy_models import save_toy
 from tests.paths import CHECKPOINTS
@@ -71,7 +71,7 @@ def assert_cells_agree(folder: Path, texts: Sequence[str], requests: Sequence[di
             assert error <= 1e-5 * max(1.0, float(np.abs(array).max())), (job, part, error)
 
 
-@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_cell_of_a_shipped_model(name: str) -> None:
     config = load_model(CHECKPOINTS / name).model_config
     requests: list[dict[str, Any]] = [{}, {"path": [5, 6]}]

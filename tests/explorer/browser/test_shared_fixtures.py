@@ -1,12 +1,9 @@
 """What is computed twice, in Python for exports and in JavaScript for the screen, checked on the same examples.
 
-The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on them and are run here, too.
+The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on them (`npm test`).
 """
 
 import json
-import os
-import shutil
-import subprocess
 from typing import Any
 
 import numpy as np
@@ -25,8 +22,6 @@ from explorer.lessons.sealed import hashed, sealed
 from explorer.locale.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
-
-NODE = shutil.which("node")
 
 
 def _fixture(name: str) -> Any:
@@ -106,13 +101,3 @@ def test_lessons_check_answers_and_keep_progress_as_in_the_browser() -> None:
     for text, step, outcome, after in fixture["outcomes"]:
         assert read(text).with_outcome("a", step, Outcome(outcome)).text == after
     assert all(read(text).with_exercise_done("a", step).text == after for text, step, after in fixture["exercises"])
-
-
-def test_the_javascript_passes_its_own_tests() -> None:
-    if NODE is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI runs without node, so that the JavaScript is not tested.")
-        pytest.skip("no node to run JavaScript with")
-    done = subprocess.run([NODE, "--test"], cwd=ROOT / "tests" / "js", capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert "# pass 0" not in done.stdout

@@ -63,14 +63,12 @@ SENTENCES = {
         "I missed the train.",
         "The committee will consider the proposal next week.",
     ),
-    "reverse": ("attention", "ATTENTION 7", "a" * 25),
     "reverse-decoder": ("attention", "ATTENTION 7", "a" * 25),
     "adjective-swap": ("I read red books", "We discuss green zebras", "red books read I"),
     "dates": (
         *("friday, 05.11.1999", "Sun the 3rd of Mar, 2024", "September 12th, 1950", "2049-12-31", "22ND OCTOBER, 1987"),
         *("fri, 04.11.1999", "29.02.2023", "March the 11st, 2019", "3 March 2050", "1-2-3-1999", "3 Mars 2024"),
     ),
-    "phrases-en-de": ("Good morning.", "Where is the teacher?"),
 }
 
 

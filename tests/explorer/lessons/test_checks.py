@@ -57,7 +57,6 @@ def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None
 
 
 def test_the_shares_of_a_score_sum_to_1_and_a_sentence_is_not_patched_with_itself() -> None:
-    """Other explanations are compared with those on screen in tests/pages/test_answers_on_screen.py."""
     live = opened("adjective-swap", "I read red books")
     terms = live.translator.explain(live.translation, ("cross", 1, 2), 2).terms
     _, _, keys = grouped(terms.table_above_row(2, 3), terms.query_parts, terms.key_parts)

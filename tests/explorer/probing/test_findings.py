@@ -57,11 +57,12 @@ def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     assert np.allclose(curve.random[:, -1], curve.loss[-1]), "every order ends with all heads off"
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:]]
-SLOW += [pytest.param(name, marks=pytest.mark.nightly) for name in ("multi30k-en-de", "multi30k-de-en")]
+# A translator and a decoder alone.
+OTHERS = (*sorted({*NAMES} - {"adjective-swap", "reverse-decoder"}), "multi30k-en-de", "multi30k-de-en")
 
 
-@pytest.mark.parametrize("name", ["reverse", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["adjective-swap", *some(("reverse-decoder", *OTHERS), 9)])
 def test_the_card_quotes_what_is_counted(name: str) -> None:
     loaded = load_model(CHECKPOINTS / name)
     sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)

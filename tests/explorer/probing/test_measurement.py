@@ -26,6 +26,7 @@ from model.config import AttentionKind
 from model.data import get_task
 from tests.explorer.probed import HEADS, Head, mixed, observed, one_hot, probe_of, random_observed, with_untrained
 from tests.paths import ROOT
+from tests.some import some
 
 
 def sizes(count: int = MIN_SENTENCES) -> list[tuple[int, int]]:
@@ -217,7 +218,7 @@ def test_evidence_holds_score_baselines_and_size() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["reverse", "adjective-swap", "dates"])
+@pytest.mark.parametrize("name", some(("adjective-swap", "reverse", "dates"), 3))
 def test_untrained_models_get_no_role(name: str) -> None:
     """No head of three untrained models gets a role, whichever other untrained models are the baseline."""
     loaded = load_model(ROOT / "checkpoints" / name)

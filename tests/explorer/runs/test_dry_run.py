@@ -1,7 +1,6 @@
 """What a run would take: the command, its answer, and the planner that sessions ask."""
 
 import json
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder, resume_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService, read_plan, run_trial
 from explorer.runs.home import ROOT
-from model.train import parser
+from model import train
 
 Held = tuple[PlanService, list[str], threading.Event]
 ANSWER = {
@@ -69,16 +68,16 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     order = TrainingOrder("mine", "reverse", "tiny", (("d_model", "32"), ("seed", "7")), device="cpu")
     command = order.command(tmp_path)
     assert command[:3] == ["python", "-m", "model.train"]
-    options = parser().parse_args(command[3:])
+    options = train.parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
     assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
     assert (options.init, options.precision, options.compile) == (None, None, False)
     order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
-    options = parser().parse_args(order.command(tmp_path)[3:])
+    options = train.parser().parse_args(order.command(tmp_path)[3:])
     assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
-    trial = parser().parse_args(order.trial(tmp_path)[3:])
+    trial = train.parser().parse_args(order.trial(tmp_path)[3:])
     assert (trial.dry_run, trial.json) == (True, True)
-    assert parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
+    assert train.parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
     assert "--checkpoints" not in order.command(ROOT / "checkpoints"), "the default folder is not named"
 
 
@@ -130,10 +129,10 @@ def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPa
     assert wait_for(desk, "here", answering(json.dumps(ANSWER))) == PLAN
 
 
-@pytest.mark.slow
-def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
+def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     order = TrainingOrder("trial", "reverse", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
-    plan = run_trial([sys.executable, *order.trial(tmp_path)[1:]])
+    assert train.main(order.trial(tmp_path)[3:]) == 0
+    plan = read_plan(capsys.readouterr().out)
     assert plan.parameters > 1000
     assert plan.seconds > 0
     assert plan.device == "cpu"

@@ -75,7 +75,7 @@ def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPa
         assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).threads == threads
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # without the other processes, tests/model/test_reproduce.py compares weights
 def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Path) -> None:
     """On a machine left alone, as far as the tests leave it alone, and beside a process on each core."""
     sizes = ["d_model=64", "d_ff=128", "max_steps=6", "eval_every=3", "eval_sentences=4", "snapshots=0", "dropout=0.1"]
@@ -149,7 +149,7 @@ def test_an_update_never_waits_for_the_device(changes: dict[str, Any], monkeypat
     assert waits.named == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # only another version of PyTorch breaks it
 @pytest.mark.parametrize("changes", [{}, {"consistency": "simcut"}], ids=str)
 def test_a_compiled_forward_pass_is_one_graph(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of other sizes do not compile it anew without end, and the loss is that of the plain model."""
