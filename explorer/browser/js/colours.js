@@ -50,17 +50,28 @@ export function setScale(theme, box, scale) {
   );
 }
 
+/** The theme of each component, and what it was made from. @type {WeakMap<HTMLElement, { from: string, theme: Theme }>} */
+const themes = new WeakMap();
+
 /**
- * Reads the theme around a component, and sets the component's CSS variables.
+ * Reads the theme around a component, and sets the component's CSS variables. As long as nothing else is read, the theme
+ * stays the same object, so that views do not draw everything again.
  * @param {HTMLElement} box
  * @returns {Theme}
  */
 export function readTheme(box) {
   const css = getComputedStyle(box);
+  const colours = css.getPropertyValue("--st-chart-sequential-colors");
+  const from = [css.backgroundColor, css.color, css.fontFamily, colours].join();
+  const known = themes.get(box);
+  if (known?.from === from) {
+    setScale(known.theme, box, known.theme.own); // a view may have set another one
+    return known.theme;
+  }
   const paper = rgb(css.backgroundColor);
   const name = brightness(paper) < 0.5 ? "dark" : "light";
   const palette = PALETTES[name];
-  const own = ramp(css.getPropertyValue("--st-chart-sequential-colors").split(",").map(rgb), paper);
+  const own = ramp(colours.split(",").map(rgb), paper);
   const theme = {
     ...palette,
     own,
@@ -75,6 +86,7 @@ export function readTheme(box) {
   box.dataset.theme = name;
   for (const [part, colour] of Object.entries(palette)) box.style.setProperty(`--${part}`, colour);
   setScale(theme, box, own);
+  themes.set(box, { from, theme });
   return theme;
 }
 

@@ -3,7 +3,7 @@
 
 import { mountDesk } from "./desk.js";
 import { titleOf, VIEWS, templateOf } from "./desk_views.js";
-import { make, say } from "./dom.js";
+import { children, make, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { editsOf, readChanges } from "./head_changes.js";
 import { createLiveEngine } from "./live_engine.js";
@@ -201,22 +201,18 @@ function once(load) {
 function drawNavigation(header, places, query, page, go) {
   const { pages, root } = header;
   const shown = root === null && page === "lessons" ? [] : pages;
-  byId("pages").replaceChildren(
-    ...shown.map((name) => {
-      const ofDesk = name in VIEWS;
-      const link = Object.assign(make("a", "", titleOf(name, cardOf(header, query))), {
-        href: places.address(ofDesk ? query : {}, name),
-      });
-      if (name === page) link.setAttribute("aria-current", "page");
-      if (go && ofDesk)
-        link.onclick = (event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-          event.preventDefault();
-          go(name);
-        };
-      return link;
-    }),
-  );
+  children(byId("pages"), shown.length, () => make("a")).forEach((link, i) => {
+    const name = shown[i];
+    const ofDesk = name in VIEWS;
+    say(link, titleOf(name, cardOf(header, query)));
+    link.href = places.address(ofDesk ? query : {}, name);
+    link.ariaCurrent = name === page ? "page" : null;
+    link.onclick = (event) => {
+      if (!go || !ofDesk || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+      event.preventDefault();
+      go(name);
+    };
+  });
 }
 
 /** Keeps the page for use without a network, where the browser can. @param {SiteHeader} header @param {string} base */

@@ -94,35 +94,37 @@ export function fitWords(S) {
 const scrolledTo = (S) =>
   [".source .chips", ".target .chips"].map((list) => [S.find(list).scrollLeft, S.find(list).scrollTop].join()).join();
 
-/** The view of the stage at this moment. @param {StepperState} S */
+/** The view of the stage at this moment, without what is to be guessed. @param {StepperState} S @returns {StageView} */
 function viewOf(S) {
   const { layer, head } = S.pick[S.kind];
   const m = S.maps[S.kind];
   const map = { values: weightsOf(m, layer, head), mask: m.mask, keys: m.keys };
-  return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+  const view = stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+  return isHidden(S) ? { ...view, lines: [], column: -1 } : view;
 }
 
-/** A view without what is to be guessed. @param {StageView} view @returns {StageView} */
-const unseen = (view) => ({ ...view, lines: [], column: -1 });
+/** Draws chips and the sentence that says the same, so that chips have their positions before anything is laid out. @param {StepperState} S */
+export function drawWords(S) {
+  const view = viewOf(S);
+  drawChips(S, view);
+  sayAll(S.find(".says"), ...(isHidden(S) ? questionOf(S) : sentenceOf(S, view)));
+  return view;
+}
 
-/** Draws the chips alone, so that they have their positions before anything is laid out. @param {StepperState} S */
-export const drawWords = (S) => drawChips(S, isHidden(S) ? unseen(viewOf(S)) : viewOf(S));
-
-/** Draws chips, curves, and the sentence that says the same. @param {StepperState} S */
-export function drawStage(S) {
-  const view = isHidden(S) ? unseen(viewOf(S)) : viewOf(S);
+/** Draws the words, unless they are written already, and the curves between them. @param {StepperState} S @param {boolean} written */
+export function drawStage(S, written) {
   const now = performance.now();
   if (S.staged?.step !== S.step) {
     S.hurried = now - (S.staged?.at ?? -HURRY) < HURRY;
     S.staged = { step: S.step, at: now };
     S.find(".stage").classList.toggle("hurried", S.hurried);
   }
-  drawChips(S, view);
+  // Words that scroll are brought into sight by the layout that there is now.
+  const view = !written || S.scrolls ? drawWords(S) : viewOf(S);
   // A word that takes the place of a question mark is wider.
   if (S.scrolls || S.guess || S.guessed) measureStage(S);
   S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayAll(S.find(".says"), ...(isHidden(S) ? questionOf(S) : sentenceOf(S, view)));
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -261,7 +263,7 @@ export function listenToStage(S, go) {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
       cancelAnimationFrame(S.moving);
-      S.curves = isHidden(S) ? [] : curvesOf(S, viewOf(S));
+      S.curves = curvesOf(S, viewOf(S));
       paint(S);
     };
     const under = (/** @type {Event} */ event) => {

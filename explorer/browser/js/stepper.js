@@ -90,11 +90,12 @@ function fit(S) {
   say(S.find(".to-maps"), S.mapped ? t("Sentences") : t("Maps"));
   fitWords(S); // measures what the words do not change, so before they do
   drawWords(S); // the rest is laid out around them
+  drawTexts(S); // before anything is measured, so that the browser lays them out once, with the words
   layOut(S);
   measureStage(S);
   const { still } = S;
   S.still = true; // curves are not animated to a new layout
-  draw(S);
+  draw(S, true);
   S.still = still;
 }
 
@@ -245,26 +246,31 @@ function load(S, data) {
   drawChecks(S);
 }
 
-/** @param {StepperState} S */
-function draw(S) {
+/** @param {StepperState} S @param {boolean} [written] whether words and texts are drawn already */
+function draw(S, written = false) {
   S.frame = 0;
   chooseMaps(S);
   if (S.laidOut !== S.kind) {
     layOut(S);
     measureStage(S);
   }
-  S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.data.order) drawMap(S, kind);
   drawPick(S);
   drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
+  if (!written) drawTexts(S);
+  for (const kind of S.data.order) drawCaption(S, kind);
+  drawStage(S, written);
+  drawReadout(S);
+}
+
+/** Draws what no layout decides. @param {StepperState} S */
+function drawTexts(S) {
+  S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   drawSteps(S, isHidden(S) ? t("{step}: to be guessed", { step: S.step + 1 }) : stepName(S.data, S.step));
   drawSpeed(S);
   drawNext(S);
   drawGuess(S);
-  for (const kind of S.data.order) drawCaption(S, kind);
-  drawStage(S);
-  drawReadout(S);
   drawKeys(S);
 }
 

@@ -4,7 +4,7 @@ import { METHOD } from "../method.js";
 import { KINDS, SIDES } from "../names.js";
 import { editTap } from "./edits.js";
 import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
-import { largestOf } from "./vectors.js";
+import { largestOf, power } from "./vectors.js";
 import { spansOf } from "../weights.js";
 import { t } from "../words.js";
 
@@ -191,15 +191,14 @@ function logSums(logProbs) {
   let [a, b, c, d, e, f, g] = [0, 0, 0, 0, 0, 0, 0]; // an array would be written to for each token
   for (let i = 0; i < logProbs.length; i++) {
     // Powers of p^(1/3) cost a fraction of an exponential each.
-    const third = Math.exp((logProbs[i] - largest) / 3);
+    const third = power((logProbs[i] - largest) / 3);
     const square = third * third;
     const cube = square * third; // p
     const tenth = square * square * square * square * square; // p^(10/3)
     a += tenth * tenth * tenth;
     b += tenth;
     c += cube * cube;
-    // Tokens with less than 1e-7 of the largest probability would add 1e-10 each.
-    if (cube > 1e-7) d += Math.exp((logProbs[i] - largest) / 0.7);
+    d += power((logProbs[i] - largest) / 0.7);
     e += square;
     f += Math.sqrt(cube);
     g += third;

@@ -1,6 +1,7 @@
 // W·x + b with the weights of a model: by a WebAssembly kernel, or in plain lines where a browser has none.
 
 import { PRODUCT } from "./product.js";
+import { vectorOf } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Affine} Affine */
 /** @typedef {import("./vectors.js").Vector} Vector */
@@ -24,13 +25,18 @@ export function createProducts(count) {
     const outputs = weight.length / width;
     const most = Math.floor(SCRATCH / (width + outputs)); // vectors at once
     if (width % 16 || !most) return plainly(layer, x);
+    /** @type {Vector[]} */
     const found = [];
     for (let first = 0; first < x.length; first += most) {
       const given = x.slice(first, first + most);
       given.forEach((vector, i) => scratch.set(vector, i * width));
       const at = given.length * width;
       product(weight.byteOffset, bias ? bias.byteOffset : 0, 0, 4 * at, outputs, 4 * width, given.length);
-      for (let i = 0; i < given.length; i++) found.push(scratch.slice(at + i * outputs, at + (i + 1) * outputs));
+      given.forEach((_, i) => {
+        const row = vectorOf(outputs);
+        row.set(scratch.subarray(at + i * outputs, at + (i + 1) * outputs));
+        found.push(row);
+      });
     }
     return found;
   }
@@ -40,7 +46,7 @@ export function createProducts(count) {
 /** @type {Linear} */
 export const plainly = ({ weight, bias }, x) =>
   x.map((vector) => {
-    const out = new Float32Array(weight.length / vector.length);
+    const out = vectorOf(weight.length / vector.length);
     for (let o = 0, at = 0; o < out.length; o++) {
       let sum = bias ? bias[o] : 0;
       for (let i = 0; i < vector.length; i++, at++) sum += weight[at] * vector[i];

@@ -28,7 +28,9 @@ class Tokenizer {
     this.lang = lang;
     this.spellings = [...SPECIALS, ...pieces];
     this.ids = new Map(pieces.map((piece, i) => [piece, i + SPECIALS.length]));
-    this.splitter = rules && new WordSplitter(rules);
+    this.rules = rules;
+    /** Made of the rules when a text is first read, which a target never is. @type {WordSplitter | undefined} */
+    this.splitter = undefined;
   }
 
   /**
@@ -39,8 +41,9 @@ class Tokenizer {
 
   /** The words of a text with marks for spaces. @param {string} text @returns {Piece[]} */
   markedWords(text) {
-    if (!this.splitter)
+    if (!this.rules)
       throw new Error(t("The rules for words of the language {language} are not here.", { language: this.lang }));
+    this.splitter ??= new WordSplitter(this.rules);
     return markSpaces(text, this.splitter.split(text));
   }
 
@@ -132,9 +135,17 @@ class SubwordTokenizer extends Tokenizer {
     this.ids = new Map(pieces.map((piece, i) => [piece, i + FIRST_PIECE]));
     for (let byte = 0; byte < 256; byte++) this.ids.set(String.fromCharCode(BYTE_KEY + byte), FIRST_BYTE + byte);
     this.letters = new Map(alphabet.map((letter) => [letter, /** @type {number} */ (this.ids.get(letter))]));
+    this.learned = merges;
+    /** @type {Map<string, [number, number]> | undefined} */
+    this.ranks = undefined;
+  }
+
+  /** Rank and result of each pair, listed when a text is first read. */
+  get merges() {
     const id = (/** @type {string} */ piece) => /** @type {number} */ (this.ids.get(piece));
-    /** @type {Map<string, [number, number]>} rank and result of each pair */
-    this.merges = new Map(merges.map(([left, right], rank) => [`${id(left)} ${id(right)}`, [rank, id(left + right)]]));
+    return (this.ranks ??= new Map(
+      this.learned.map(([left, right], rank) => [`${id(left)} ${id(right)}`, [rank, id(left + right)]]),
+    ));
   }
 
   /** The ids of one marked word: the earliest learned merge applies first, at its leftmost position. @param {string} word @returns {number[]} */

@@ -3,7 +3,7 @@
 
 import { ACTIVATIONS, sigmoid } from "../activations.js";
 import { alibiSlope, rotated, sinusoidal } from "./positions.js";
-import { add, layerNorm, mapped, softmax } from "./vectors.js";
+import { add, layerNorm, mapped, softmax, vectorOf } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */
@@ -118,7 +118,7 @@ export class Transformer {
     let weights = Array.from({ length: heads }, (_, head) =>
       query.map((row, i) => {
         const slope = biased ? alibiSlope(head, heads) : 0;
-        const found = new Float32Array(key.length);
+        const found = vectorOf(key.length);
         for (let j = 0; j < found.length; j++) {
           let sum = 0;
           for (let d = head * dHead; d < (head + 1) * dHead; d++) sum += row[d] * key[j][d];
@@ -139,7 +139,7 @@ export class Transformer {
 
     /** @type {Vector[]} [query][head · d_head] */
     let output = queries.map((_, i) => {
-      const joined = new Float32Array(heads * dHead);
+      const joined = vectorOf(heads * dHead);
       for (let head = 0; head < heads; head++) {
         const row = weights[head][i];
         for (let d = head * dHead; d < (head + 1) * dHead; d++) {

@@ -3,16 +3,25 @@
 /** @typedef {Float32Array} Vector */
 /** @typedef {{ weight: Float32Array, bias: Float32Array | null }} Affine weight [out, in], bias [out] */
 
+let block = new Float32Array(0);
+let used = 0;
+
+/** Room for a vector. It lies in a block with others: memory of its own would cost more than most computations with it. @param {number} length @returns {Vector} */
+export function vectorOf(length) {
+  if (used + length > block.length) [block, used] = [new Float32Array(Math.max(length, 2 ** 16)), 0];
+  return block.subarray(used, (used += length));
+}
+
 /** Add two vectors. @param {Vector} x @param {Vector} y @returns {Vector} */
 export function add(x, y) {
-  const sum = new Float32Array(x.length);
+  const sum = vectorOf(x.length);
   for (let i = 0; i < sum.length; i++) sum[i] = x[i] + y[i];
   return sum;
 }
 
 /** As x.map(compute), several times as fast. @param {Vector} x @param {(value: number, i: number) => number} compute @returns {Vector} */
 export function mapped(x, compute) {
-  const out = new Float32Array(x.length);
+  const out = vectorOf(x.length);
   for (let i = 0; i < out.length; i++) out[i] = compute(x[i], i);
   return out;
 }
@@ -39,20 +48,31 @@ export function largestOf(x) {
   return largest;
 }
 
+const FINE = 32;
+const POWERS = Float64Array.from({ length: 100 * FINE + 1 }, (_, i) => Math.exp(-i / FINE));
+
+/** e^x of x ≤ 0, off by less than a billionth of it, in a fraction of the time of Math.exp; 0 below -100. @param {number} x */
+export function power(x) {
+  if (!(x > -100)) return 0;
+  const at = (-x * FINE) | 0;
+  const rest = x + at / FINE;
+  return POWERS[at] * (1 + rest * (1 + rest * (1 / 2 + rest * (1 / 6 + rest / 24))));
+}
+
 /** Exponentiate and normalise; -Infinity becomes 0, and a vector of nothing else all zeros. @param {Vector} x @returns {Vector} */
 export function softmax(x) {
   const largest = largestOf(x);
   if (largest === -Infinity) return new Float32Array(x.length);
   let total = 0;
-  for (const value of x) total += Math.exp(value - largest);
-  return mapped(x, (value) => Math.exp(value - largest) / total);
+  for (let i = 0; i < x.length; i++) total += power(x[i] - largest);
+  return mapped(x, (value) => power(value - largest) / total);
 }
 
 /** The logarithm of the softmax. @param {Vector} x @returns {Vector} */
 export function logSoftmax(x) {
   const largest = largestOf(x);
   let total = 0;
-  for (let i = 0; i < x.length; i++) total += Math.exp(x[i] - largest);
+  for (let i = 0; i < x.length; i++) total += power(x[i] - largest);
   const log = Math.log(total) + largest;
   return mapped(x, (value) => value - log);
 }
