@@ -42,7 +42,7 @@ const labelOfPart = (part) =>
   ({
     ...{ query: t("Queries"), key: t("Keys"), product: "Q·Kᵀ", scores: "÷ √d", masked: t("Mask") },
     ...{ weights: t("Softmax"), value: t("Values"), output: t("Sum w·v"), joined: t("Concat") },
-    ...{ gated: t("Gate"), out_proj: "× W_O" },
+    ...{ gated: t("Gate"), out_proj: "× Wᴼ" },
   })[part];
 
 /** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
@@ -91,6 +91,8 @@ function build(S) {
     after: block?.attention && !opened.head ? partsOf(S, block).length : 0,
     pre: diagram.norm === "pre",
     unfolded: S.unfolded,
+    // On a phone, a lesson shows the block that its page opens, and the whole machine once that is closed.
+    alone: getComputedStyle(S.box).getPropertyValue("--machine-panel") === "static",
   }));
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;

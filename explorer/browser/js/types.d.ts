@@ -519,6 +519,8 @@ export interface MachineWish {
   pre: boolean;
   /** By stack, the last one wanted first. */
   unfolded: Record<string, number[]>;
+  /** Whether lines have nothing but the open block. */
+  alone?: boolean;
 }
 export interface MachineBox {
   name: string;
