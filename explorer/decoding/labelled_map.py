@@ -225,15 +225,19 @@ def _largest(map_: LabelledMap, row: int, column: int) -> str:
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
         )
     if map_.signed:
-        fields = {"key": key, "value": fixed(abs(number), 2)}
+        by = fixed(abs(number), 2)
         if map_.compared:
-            names = {"a": quoted(map_.compared[0]), "b": quoted(map_.compared[1])}
+            a, b = map(quoted, map_.compared)
             if number < 0:
-                return t("Row {b} gives {key} {value} less weight than row {a} does.", **names, **fields)
-            return t("Row {b} gives {key} {value} more weight than row {a} does.", **names, **fields)
-        if number < 0:
-            return t("Most different: {query} gives {key} {value} less weight in B than in A.", query=query, **fields)
-        return t("Most different: {query} gives {key} {value} more weight in B than in A.", query=query, **fields)
+                return t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
+            return t("Row {b} gives {key} {value} more weight than row {a} does.", a=a, b=b, key=key, value=by)
+        less = t(
+            "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
+        )
+        more = t(
+            "Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by
+        )
+        return less if number < 0 else more
     return t(
         "The largest {unit} is {value}, where {query} looks at {key}.",
         unit=map_.quantity,

@@ -223,7 +223,7 @@ def test_a_step_of_the_apps_pages_says_so_and_asks_its_question(opened: Open) ->
 
 
 def test_a_figure_that_would_give_the_answer_away_comes_after_it(opened: Open) -> None:
-    page = opened("lesson=queries&at=6")
+    page = opened("lesson=masks&at=5")
     expect(page.locator(".caption")).to_have_text("The picture is shown once you have answered.")
     expect(page.locator("#desk")).to_be_hidden()
     assert page.evaluate("() => asked") == []

@@ -64,12 +64,7 @@ function labelsOf(wires) {
   const memory = wires.find(({ flow }) => flow === "memory");
   /** @type {MachinePlan["labels"]} */
   const labels = [];
-  if (memory) {
-    const left = Math.min(
-      ...wires.filter(({ flow }) => flow === "memory").flatMap(({ points }) => [points[1][0], points[2][0]]),
-    );
-    labels.push({ flow: "memory", text: t("memory"), x: left + 6, y: memory.points[1][1] });
-  }
+  if (memory) labels.push({ flow: "memory", text: t("memory"), x: memory.points[0][0] + 6, y: memory.points[1][1] });
   const loop = wires.find(({ flow }) => flow === "loop");
   if (loop)
     labels.push({

@@ -47,7 +47,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
     assert domain.confidence(shown) >= task_of("multi30k-en-de").confidence > domain.LOW
     said = domain.warning(shown, task_of("multi30k-en-de"))
     assert "It had to spell “unbelievably” in more than 6 pieces." in said
-    assert "unlike them" in said
+    assert "Do not trust" in said
     rare = "A man in a turquoise hat is standing."  # one word in pieces among eight
     assert domain.warning(translated("multi30k-en-de", rare), task_of("multi30k-en-de")) == ""
 
