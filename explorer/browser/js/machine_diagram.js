@@ -91,7 +91,6 @@ function build(S) {
     after: block?.attention && !opened.head ? partsOf(S, block).length : 0,
     pre: diagram.norm === "pre",
     unfolded: S.unfolded,
-    // On a phone, a lesson shows the block that its page opens, and the whole machine once that is closed.
     alone: getComputedStyle(S.box).getPropertyValue("--machine-panel") === "static",
   }));
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
@@ -217,8 +216,7 @@ function boxOf(S, box) {
     main.append(shape);
   }
   if (!box.sum) return [holder];
-  const sum = make("span", `sum ${side}`, "+");
-  return [holder, sum];
+  return [holder, make("span", `sum ${side}`, "+")];
 }
 
 /** A title that can be broken where the block is narrow. @param {string} title */
