@@ -6,10 +6,12 @@ the conversions are here and nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.decoding.names import head_title, short_name
+from explorer.locale.messages import t
 from model.config import AttentionKind
+from model.trace import AttentionTrace
 from model.user_error import UserError
 
 
@@ -57,3 +59,21 @@ class Place:
     def short_name(self) -> str:
         """The head where room is short: "L1 H2", or "L1 mean"."""
         return short_name(self.layer, self.head)
+
+
+def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
+    """Complete a place without a single head or without a column by the largest weight of its row, and say so."""
+    if at.head and at.column is not None:
+        return at, ""
+    weights = trace.weights(at.kind)[at.layer - 1, :, at.row - 1]
+    heads = range(len(weights)) if not at.head else [at.head - 1]
+    columns = range(weights.shape[1]) if at.column is None else [at.column - 1]
+    head, column = max(((h, c) for h in heads for c in columns), key=lambda cell: weights[cell])
+    found = replace(at, head=head + 1, column=column + 1)
+    if at.column is None:
+        said = t("No cell is chosen: this is the largest weight of the row, in head {head}.", head=found.head)
+    else:
+        said = t(
+            "A mean has no queries and keys: this is the head with the largest weight, head {head}.", head=found.head
+        )
+    return found, said

@@ -58,12 +58,8 @@ def warning(translation: Translation, task: Task | None) -> str:
     if not reasons:
         return ""
     if task and task.trained_on:
-        advice = t(
-            "Trained on {data}: this is unlike them, so do not trust the answer.", data=translated(task.trained_on)
-        )
-    else:
-        advice = t("Unlike its training data, so do not trust the answer.")
-    return " ".join([advice, *reasons])
+        reasons.append(t("The model was trained on {data}.", data=translated(task.trained_on)))
+    return " ".join([t("Do not trust the answer."), *reasons])
 
 
 def _unseen(translation: Translation) -> list[str]:

@@ -43,7 +43,7 @@ class LabelledMap:
     `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
     each row's name says its own. `marks` are what differs from a map beside it. The columns of a `leftwards` map are
-    drawn from right to left.
+    drawn from right to left. `compared` names both rows of a difference between two rows.
     """
 
     title: str
@@ -60,6 +60,7 @@ class LabelledMap:
     first_row: int = 1
     marks: PairMarks = PairMarks()
     leftwards: bool = False
+    compared: tuple[str, str] | None = None
 
     @property
     def quantity(self) -> str:
@@ -159,6 +160,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         columns=_both(a.columns, b.columns),
         predicted=_both(a.predicted, b.predicted) if aligned else _both(a.predicted_labels, b.predicted_labels),
         first_row=a.first_row if aligned else 0,
+        compared=None if aligned else (a.row_labels[0], b.row_labels[0]),
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
@@ -201,7 +203,10 @@ def map_caption(map_: LabelledMap) -> str:
     seen = map_.seen()
     if np.isnan(seen).all():
         return t("Every cell of this map is masked.")
-    strength = np.abs(seen) if map_.signed else seen
+    strength = np.abs(seen)
+    several = (~np.isnan(seen)).sum(axis=1) > 1
+    if several.any() and not map_.signed:
+        strength[~several] = np.nan  # a row with one open cell has no choice
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
     largest = _largest(map_, row, column) if not map_.signed or np.nanmax(strength) else ""
     sentences = [largest or t("Both maps are equal in every cell.")]
@@ -212,14 +217,27 @@ def map_caption(map_: LabelledMap) -> str:
 
 def _largest(map_: LabelledMap, row: int, column: int) -> str:
     """Name the number furthest from 0, and its cell."""
-    value = fixed(float(map_.seen()[row, column]), 3, signed=map_.signed)
+    number = float(map_.seen()[row, column])
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
+    value = fixed(number, 3, signed=map_.unit == SCORE)
     if map_.unit == SCORE:
         return t(
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
         )
     if map_.signed:
-        return t("The largest difference is {value}, where {query} looks at {key}.", value=value, query=query, key=key)
+        by = fixed(abs(number), 2)
+        if map_.compared:
+            a, b = map(quoted, map_.compared)
+            if number < 0:
+                return t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
+            return t("Row {b} gives {key} {value} more weight than row {a} does.", a=a, b=b, key=key, value=by)
+        less = t(
+            "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
+        )
+        more = t(
+            "Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by
+        )
+        return less if number < 0 else more
     return t(
         "The largest {unit} is {value}, where {query} looks at {key}.",
         unit=map_.quantity,

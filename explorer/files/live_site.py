@@ -273,9 +273,9 @@ def _doubt(summary: dict[str, Any], tokenizer: bytes) -> SiteDoubt:
     task = get_task(str(summary["task"])) if summary.get("task") in TASKS else None
     ours = summary["trained"] and not summary["imported"]
     known = task if ours else None
-    data = t("Unlike its training data")
+    data = ""
     if known and known.trained_on:
-        data = t("Trained on {data}: this is unlike them", data=translated(known.trained_on))
+        data = t("The model was trained on {data}.", data=translated(known.trained_on))
     measured = known if summary["name"] in SHIPPED else None
     letters = json.loads(tokenizer)["source"]["kind"] == "characters"
     return SiteDoubt(

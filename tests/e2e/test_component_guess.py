@@ -98,6 +98,7 @@ def test_a_key_and_a_button_switch_it_and_the_address_says_so(stage: Bench) -> N
     settled(stage)
     assert is_hidden(stage)
     assert stage.reported_view() == "lines.guess.log", "the options of the other views stay"
+    stage.click(".more > button")
     stage.click(".predict")
     settled(stage)
     assert not is_hidden(stage)

@@ -117,9 +117,9 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
 def test_twelve_tokens_fit_the_first_screen_and_nothing_jumps_when_stepping(stage: Bench) -> None:
     stage.mount(long_trace(12))
     bottom = "(part) => root.querySelector(part).getBoundingClientRect().bottom - root.host.getBoundingClientRect().top"
-    assert stage.page.evaluate(bottom, ".choice") <= 520
-    assert stage.page.evaluate(bottom, ".next") <= 520
-    assert stage.page.evaluate(bottom, ".maps .focus figcaption") <= 580, "the large map begins on the first screen"
+    assert stage.page.evaluate(bottom, ".choice") <= stage.page.viewport_size["height"] - 185, (
+        "what a page has above it"
+    )
     places = """() => [".walk", "section", ".legend", ".maps", "details", ".target .chips"].map((selector) => {
       const { x, y, width, height } = root.querySelector(selector).getBoundingClientRect();
       return [x, y, width, height].map(Math.round);
@@ -159,8 +159,7 @@ def test_keys_and_buttons(stage: Bench) -> None:
     for key, step in (("End", 5), ("ArrowRight", 5), ("ArrowLeft", 4), ("Home", 1), ("ArrowLeft", 1)):
         stage.press(key)
         assert stage.step() == f"step {step} of 5"
-    forward, back = ("One step forward", "To the last step"), ("One step back", "To the first step")
-    for name, step in zip((*forward, *back), (2, 5, 4, 1), strict=True):
+    for name, step in (("One step forward", 2), ("One step back", 1)):
         stage.page.get_by_role("button", name=name, exact=True).click()
         stage.frame()
         assert stage.step() == f"step {step} of 5"
@@ -196,11 +195,12 @@ def test_playing_goes_to_the_end_reports_once_and_space_pauses(new_page: Page) -
 
 def test_three_tempos_and_space_plays_after_a_click_on_a_head(stage: Bench) -> None:
     stage.mount()
+    stage.click(".more > button")
     seen = []
     for _ in range(4):
-        seen.append(stage.text(".speed span"))
+        seen.append(stage.text(".speed"))
         stage.click(".speed")
-    assert seen == ["1×", "2×", "½×", "1×"]
+    assert seen == [f"Speed: {name}" for name in ("normal", "fast", "slow", "normal")]
     stage(".heads button").nth(1).click()
     stage.press(" ")
     assert stage(".play").get_attribute("aria-label") == "Pause"

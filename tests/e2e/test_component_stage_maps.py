@@ -31,6 +31,7 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
 
     assert marked("joined") == [[1], [2, 3]]
     assert "3 bekannt, cross-attention looks at 3 words 55 %, 2 known 25 %, 1 un 10 %." in stage.text(".says")
+    stage.click(".more > button")
     stage.click(".words")
     assert stage(".words").get_attribute("aria-pressed") == "true"
     # Words are numbered alike on the stage and on the maps.
@@ -45,6 +46,7 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
     stage.click("figure.cross canvas", position=stage.point("cross", 1, 0))
     assert "weight0.433" in stage.text(".cross .readout").replace(" ", "")
     assert marked("touched") == [[0, 1], [1, 2, 3]]
+    stage.click(".more > button")
     stage.click(".words")
     assert "4 e, cross-attention looks at 4 <eos> 80 %, 2 known 20 %." in stage.text(".says")
 
@@ -188,7 +190,9 @@ def test_badges_and_sanity_line(stage: Bench) -> None:
     assert stage(".words").is_hidden(), "words of one token need no switch"
     assert "edited: decoder layer 1 head 2: zero" in stage.text(".legend")
     assert "untrained" in stage.text(".legend")
-    assert "✓ rows sum to 1 · masked cells exactly 0 · 12 heads checked" in stage.text(".checks")
+    assert stage.text(".checks") == "✓"
+    stage.click(".checks")
+    assert stage.text(".checks") == "✓rows sum to 1 · masked cells exactly 0 · 12 heads checked"
     trace.decoder[0, 0, 0, 2] = 0.5
     stage.send(trace, seq="second")
-    assert "✗ rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")
+    assert "✗rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")

@@ -134,6 +134,7 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     visit(page, site, model="multi30k-en-de", text="A dog runs.", view="guess")
     expect(page.get_by_role("heading", name="Predict it first")).to_be_visible()
     expect(page.locator(".target .next .token")).to_have_text("?")
+    page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Predict first").click()
     expect(page.get_by_role("heading", name="Hund")).to_be_visible()
     page.wait_for_function("() => !location.search.includes('guess')")

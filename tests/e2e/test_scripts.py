@@ -85,6 +85,7 @@ def test_the_source_runs_from_right_to_left_and_curves_end_at_its_words(
     stage(".source .chip").first.focus()
     stage.press("ArrowLeft")
     expect(stage(".source .chip").nth(1)).to_be_focused()
+    stage.click(".more > button")
     stage("select[name=direction]").select_option("ltr")
     assert not run_leftwards(stage, "source")
 
@@ -178,6 +179,7 @@ def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
     settle(page)
     expect(page.locator(".source .chip").first).to_be_visible()
     assert run_leftwards(page, "source")
+    page.get_by_role("button", name="Options").click()
     page.get_by_label("Words run").select_option("from left to right")
     wait_for(page, view="heads.ltr")
     assert not run_leftwards(page, "source")

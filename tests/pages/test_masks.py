@@ -30,7 +30,8 @@ def is_open(z: Any) -> np.ndarray:
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
     (sentence,) = (box for box in at.selectbox if box.label == "Sentence of the batch")
-    assert (sentence.value, list(sentence.options)) == (0, [f"1. {SENTENCE}", "2. I read"]), "opens on the page's own"
+    assert (sentence.value, list(sentence.options)) == (1, [f"1. {SENTENCE}", "2. I read"]), "opens on padding"
+    choose(at, **{str(sentence.key): 0})
     assert "so it has no padding" in words(at)
     choose(at, **{str(sentence.key): 1})
     codes = [arrays["mask"] for header, arrays in messages(at) if "column_title" in header][1]
@@ -50,9 +51,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert is_open(maps(at)[1]).all()
     assert "No cell is closed" in words(at)
     choose(at, text="We eat green apples")
-    assert [box.value for box in at.selectbox if box.key == sentence.key] == [0], (
-        "the new sentence, not a former choice"
-    )
+    assert [box.value for box in at.selectbox if box.key == sentence.key] == [1], "not a former choice"
 
 
 @pytest.mark.usefixtures("toys")

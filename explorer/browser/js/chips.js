@@ -80,7 +80,7 @@ export function drawChips(S, view) {
   const alone = !source.tokens.length;
   S.find(".line.source").hidden = alone;
   for (const side of /** @type {Side[]} */ (["source", "target"])) layWords(S, S.find(`.${side} .chips`), side);
-  say(S.find(".line.target .tag"), alone ? t("Text") : t("Target"));
+  say(S.find(".line.target .tag span"), alone ? t("Text") : t("Target"));
   layChips(S, "source", source.words).forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,

@@ -149,17 +149,18 @@ function differenceOf(a, b, numbered) {
   const rows = both(a.rows, b.rows);
   const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
   const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
-  return figureOf(sheet, numbered, { marks: null, top, signed: true });
+  const compared = numbered ? null : [a.rows[0], b.rows[0]];
+  return figureOf(sheet, numbered, { marks: null, top, signed: true, compared });
 }
 
 /** Each name, and the one in its place in the other list if that differs. @param {string[]} names @param {string[]} others */
 const both = (names, others) => names.map((name, i) => (name === others[i] ? name : `${name} / ${others[i]}`));
 
-/** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean }} scale @returns {Figure} */
+/** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean, compared?: string[] | null }} scale @returns {Figure} */
 function figureOf(
   { title, kind, values, mask, rows, predicted, columns, leftwards, unit },
   numbered,
-  { marks, top, signed },
+  { marks, top, signed, compared },
 ) {
   const sign = (/** @type {Set<number> | undefined} */ only, /** @type {string[]} */ labels) =>
     labels.map((label, i) => (only?.has(i) ? `${SIGN} ${label}` : label));
@@ -177,7 +178,7 @@ function figureOf(
     signed,
     numbers: true,
     frames: marks?.cells ?? [],
-    caption: captionOf(shown, mask, [names, positioned(columns)], signed, unit),
+    caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     leftwards,
   };
   return { title, header, values: shown, mask };
@@ -188,17 +189,32 @@ const positioned = (tokens) => tokens.map((token, i) => `${i + 1} ${token}`);
 /** @param {string} text */
 const quoted = (text) => t("“{token}”", { token: text });
 
-/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {boolean} signed @param {string} unit */
-function captionOf(values, mask, [rows, columns], signed, unit) {
+/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: string[] | null }} about */
+function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   if (mask.every(Boolean)) return t("Every cell of this map is masked.");
-  const most = values.reduce((best, value, i) => (Math.abs(value) > Math.abs(values[best]) ? i : best), 0);
+  const open = rows.map((_, row) =>
+    mask.subarray(row * columns.length, (row + 1) * columns.length).filter((code) => !code),
+  );
+  const choice = !signed && open.some(({ length }) => length > 1); // a row with one open cell has none
+  const counted = values.map((value, i) =>
+    choice && open[Math.floor(i / columns.length)].length < 2 ? 0 : Math.abs(value),
+  );
+  const most = counted.reduce((best, value, i) => (value > counted[best] ? i : best), 0);
   if (signed && !values[most]) return t("Both maps are equal in every cell.");
   const [query, key] = [rows[Math.floor(most / columns.length)], columns[most % columns.length]].map(quoted);
-  const sign = !signed ? "" : values[most] < 0 ? "−" : "+";
-  const value = sign + inSentence(Math.abs(values[most]).toFixed(3));
-  return signed
-    ? t("The largest difference is {value}, where {query} looks at {key}.", { value, query, key })
-    : t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
+  const value = inSentence(Math.abs(values[most]).toFixed(signed ? 2 : 3));
+  if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
+  const less = values[most] < 0;
+  if (compared) {
+    const fields = { a: quoted(compared[0]), b: quoted(compared[1]), key, value };
+    return less
+      ? t("Row {b} gives {key} {value} less weight than row {a} does.", fields)
+      : t("Row {b} gives {key} {value} more weight than row {a} does.", fields);
+  }
+  const fields = { query, key, value };
+  return less
+    ? t("Most different: {query} gives {key} {value} less weight in B than in A.", fields)
+    : t("Most different: {query} gives {key} {value} more weight in B than in A.", fields);
 }
 
 /** What may be compared between two maps. @param {Sheet} a @param {Sheet} b */

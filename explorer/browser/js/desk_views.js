@@ -9,11 +9,12 @@ import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
+import { weightsOf } from "./weights.js";
 import { localised } from "./markup.js";
 import { t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
-/** @import { Decoding } from "./types" */
+/** @import { Decoding, Kind } from "./types" */
 /** @typedef {import("./desk.js").DeskState} DeskState */
 /** @typedef {import("./desk.js").Kept} Kept */
 /** @typedef {import("./desk.js").Query} Query */
@@ -118,7 +119,7 @@ async function drawCell(D, box, moved) {
   const { kind, layer, head, step, cell = "" } = place;
   const [row, key] = cell.split("-").map(Number);
   const at = {
-    kind,
+    kind: /** @type {Kind} */ (kind),
     layer: Number(layer),
     head: Number(head),
     query: kind === "encoder" ? row || 1 : Number(step),
@@ -127,26 +128,46 @@ async function drawCell(D, box, moved) {
   const asked = JSON.stringify([opened.seq, at]);
   if (asked === D.cell) return;
   D.cell = asked;
-  if (!key && at.head)
-    return void sayOrHide(box, t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."));
+  const said = completeCell(/** @type {Decoding} */ (decodingOf(opened.seq)), at);
   try {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);
     if (asked !== D.cell) return;
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
-    sayOrHide(box, "");
+    sayOrHide(box, said, true);
     drawOneCell(/** @type {HTMLElement} */ (box.lastElementChild), answer, (report) => moved(report.column));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }
 }
 
+/** Completes a place without a single head or without a key, as `strongest_cell`, and says so. @param {Decoding} decoding @param {{ kind: Kind, layer: number, head: number, query: number, key: number }} at */
+function completeCell({ maps }, at) {
+  if (at.head && at.key) return "";
+  const { heads, keys } = maps[at.kind];
+  const all = (/** @type {number} */ chosen, /** @type {number} */ n) =>
+    chosen ? [chosen] : Array.from({ length: n }, (_, i) => i + 1);
+  const weight = (/** @type {number} */ head, /** @type {number} */ key) =>
+    weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
+  const isMean = !!at.key;
+  let most = -1;
+  for (const head of all(at.head, heads))
+    for (const key of all(at.key, keys))
+      if (weight(head, key) > most) {
+        most = weight(head, key);
+        Object.assign(at, { head, key });
+      }
+  return isMean
+    ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })
+    : t("No cell is chosen: this is the largest weight of the row, in head {head}.", { head: at.head });
+}
+
 /** Says why there is no cell, or shows it. @param {HTMLElement} box @param {string} reason */
-function sayOrHide(box, reason) {
+function sayOrHide(box, reason, shown = !reason) {
   const [, text, host] = /** @type {HTMLElement[]} */ ([...box.children]);
   say(text, reason);
   text.hidden = !reason;
-  host.hidden = !!reason;
+  host.hidden = !shown;
 }
 
 /** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */

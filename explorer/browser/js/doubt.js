@@ -32,7 +32,7 @@ export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, 
   const second = first.length ? first : shredded(doubt.most_pieces, cut);
   const reasons = second.length ? second : notListed(doubt, text);
   if (!reasons.length) return "";
-  return `${t("{data}, so do not trust the answer.", { data: doubt.data })} ${reasons.join(" ")}`;
+  return [t("Do not trust the answer."), ...reasons, doubt.data].filter(Boolean).join(" ");
 }
 
 const BYTES = /(?:<0x[0-9A-F]{2}>)+/g; // how tokenizers write the bytes of characters that are not in their alphabet

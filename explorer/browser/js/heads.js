@@ -34,10 +34,12 @@ import {
   end,
   keepWithin,
   listenToSteps,
+  listenToOptions,
   listenToViewKeys,
   listenToWidth,
   opensAnew,
   redraw,
+  openOptions,
   reportNow,
   update,
 } from "./view.js";
@@ -372,26 +374,4 @@ function turnTo(S, what, by) {
   S.pick[S.kind] = to;
   if (S.view === "heads") update(S);
   else openHead(S, S.kind, to.layer, to.head);
-}
-
-/** Opens the panel of options by its button; a click elsewhere closes it. @param {HeadsState} S */
-function listenToOptions(S) {
-  S.find(".present").addEventListener("click", () => openOptions(S, false));
-  S.find(".options").onclick = () => openOptions(S, !!S.find(".panel").hidden);
-  S.box.addEventListener("pointerdown", (event) => {
-    if (!(/** @type {Element} */ (event.target).closest(".more"))) openOptions(S, false);
-  });
-  S.find(".more").addEventListener("focusout", (event) => {
-    const to = /** @type {FocusEvent} */ (event).relatedTarget;
-    if (to && !S.find(".more").contains(/** @type {Node} */ (to))) openOptions(S, false);
-  });
-}
-
-/** Opens or closes the options; returns whether they were open. @param {HeadsState} S @param {boolean} open */
-function openOptions(S, open) {
-  const panel = S.find(".panel");
-  const was = !panel.hidden;
-  panel.hidden = !open;
-  S.find(".options").setAttribute("aria-expanded", `${open}`);
-  return was;
 }

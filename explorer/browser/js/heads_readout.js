@@ -191,7 +191,7 @@ export function drawLead(S) {
   const query = S.hover?.query ?? rowInView(S, m);
   const [side, keySide] = SIDES[kind];
   const row = rowOf(m, layer, head, query);
-  const which = head ? nameInLayer(head) : t("mean of its {n} head", "mean of its {n} heads", { n: m.heads });
+  const which = head ? nameInLayer(head) : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   const whose =
     kindsShown(S).length > 1
       ? t("{kind}, layer {layer} ({head})", { kind: TITLES[kind], layer, head: which })
@@ -286,12 +286,12 @@ function describeGrids(S) {
     };
     const second =
       heads.length > 1
-        ? t("{head} looks at the fewest keys ({keys}; {role}), {other} at the most ({most}).", {
+        ? t("{head} is the most focused (on average {keys}; {role}), {other} the most spread out ({most}).", {
             ...fields,
             other: wide.name,
             most: wide.keys,
           })
-        : t("{head} looks at the fewest keys ({keys}; {role}).", fields);
+        : t("{head} looks at {keys} on average ({role}).", fields);
     return `${first} ${second}`;
   });
 }

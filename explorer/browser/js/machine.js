@@ -169,8 +169,11 @@ function draw(S) {
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
-    says.replaceChildren(...readsOn({ by: "" }, read, word), ` ${wholePercent(target.probabilities[S.step])}`);
-    says.title = says.textContent ?? ""; // it may be cut
+    says.replaceChildren(
+      ...readsOn({ by: "" }, read, word),
+      " ",
+      make("span", "named", wholePercent(target.probabilities[S.step])),
+    );
     says.dataset.words = words.join(" ");
   }
   drawTrail(S);

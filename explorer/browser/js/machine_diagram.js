@@ -42,7 +42,7 @@ const labelOfPart = (part) =>
   ({
     ...{ query: t("Queries"), key: t("Keys"), product: "Q·Kᵀ", scores: "÷ √d", masked: t("Mask") },
     ...{ weights: t("Softmax"), value: t("Values"), output: t("Sum w·v"), joined: t("Concat") },
-    ...{ gated: t("Gate"), out_proj: "× W_O" },
+    ...{ gated: t("Gate"), out_proj: "× Wᴼ" },
   })[part];
 
 /** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
@@ -91,6 +91,7 @@ function build(S) {
     after: block?.attention && !opened.head ? partsOf(S, block).length : 0,
     pre: diagram.norm === "pre",
     unfolded: S.unfolded,
+    alone: getComputedStyle(S.box).getPropertyValue("--machine-panel") === "static",
   }));
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;
@@ -215,8 +216,7 @@ function boxOf(S, box) {
     main.append(shape);
   }
   if (!box.sum) return [holder];
-  const sum = make("span", `sum ${side}`, "+");
-  return [holder, sum];
+  return [holder, make("span", `sum ${side}`, "+")];
 }
 
 /** A title that can be broken where the block is narrow. @param {string} title */

@@ -1,7 +1,7 @@
 // What the first and the last blocks of the machine hold: tokens, and the likeliest next words.
 
 import { make, makeButton, say } from "./dom.js";
-import { tokensOf } from "./machine_state.js";
+import { marksSource, tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
 import { goTo, redraw } from "./view.js";
 import { t } from "./words.js";
@@ -35,7 +35,7 @@ export function tokenList(S, block) {
       say(number, `${first + i + 1}`);
       say(word, token);
       line.title = ofSource ? t("Follow this token through the encoder") : t("Go to the step that reads this token");
-      line.classList.toggle("current", first + i === at);
+      line.classList.toggle("current", first + i === at && (!ofSource || marksSource(S)));
       line.onclick = () => {
         if (ofSource) S.row = first + i;
         else goTo(S, first + i);

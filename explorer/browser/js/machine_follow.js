@@ -4,6 +4,7 @@
 import { make, say } from "./dom.js";
 import { STEPPING } from "./keys.js";
 import { nameOf } from "./machine_captions.js";
+import { AFTER } from "./machine_link.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
 import { countOf, isHeaded, shortOf, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
@@ -206,7 +207,11 @@ export function titleOf(S) {
   const { title } = (block.attention &&
     S.data.parts[/** @type {import("./types").Kind} */ (block.attention)]?.[part]) || { title: "" };
   const stage = (!part && stopShown(S)?.stage?.title) || "";
-  const inner = [head && nameInLayer(head), title, stage !== S.data.facts[block.name].title && stage];
+  const inner = [
+    head && !AFTER.includes(part) && nameInLayer(head),
+    title,
+    stage !== S.data.facts[block.name].title && stage,
+  ];
   return [nameOf(S, block), ...inner.filter(Boolean)].join(" › ");
 }
 

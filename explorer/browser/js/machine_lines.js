@@ -59,7 +59,13 @@ export function planLines(blocks, width, wish) {
   const all = Object.values(lines);
   const boxes = all.flatMap((line) => line.boxes);
   const height = bottom + LOOP;
-  const carried = blocks.some(({ kind }) => kind === "initial") ? t("memory") : t("memory: keys and values");
+  const rows = lines[opened?.stack ?? "decoder"].rows;
+  const tight = { encoder: lines.encoder?.tight ?? false, decoder: lines.decoder.tight };
+  const only = wish.alone && boxes.find(({ names }) => names.includes(wish.open));
+  if (only) {
+    const box = { ...only, x: 2, y: 4, sum: undefined };
+    return { width, height: box.height + 8, boxes: [box], wires: [], frames: [], labels: [], rows, tight };
+  }
   const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
   return {
     width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)),
@@ -68,11 +74,11 @@ export function planLines(blocks, width, wish) {
     wires,
     frames: all.flatMap(({ frames }) => frames),
     labels: [
-      ...(lines.encoder ? [{ flow: "memory", text: carried, x: START + CLEAR, y: lines.decoder.shelf }] : []),
+      ...(lines.encoder ? [{ flow: "memory", text: t("memory"), x: START + CLEAR, y: lines.decoder.shelf }] : []),
       { flow: "loop", text: t("the chosen word is read in the next step"), x: START, y: height - LOOP / 3 },
     ],
-    rows: lines[opened?.stack ?? "decoder"].rows,
-    tight: { encoder: lines.encoder?.tight ?? false, decoder: lines.decoder.tight },
+    rows,
+    tight,
   };
 }
 

@@ -267,7 +267,11 @@ export function cardOf(S, stage, spot) {
   card.setAttribute("aria-label", t("Where is this number from?"));
   if (!origin) return (card.append(make("p", "hint", t("Requesting the numbers …"))), card);
   const { head, words, sums, names } = equationOf(S, stage, spot, origin);
-  card.append(make("h4", "", head), make("p", "equation", sums), make("p", "hint", words));
+  card.append(
+    make("h4", "", head),
+    make("p", "equation", sums),
+    make("p", "hint", `${words} ${t("Shown rounded; computed with all digits.")}`),
+  );
   if (origin.terms.length && names) card.append(termsOf(S, origin.terms, names));
   card.append(...changeOf(S, stage, spot));
   return card;

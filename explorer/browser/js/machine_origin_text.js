@@ -195,7 +195,9 @@ export function equationOf(S, stage, spot, origin) {
             row,
             score: short(first.a),
           })
-        : t("The mask leaves this score open: it stays as it is."),
+        : spot.row === S.step && blockOf(S, S.opened.block)?.attention === "decoder"
+          ? t("{row} is the newest token: nothing comes later, so the mask closes nothing in its row.", { row })
+          : t("The mask leaves this score open: it stays as it is."),
       names: plain,
     }),
     softmax: () => ({

@@ -91,6 +91,8 @@ function overview(S) {
       memory: name(t("memory")),
     }),
   ];
+  const { width = 0 } = Object.values(data.facts).find(({ picture }) => picture?.kind === "rows")?.picture ?? {};
+  const heads = Object.values(data.diagram.heads)[0] ?? 1;
   const none = () => [t("this model has none: prompt and continuation are one text, which the decoder reads.")];
   const reads = { n: read.length, token: token(S, "target", step) };
   const sees = token(S, "target", step);
@@ -123,9 +125,24 @@ function overview(S) {
         },
       ),
     ),
+    ...(lstm
+      ? []
+      : [
+          paragraph(
+            ...pieces(
+              "Around every attention and every network, {plus} adds what went in to what came out, and {norm} brings the sum to an even scale: the paper's {both}.",
+              { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") },
+            ),
+          ),
+        ]),
     make(
       "p",
       "hint",
+      ...(width < data.numbers
+        ? [
+            `${t("A picture shows {shown} of the {numbers} numbers of each vector, and the mean of the heads ({heads}).", { shown: width, numbers: data.numbers, heads })} `,
+          ]
+        : []),
       `${t("Choose any block to open it. Thick frames are attention: in their pictures, the more a cell stands out from the background, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
       ...(alone
         ? pieces("The frame marks the token just read, {token}.", { token: sees })

@@ -61,22 +61,10 @@ const outlines = (below) => ({
  * @returns {MachinePlan["labels"]}
  */
 function labelsOf(wires) {
-  const memory = wires.filter(({ flow }) => flow === "memory");
-  const ends = memory.flatMap(({ points }) => [points[1][0], points[2][0]]);
+  const memory = wires.find(({ flow }) => flow === "memory");
   /** @type {MachinePlan["labels"]} */
   const labels = [];
-  if (ends.length) {
-    const [left, right] = [Math.min(...ends), Math.max(...ends)];
-    const apart = memory.length > 1 && ends[0] < right; // it also goes to the left, as an LSTM's first state does
-    const text = apart
-      ? t("memory")
-      : right - left > 250
-        ? t("memory: keys and values for every cross-attention")
-        : right - left > 70
-          ? t("keys, values")
-          : "";
-    labels.push({ flow: "memory", text, x: left + 6, y: memory[0].points[1][1] });
-  }
+  if (memory) labels.push({ flow: "memory", text: t("memory"), x: memory.points[0][0] + 6, y: memory.points[1][1] });
   const loop = wires.find(({ flow }) => flow === "loop");
   if (loop)
     labels.push({

@@ -132,7 +132,10 @@ export function weightsRow(S, block) {
 
 /** The row of a picture that is framed: that of the current token. @param {MachineState} S @param {MachineBlock} block */
 export const markedRow = (S, block) =>
-  isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1;
+  isTarget(block) ? S.step : marksSource(S) && (block.stack === "source" || block.stack === "encoder") ? S.row : -1;
+
+/** Whether a token of the source is marked: not while a token of the target is followed. @param {MachineState} S */
+export const marksSource = (S) => !S.trail.data || S.trail.side === "source";
 
 /** The keys that the current row of an attention block looks at most. @param {MachineState} S @param {MachineBlock} block @param {number} most */
 export function looksAt(S, block, most) {

@@ -4,7 +4,7 @@
 import { contextOf, paper } from "./canvas.js";
 import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
-import { sayAll } from "./dom.js";
+import { say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, runsLeft } from "./scripts.js";
@@ -12,6 +12,7 @@ import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
+import { t } from "./words.js";
 
 /** @import { Curve, Side, Span, StageView, StepperState } from "./types" */
 
@@ -36,6 +37,8 @@ export function measureStage(S) {
     list.classList.remove("broken"); // its wider gaps would break words that fit on one line
     const broken = !!first && last.offsetTop > first.offsetTop + SAME;
     list.classList.toggle("broken", broken);
+    list.style.setProperty("--row", `${first?.offsetHeight ?? 0}px`);
+    list.style.setProperty("--lines", `${linesOf(S, side)}`);
     list.scrollTop = scrollTop;
     over ||= broken;
     const seen = list.getBoundingClientRect();
@@ -55,6 +58,23 @@ export function measureStage(S) {
   stage.classList.toggle("over", over);
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
   S.scrolled = scrolledTo(S);
+  S.scrolls = [".source .chips", ".target .chips"]
+    .map((list) => S.find(list))
+    .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
+}
+
+/** The number of lines of words in sight, so that the buttons below stay on the first screen. @param {StepperState} S @param {Side} side */
+const linesOf = (S, side) =>
+  side === "target" && S.data.source.tokens.length
+    ? Math.max(2, Math.floor((innerHeight - 570) / 100))
+    : Math.max(3, Math.floor((innerHeight - 620) / 48));
+
+/** Says how many words are scrolled out of sight. @param {StepperState} S */
+function sayRest(S) {
+  for (const side of /** @type {Side[]} */ (["source", "target"])) {
+    const rest = S.boxes[side].filter(({ hidden }, i) => hidden && (side === "source" || i < S.step + 2)).length;
+    say(S.find(`.${side} .rest`), rest ? t("{n} more: scroll", "{n} more: scroll", { n: rest }) : "");
+  }
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
@@ -125,6 +145,7 @@ export function drawStage(S, written) {
   if (S.scrolls || S.guess || S.guessed) measureStage(S);
   S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
+  sayRest(S);
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -262,6 +283,7 @@ export function listenToStage(S, go) {
     list.onscroll = () => {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
+      sayRest(S);
       cancelAnimationFrame(S.moving);
       S.curves = curvesOf(S, viewOf(S));
       paint(S);

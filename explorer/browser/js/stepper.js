@@ -24,6 +24,7 @@ import {
   drawReadout,
   layOut,
   listenToMap,
+  openChecks,
 } from "./stepper_maps.js";
 import { chooseMaps, pick, reportOf } from "./stepper_state.js";
 import { decodingOf, isWhole, listen } from "./store.js";
@@ -32,8 +33,10 @@ import {
   goTo,
   keepWithin,
   listenToSteps,
+  listenToOptions,
   listenToViewKeys,
   listenToWidth,
+  openOptions,
   opensAnew,
   redraw,
   report,
@@ -178,11 +181,15 @@ function create(root) {
     report(S);
     fit(S);
   };
+  S.find(".checks").onclick = () => openChecks(S, !!S.find(".checks span").hidden);
+  S.find(".speed").onclick = () => run("speed");
+  listenToOptions(S);
   S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
   listenToGuess(S);
   details.ontoggle = () => drawKeys(S);
   const escape = () => {
+    if (openOptions(S, false)) return;
     if (!S.cell && !S.look) return;
     Object.assign(S, { cell: null, look: null });
     redraw(S);
@@ -289,8 +296,5 @@ function goToMaps(S) {
 /** @param {StepperState} S */
 function drawSpeed(S) {
   const button = S.find(".speed");
-  const name = speedName(S.speed);
-  say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
-  button.title = t("Speed: {name}. Click to change.", { name });
-  button.setAttribute("aria-label", t("Speed: {name}", { name }));
+  say(button, t("Speed: {name}", { name: speedName(S.speed) }));
 }

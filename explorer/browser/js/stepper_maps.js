@@ -40,9 +40,9 @@ export function layOut(S) {
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
-  // The choice of head is beside the maps, or if these are stacked or hidden, next to the stage that it changes.
+  // The choice of head is above the maps, or if these are stacked or hidden, next to the stage that it changes.
   const hidden = presenting(S.box) && !S.mapped;
-  const home = S.find(single || hidden ? ".walk" : ".side");
+  const home = S.find(single || hidden ? ".walk" : ".maps");
   const choice = S.find(".choice");
   if (choice.parentNode !== home) {
     if (single) home.append(choice);
@@ -63,9 +63,6 @@ export function layOut(S) {
   }
   // On a phone, the layout of the translation depends on the kind.
   S.find(".stage").dataset.kind = S.kind;
-  S.scrolls = [".source .chips", ".target .chips"]
-    .map((list) => S.find(list))
-    .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
 /** The pictures of a layer's heads, after that of their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
@@ -358,7 +355,16 @@ export function drawChecks(S) {
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");
   const checked = t("{n} head checked", "{n} heads checked", { n: heads });
-  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${checked}`);
+  say(S.find(".checks b"), good ? "✓" : "✗");
+  say(S.find(".checks span"), `${sums} · ${zeros} · ${checked}`);
+  S.find(".checks").title = good ? t("Checked") : "";
   S.find(".checks").classList.toggle("bad", !good);
+  openChecks(S, !good);
   drawBadges(S.find, S.data);
+}
+
+/** Says what was checked, or only that it was. @param {StepperState} S @param {boolean} open */
+export function openChecks(S, open) {
+  S.find(".checks span").hidden = !open;
+  S.find(".checks").setAttribute("aria-expanded", `${open}`);
 }

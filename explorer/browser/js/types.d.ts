@@ -519,6 +519,8 @@ export interface MachineWish {
   pre: boolean;
   /** By stack, the last one wanted first. */
   unfolded: Record<string, number[]>;
+  /** Whether lines have nothing but the open block: in a lesson on a phone, until the block is closed. */
+  alone?: boolean;
 }
 export interface MachineBox {
   name: string;

@@ -139,3 +139,25 @@ export function end(S) {
   forget(S);
   cancelAnimationFrame(S.frame);
 }
+
+/** Opens the panel of options by its button; a click elsewhere closes it. @param {ViewState} S */
+export function listenToOptions(S) {
+  S.find(".present").addEventListener("click", () => openOptions(S, false));
+  S.find(".more > button").onclick = () => openOptions(S, !!S.find(".panel").hidden);
+  S.box.addEventListener("pointerdown", (event) => {
+    if (!(/** @type {Element} */ (event.target).closest(".more"))) openOptions(S, false);
+  });
+  S.find(".more").addEventListener("focusout", (event) => {
+    const to = /** @type {FocusEvent} */ (event).relatedTarget;
+    if (to && !S.find(".more").contains(/** @type {Node} */ (to))) openOptions(S, false);
+  });
+}
+
+/** Opens or closes the options; returns whether they were open. @param {ViewState} S @param {boolean} open */
+export function openOptions(S, open) {
+  const panel = S.find(".panel");
+  const was = !panel.hidden;
+  panel.hidden = !open;
+  S.find(".more > button").setAttribute("aria-expanded", `${open}`);
+  return was;
+}

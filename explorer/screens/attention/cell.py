@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.browser.cell import cell_view
 from explorer.charts.score_terms import terms_plot
-from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.coordinates import Place, strongest_cell
 from explorer.decoding.score_parts import score_table
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Explanation, Translation
@@ -22,25 +22,25 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the row of the chosen cell from queries and keys to the head's output, and the terms of the cell's score."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
+    at, said = strongest_cell(translation.trace, at)
+    if said:
+        st.caption(plain(said))
     try:
         layer, head = at.index
-        if at.column is None:
-            st.info(t("Choose a cell first: one in the map of a head, by a click or with the arrow keys."))
-            return
         explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
         cell_view(
-            explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at.row)
+            explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at)
         )
-    except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
+    except (runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
-    masked = translation.trace.mask(at.kind)[at.row - 1, at.column - 1] != VISIBLE
+    masked = translation.trace.mask(at.kind)[at.row - 1, (at.column or 1) - 1] != VISIBLE
     _draw_terms(explanation, translation, at, masked=bool(masked))
 
 
-def _move(row: int, column: int) -> None:
-    """Choose another key of the row; the views of heads follow."""
-    session.move(cell=(row, column))
+def _move(at: Place, column: int) -> None:
+    """Choose another key of the row, in the same head; the views of heads follow."""
+    session.move(head=at.head, cell=(at.row, column))
 
 
 def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *, masked: bool) -> None:

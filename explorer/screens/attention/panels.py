@@ -71,6 +71,7 @@ def choose(asked: str | None = None) -> str:
     """Draw the row of tabs; return the name of the open panel, or an empty string. `asked` opens a panel now."""
     names = list(PANELS)
     wanted = asked or name_of(session.selection().panel)
+    linked = wanted in names and st.session_state.get(_OWN, "") != wanted
     # The row follows a change of the session, such as an opened link; otherwise the widget decides.
     if _KEY not in st.session_state or st.session_state.get(_OWN) != wanted:
         st.session_state[_KEY] = wanted if wanted in names else None
@@ -84,7 +85,7 @@ def choose(asked: str | None = None) -> str:
         )
         st.page_link("pages/own.py", label=t("Attention of another model"), icon=":material/upload_file:")
     st.session_state[_OWN] = chosen or ""
-    if chosen and (asked or chosen != name_of(session.selection().panel)):
+    if chosen and (asked or linked or chosen != name_of(session.selection().panel)):
         turn, _ = st.session_state.get(_ARRIVAL, (0, False))
         # After a click in the row of tabs, the focus stays there.
         st.session_state[_ARRIVAL] = turn + 1, bool(asked)

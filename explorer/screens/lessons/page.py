@@ -66,7 +66,16 @@ _BESIDE = """<style>
 @media (max-width: 768px) {
   .stMainBlockContainer { padding-bottom: 46dvh; }
   [data-testid="stBidiComponentIsolated"] { --machine-panel: static; --machine-controls: static; }
-  .st-key-lesson_bar { gap: 0.4rem; }
+  /* The text comes after the question, and Back and Next stay in sight. */
+  .st-key-lesson_sheet > :has(h4) { order: -3; }
+  .st-key-lesson_sheet > :has([data-testid="stForm"]) { order: -2; }
+  .st-key-lesson_sheet > :has(> .st-key-lesson_feedback) { order: -1; }
+  .st-key-lesson_bar {
+    position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
+    background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
+  .st-key-lesson_bar > :first-child { flex: 1; min-width: 0; }
+  .st-key-lesson_bar p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 0.875rem; }
+  .stMainBlockContainer { padding-top: 6.75rem; }
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
   .st-key-lesson_bar kbd { display: none; }
@@ -215,6 +224,7 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     st.html(
         "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }"  # Streamlit's paler keys have too little contrast
+        "@media (pointer: coarse) { .st-key-lesson_bar kbd { display: none; } }"
         # Beside the name of the app, which stands there while the sidebar is folded.
         "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"
         " { padding-left: 12rem; } }</style>"

@@ -55,18 +55,20 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         _draw_scores(reading, kind)
     with after:
         _draw_weights(reading, kind, switches)
-    draw_caption(_masks_caption(reading, head, in_batch=len(sentences) > 1))
+    draw_caption(_masks_caption(reading, head, switches, in_batch=len(sentences) > 1))
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
-    """Draw the choice of a sentence of the batch, which starts at the one that the page is about."""
+    """Draw the choice of a sentence of the batch, which starts at the one with the most padding."""
     key, about = f"masks_row_{len(sentences)}", sentences[0].text
+    shortest = min(range(len(sentences)), key=lambda i: len(sentences[i].ids) + len(sentences[i].path))
     if st.session_state.get(_ROW_FOR, about) != about:
-        st.session_state[key] = 0
+        st.session_state[key] = shortest
     st.session_state[_ROW_FOR] = about
     chosen = st.selectbox(
         t("Sentence of the batch"),
         range(len(sentences)),
+        shortest,
         format_func=lambda i: f"{i + 1}. {sentences[i].text}",
         key=key,
         bind=URL,
@@ -88,10 +90,11 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
         if (weights.mask != VISIBLE).any()
         else t("No cell is closed; each row sums to 1.")
     )
-    draw_map(weights, key="masks_weights", prefix=about)
+    small = t("An open cell without a number is below 0.005.")
+    draw_map(weights, key="masks_weights", prefix=f"{about} {small}")
 
 
-def _masks_caption(reading: MaskedReading, head: Head, *, in_batch: bool) -> str:
+def _masks_caption(reading: MaskedReading, head: Head, switches: Switches, *, in_batch: bool) -> str:
     """Name the head, and say how much of its attention goes to padding and to later positions."""
     kind = head[0]
     name = t(
@@ -108,10 +111,10 @@ def _masks_caption(reading: MaskedReading, head: Head, *, in_batch: bool) -> str
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )
-    if kind == "decoder":
+    if kind == "decoder" and not switches.causal:
         share = weight_percent(attention_to_future(reading.weights, reading.real_queries(kind)))
         sentences.append(t("Real tokens give later positions {share} of their attention on average.", share=share))
-    else:
+    elif kind != "decoder":
         sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
     return " ".join(sentences)
 

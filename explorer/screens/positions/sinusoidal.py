@@ -44,10 +44,10 @@ def choose_size(config: ModelConfig) -> TableSize:
 
 
 def draw_table_tab(model: ModelDescription) -> None:
-    """Draw the table that the sliders describe, and beside it wavelengths, curves, products or distances."""
+    """Draw the model's learned rows, or the table that the sliders describe with what follows from it."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
-        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0], key="pe_rows")
+        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[1], key="pe_rows")
         if rows == ROWS[1]:
             _draw_learned(learned[:MAX_LENGTH], model.model_config.max_positions)
             return

@@ -86,7 +86,7 @@ def _remarks(opened: OpenTranslation) -> None:
     if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         icon = ":material/explore_off:"
         st.warning(plain(doubt), icon=icon)
-        short = t("Unlike its training data: do not trust the answer.")
+        short = t("Do not trust the answer.")
         with st.container(key="phone_doubt"), st.expander(short, icon=icon):  # in its place on a phone: frame.css
             st.caption(plain(doubt))
     if is_guessed(opened):

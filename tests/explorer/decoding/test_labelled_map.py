@@ -96,7 +96,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
-    assert map_caption(both).startswith("The largest difference is −1.000, where “1 <sos>” looks at “1 i”.")
+    assert map_caption(both).startswith("Most different: “1 <sos>” gives “1 i” 1.00 less weight in B than in A.")
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
@@ -138,6 +138,7 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     np.testing.assert_array_equal(difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
     np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
     assert difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert map_caption(difference).startswith(f"Row “4 {read[3]}” gives ")
     assert difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
     _, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
     assert of_encoder.predicted_labels == ()
