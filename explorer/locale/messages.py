@@ -23,7 +23,8 @@ def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -
         return wording.english(message, several, fields)
     if fields is None:
         return forms if isinstance(forms, str) else message
-    return _Fields(code).vformat(_form(forms, code, fields), (), fields)
+    form = _form(forms, code, fields)
+    return _Fields(code).vformat(form, (), fields) if "{" in form or "}" in form else form
 
 
 def translated(text: str) -> str:
