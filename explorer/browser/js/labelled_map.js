@@ -12,7 +12,7 @@ import { cellNumber, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
 import { whyMasked } from "./wording.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
@@ -131,14 +131,14 @@ function draw(S) {
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
-const short = (top) => `${Number(top.toPrecision(2))}`;
+const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
 
 /** A signed number of at most two decimals for a cell; "" if it would be 0. @param {number} value */
 function signedNumber(value) {
   const size = Math.abs(value);
   if (size < 0.005) return size < 1e-6 ? "0" : "";
   const text = size < 9.95 ? size.toFixed(size < 1 ? 2 : 1) : size.toFixed(0);
-  return (value < 0 ? "−" : "+") + text.replace(/^0/, "");
+  return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */
@@ -153,7 +153,7 @@ function readOut({ find, header: { rows, ends, columns, unit, signed }, values, 
   if (!at) return say(find("output"), "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
-  const number = signed ? values[i].toFixed(4) : fourDecimals(values[i]);
+  const number = signed ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
   const said = mask[i] ? whyMasked(mask[i]) : `${unit} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }

@@ -1,5 +1,6 @@
 // What depends on the script of a text: the direction of a sentence, and where a label may be cut.
 
+import { recall, store } from "./memory.js";
 import { SPECIALS } from "./wording.js";
 import { LEFTWARDS } from "./words.js";
 
@@ -82,7 +83,7 @@ function sidesOf(tokens, leftwards) {
 
 /** A view that draws a decoding in the direction that its reader has chosen, here or in another view. @typedef {{ data: Decoding, direction?: string }} Written */
 
-let chosen = ""; // the direction that the reader has chosen last
+let chosen = recall("direction") ?? ""; // the direction that the reader has chosen last, also before a reload
 
 /** Whether words run from right to left: as they are `written`, or as the reader has chosen. @param {boolean} written */
 export const laidLeft = (written, direction = chosen) => (direction ? direction === "rtl" : written);
@@ -116,6 +117,7 @@ export function layWords(S, list, side, words, tokens) {
 
 /** Offers the choice of the direction where words of either are written. @param {{ data: Decoding, direction: string, find: import("./types").Find }} S */
 export function offerDirection({ find, data, direction }) {
+  if (direction !== chosen) store("direction", direction);
   chosen = direction;
   /** @type {HTMLSelectElement} */
   const select = find("select[name=direction]");
