@@ -70,11 +70,11 @@ def _sides(tokens: Sequence[str], leftwards: bool) -> list[bool]:
         if token in _BRACKETS.values():
             opened.append(at)
         elif start := [i for i in opened if tokens[i] == _BRACKETS.get(token)][-1:]:
-            pairs.append((*start, at))
+            pairs.append((start[0], at))
             opened = [i for i in opened if i < start[0]]
-    for start, end in sorted(pairs):  # rule N0
-        if inside := {*sides[start + 1 : end]} - {None}:
-            sides[start] = sides[end] = leftwards if leftwards in inside else before(start)
+    for first, end in sorted(pairs):  # rule N0
+        if inside := {*sides[first + 1 : end]} - {None}:
+            sides[first] = sides[end] = leftwards if leftwards in inside else before(first)
     found = [*sides, leftwards]
     for at, side in enumerate(sides):  # rules N1 and N2
         if side is None:
