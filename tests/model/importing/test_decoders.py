@@ -17,18 +17,33 @@ from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
 from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
-from tests.model.importing.peer import SENTENCES, with_configurations
+from tests.model.importing.peer import PUBLISHED, SENTENCES, with_configurations
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
 FAMILIES = tuple(peers._CLASSES)
 MORE = ["ein Rad  auf\nder Bank", "im Jahr 1990's, 12345 Räder.\n\n", "über 🙂 das e\u0301 Gras", " two dogs"]
 
+SIZES = {
+    "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12},
+    "gpt_neo": {"hidden_size": 768, "num_layers": 12, "num_heads": 12, "attention_types": [[["global", "local"], 6]]},
+    "opt": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "ffn_dim": 3072},
+    "llama": {  # SmolLM2-135M
+        "hidden_size": 576, "num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3,
+        "intermediate_size": 1536, "rope_parameters": {"rope_theta": 1e5, "rope_type": "default"},
+    },
+    "qwen2": {  # Qwen2.5-0.5B
+        "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "num_key_value_heads": 2,
+        "intermediate_size": 4864, "rope_parameters": {"rope_theta": 1e6, "rope_type": "default"},
+    },
+}  # fmt: skip
+"""The sizes of published models."""
+
 
 def configuration(family: str, seed: int) -> dict[str, Any]:
     """Random sizes and switches of a family; the first is an ordinary one."""
-    if seed == 0:
-        return {}
+    if seed in (0, PUBLISHED):
+        return {} if seed == 0 else SIZES[family]
     draw = random.Random(f"{family} {seed}")
     layers, heads, width = draw.randint(1, 4), draw.choice([1, 2, 8]), draw.choice([16, 32, 48])
     activation = draw.choice(["relu", "gelu", "gelu_new"])
@@ -60,7 +75,7 @@ class Pair:
 
     def __init__(self, folder: Path, family: str, seed: int) -> None:
         self.family, self.tokenizer = family, peers.library(family)
-        self.theirs = peers.model(family, seed=seed, **configuration(family, seed))
+        self.theirs = peers.model(family, seed=max(seed, 0), **configuration(family, seed))
         theirs = folder / "theirs"
         theirs.mkdir()
         peers.save_tokenizer(family, theirs)

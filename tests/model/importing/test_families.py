@@ -14,7 +14,14 @@ from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages
 from tests.model.importing import family_peers as peers
-from tests.model.importing.peer import SENTENCES, Batch, assert_computes_the_same, padded_batch, with_configurations
+from tests.model.importing.peer import (
+    PUBLISHED,
+    SENTENCES,
+    Batch,
+    assert_computes_the_same,
+    padded_batch,
+    with_configurations,
+)
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
@@ -27,6 +34,14 @@ def configuration(family: str, seed: int) -> dict[str, Any]:
     """Random sizes and switches of a family; the first is an ordinary one."""
     if seed == 0:
         return {}
+    if seed == PUBLISHED and family == "t5 v1.1":
+        return {"d_model": 512, "d_kv": 64, "d_ff": 1024, "num_heads": 6, "num_layers": 8, "num_decoder_layers": 8}
+    if seed == PUBLISHED and family in ("t5", "mt5"):
+        return {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_heads": 12, "num_layers": 12, "num_decoder_layers": 12}
+    if seed == PUBLISHED:
+        layers = 16 if family == "pegasus" else 12
+        sizes = {"layers": layers, "attention_heads": 16, "ffn_dim": 4096}
+        return {"d_model": 1024} | {f"{side}_{key}": n for side in ("encoder", "decoder") for key, n in sizes.items()}
     draw = random.Random(f"{family} {seed}")
     if family.startswith(("t5", "mt5")):
         return {
@@ -69,7 +84,9 @@ class Pair:
                 "tie_word_embeddings": False,
                 "feed_forward_proj": "gated-gelu",
             } | changes
-        self.theirs = peers.model(name, len(self.tokenizer) + (100 if name == "m2m100" else 0), seed=seed, **changes)
+        self.theirs = peers.model(
+            name, len(self.tokenizer) + (100 if name == "m2m100" else 0), seed=max(seed, 0), **changes
+        )
         asked = peers.LANGUAGES.get(name, ("", "", "", ""))
         config, codes = self.theirs.config, self.tokenizer.convert_tokens_to_ids(list(asked[2:]))
         self.codes, self.first = codes, codes[1] if asked[0] else None
