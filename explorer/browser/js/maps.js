@@ -413,13 +413,9 @@ function fade({ ctx, theme, left, top, cell, places, keys, rows }, { rows: [firs
     [0, 0, keys, first],
     [0, bottom + 1, keys, rows - bottom - 1],
   ];
-  for (let k = 0, wide = 1; k < keys; k += wide, wide = 1) {
-    const isOut = (/** @type {number} */ place) => {
-      const column = columnUnder(places, place);
-      return place < keys && (column < start || column > last);
-    };
-    while (isOut(k) && isOut(k + wide)) wide++;
-    if (isOut(k)) boxes.push([k, first, wide, high]);
+  for (let place = 0; place < keys; place++) {
+    const column = columnUnder(places, place);
+    if (column < start || column > last) boxes.push([place, first, 1, high]);
   }
   for (const [x, y, w, h] of boxes)
     if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
