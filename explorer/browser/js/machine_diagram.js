@@ -288,14 +288,11 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
 }
 
 /** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and the places of its keys. @param {MachineState} S @param {MachineBlock} block */
-function mapOf(S, block) {
-  const keys = SIDES[/** @type {Kind} */ (block.attention)][1];
-  return {
-    maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
-      block.attention === "decoder" && !S.data.stepwise && key > row,
-    places: placesIn(S, keys, tokensOf(S, keys)),
-  };
-}
+const mapOf = (S, block) => ({
+  maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
+    block.attention === "decoder" && !S.data.stepwise && key > row,
+  places: placesIn(S, sidesOf(block.attention)[1], tokensOf(S, sidesOf(block.attention)[1])),
+});
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
 function insideOf(S, block) {
