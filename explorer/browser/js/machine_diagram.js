@@ -286,12 +286,12 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   const map = kind === "map" ? mapOf(S, block) : {};
   paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), ...map });
 }
-
+const keysIn = (/** @type {MachineBlock} */ { attention }) => SIDES[/** @type {Kind} */ (attention)][1];
 /** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and the places of its keys. @param {MachineState} S @param {MachineBlock} block */
 const mapOf = (S, block) => ({
   maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
     block.attention === "decoder" && !S.data.stepwise && key > row,
-  places: placesIn(S, sidesOf(block.attention)[1], tokensOf(S, sidesOf(block.attention)[1])),
+  places: placesIn(S, keysIn(block), tokensOf(S, keysIn(block))),
 });
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
