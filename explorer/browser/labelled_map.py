@@ -49,7 +49,7 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         numbers=numbers,
         frames=list(map_.marks.cells),
         caption=caption,
-        leftwards=map_.leftwards,
+        places=map_.places,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
     arrays: dict[str, NDArray[Any]] = {"values": values, "mask": map_.mask.astype(np.uint8)}

@@ -11,7 +11,7 @@ class MapHeader:
 
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
     and `numbers` are written into the cells where they fit. Cells (row, column, from 0) in `frames` have a frame.
-    `leftwards`: the columns run from right to left.
+    `places` are those of the columns from the left; empty if they are in order.
     """
 
     rows: list[str]
@@ -25,4 +25,4 @@ class MapHeader:
     numbers: bool
     frames: list[tuple[int, int]]
     caption: str
-    leftwards: bool
+    places: list[int]

@@ -8,16 +8,18 @@ from explorer.charts.chart import Figure
 from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.target_probabilities import probability_caption, probability_columns
 from explorer.locale.messages import t
-from explorer.locale.scripts import is_laid_leftwards
+from explorer.locale.scripts import direction, places
 from model.trace import AttentionTrace
 
 
 def probability_figure(trace: AttentionTrace) -> Figure:
     """Draw how likely the model found each token of a given target."""
-    leftwards = is_laid_leftwards(is_leftwards_in(trace, "target"))
+    names = probability_columns(trace)["token"]
+    at = places(trace.predicted_tokens, is_leftwards_in(trace, "target"), direction())
+    order = sorted(range(len(at)), key=at.__getitem__)
     axis = {"labelAngle": -30, "labelOverlap": False, "labelLimit": 140}
     encoding = {
-        "x": _field("token", "nominal", sort=None, title=t("predicted token"), axis=axis, scale={"reverse": leftwards}),
+        "x": _field("token", "nominal", sort=[names[i] for i in order] or None, title=t("predicted token"), axis=axis),
         "y": _field("probability", title=t("probability (%)"), scale={"domain": [0, 100]}),
         "tooltip": [
             _field("token", "nominal", title=t("token")),

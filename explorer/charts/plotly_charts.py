@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.decoding import names
-from explorer.locale.scripts import columns_of, is_laid_leftwards, is_leftwards, shortened
+from explorer.locale.scripts import columns_of, direction, is_leftwards, places, shortened
 
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit at 45 degrees, even in a narrow figure
@@ -139,8 +139,9 @@ def heatmap(
     if x is not None and y is not None:  # tokens: one tick label each
         left, angle, top = beside(y), *above(x)
         room |= {"l": left, "t": top}
-        x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
-        x_axis |= _leftwards(x)
+        across = _in_places(x, [unescape(name).split(" ", 1)[-1] for name in x])
+        x_axis |= {"type": "category", "tickangle": -angle, **names_at(across or x, width - left - room["r"])}
+        x_axis |= {"categoryarray": across}
         y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
     return go.Figure(trace, _layout(height, x_axis, y_axis, room))
 
@@ -227,14 +228,16 @@ def bars(
         )
         for i, (name, values) in enumerate(series.items())
     ]
-    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category", **_leftwards(tokens)}
+    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category"}
+    x_axis |= {"categoryarray": _in_places(names, [*tokens, *also])}
     y_axis = _y_title(y_title) | ({} if top is None else {"range": [0, top]})
     return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
 
 
-def _leftwards(tokens: Sequence[str]) -> dict[str, str]:
-    """Settings of an axis whose names are the words of a sentence, if that is written from right to left."""
-    return {"autorange": "reversed"} if is_laid_leftwards(is_leftwards(tokens)) else {}
+def _in_places(names: Sequence[str], tokens: Sequence[str]) -> list[str]:
+    """The names of an axis from the left, if they are the words of a sentence that does not run from left to right."""
+    at = places(tokens, is_leftwards(tokens), direction())
+    return [name for _, name in sorted(zip(at, names, strict=bool(at)))]
 
 
 def lying(figure: go.Figure) -> go.Figure:

@@ -12,7 +12,7 @@ from explorer.decoding.attention_maps import AttentionMaps, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.messages import message, t, translated
-from explorer.locale.scripts import is_leftwards
+from explorer.locale.scripts import is_leftwards, places
 from explorer.locale.text import fixed, listed, quoted, weight_percent
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
@@ -43,7 +43,8 @@ class LabelledMap:
     `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
     each row's name says its own. `marks` are what differs from a map beside it. The columns of a `leftwards` map are
-    drawn from right to left. `compared` names both rows of a difference between two rows.
+    words that are written from right to left; the reader may have chosen another `direction`. `compared` names both
+    rows of a difference between two rows.
     """
 
     title: str
@@ -60,6 +61,7 @@ class LabelledMap:
     first_row: int = 1
     marks: PairMarks = PairMarks()
     leftwards: bool = False
+    direction: str = ""
     compared: tuple[str, str] | None = None
 
     @property
@@ -91,6 +93,11 @@ class LabelledMap:
     def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels of rows and columns, with a sign before those whose token a map beside this one does not have."""
         return (_signed(self.row_labels, self.marks.rows), _signed(self.column_labels, self.marks.columns))
+
+    @property
+    def places(self) -> list[int]:
+        """The place of each column from the left; empty if they are in order."""
+        return places(self.columns, self.leftwards, self.direction)
 
     @property
     def scale(self) -> float:

@@ -65,14 +65,14 @@ def shown_maps(
     row = 0
     for kind in kinds:
         all_heads = _printable(attention_maps(trace, kind, options.form(kind), n_prompt=n_prompt))
-        all_heads = replace(all_heads, leftwards=options.leftwards(all_heads.leftwards))
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
             row = row_here
         for place in heads_in_view(all_heads, at, options):
             head = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
-            maps.append(replace(head, top=None) if options.scale == "max" else head)
+            top = None if options.scale == "max" else head.top
+            maps.append(replace(head, top=top, direction=options.direction))
             places.append(place)
             notes.append(summary_caption(all_heads, place) if place.head else "")
     if not maps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from textwrap import wrap
@@ -26,6 +26,7 @@ from explorer.files.picture import (
     Mark,
     Picture,
     Text,
+    in_lines,
     shades,
     width_of,
 )
@@ -105,15 +106,16 @@ def _hue(title: str) -> str:
 def _tile(map_: LabelledMap, view: ShownMaps, x: float, y: float, width: float, height: float) -> Iterator[Mark]:
     """Draw the cells of a map in a frame."""
     colours, masked = shades(scale_of(view), levels(map_, view.options.scale)), map_.mask != VISIBLE
-    if map_.leftwards:
-        colours, masked = colours[:, ::-1], masked[:, ::-1]
+    if map_.places:
+        order = np.argsort(map_.places)
+        colours, masked = colours[:, order], masked[:, order]
     yield Cells(x, y, width, height, colours, masked)
     yield Box(x, y, width, height, edge="#9aa5af")
 
 
-def _column(map_: LabelledMap, key: int) -> int:
-    """Where the column of a key is drawn, from 0 on the left."""
-    return len(map_.columns) - 1 - key if map_.leftwards else key
+def _places(map_: LabelledMap) -> Sequence[int]:
+    """Where the columns are drawn, from 0 on the left."""
+    return map_.places or range(len(map_.columns))
 
 
 def _every(count: int, room: float, size: float) -> int:
@@ -124,8 +126,9 @@ def _every(count: int, room: float, size: float) -> int:
 def _column_names(map_: LabelledMap, x: float, y: float, width: float, size: float) -> Iterator[Text]:
     """Draw upright names above the columns."""
     n, hue = len(map_.columns), _hue(map_.column_title)
+    places = _places(map_)
     for key in range(0, n, _every(n, width, size)):
-        at = x + (_column(map_, key) + 0.5) * width / n
+        at = x + (places[key] + 0.5) * width / n
         yield Text(at, y - 0.04, _short(map_.marked_labels[1][key]), size, hue, "center", "bottom", upright=True)
 
 
@@ -211,6 +214,7 @@ def _labelled_tile(
 ) -> Iterator[Mark]:
     """Draw a map at x = `left` with labels of this size, axis titles, frames and, if there is room, numbers."""
     rows, columns = map_.values.shape
+    places = _places(map_)
     yield from _tile(map_, view, left, 0, width, height)
     yield from _column_names(map_, left, 0, width, size)
     yield from _row_labels(map_, left, 0, height, size)
@@ -223,10 +227,10 @@ def _labelled_tile(
         for (row, column), value in np.ndenumerate(map_.seen()):
             if not np.isnan(value):
                 ink = "#ffffff" if depth[row, column] > 0.5 else INK
-                x, y = left + (_column(map_, column) + 0.5) * width / columns, (row + 0.5) * height / rows
+                x, y = left + (places[column] + 0.5) * width / columns, (row + 0.5) * height / rows
                 yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
     for row, column in map_.marks.cells:
-        corner = left + _column(map_, column) * width / columns, row * height / rows
+        corner = left + places[column] * width / columns, row * height / rows
         yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
 
 
@@ -333,12 +337,14 @@ def _sentence(view: ShownMaps) -> Picture:
     fills = shades(scale_of(view), depths)
     heads = view.places if len(view.maps) > 1 else ()
     marks: list[Mark] = []
-    x = y = 0.0
-    for key, token in enumerate(map(_short, first_map.columns)):
-        wide = 0.14 + 0.085 * max(columns_of(token), 3, len(view.maps))
-        if x + wide > width and x:
-            x, y = 0.0, y + (0.72 if heads else 0.5)
-        corner = width - x - wide if first_map.leftwards else x
+    tokens = [*map(_short, first_map.columns)]
+    widths = [0.14 + 0.085 * max(columns_of(token), 3, len(view.maps)) for token in tokens]
+    places = _places(first_map)
+    y = 0.0
+    for key, (token, wide, (line, corner)) in enumerate(
+        zip(tokens, widths, in_lines(widths, width, places, view.options.leftwards(first_map.leftwards)), strict=True)
+    ):
+        y = line * (0.72 if heads else 0.5)
         masked, middle = bool(np.isnan(seen[key])), corner + wide / 2
         ink = "#ffffff" if depths[key] > 0.5 else INK
         marks.append(Box(corner, y, wide, 0.26, tuple(fills[key]), "#c5ccd3", hatched=masked))
@@ -349,7 +355,6 @@ def _sentence(view: ShownMaps) -> Picture:
         for n, place in enumerate(() if masked else heads):
             bar_height, left = 0.2 * float(weights[n, key]), middle + (n - len(heads) / 2) * bar
             marks.append(Box(left, y + 0.61 - bar_height, 0.8 * bar, bar_height, _stroke(place.head)[0]))
-        x += wide + 0.06
     height = y + (0.67 if heads else 0.45)
     for n, place in enumerate(heads):
         marks.append(Text(n * 0.55, height + 0.08, name_in_layer(place.head), 6, _stroke(place.head)[0], down="top"))

@@ -22,10 +22,10 @@ from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import head_title, numbered
 from explorer.decoding.view_options import ViewOptions
-from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, tinted
+from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, in_lines, tinted
 from explorer.files.picture_drawing import frames
 from explorer.locale.messages import t
-from explorer.locale.scripts import columns_of, ordered
+from explorer.locale.scripts import columns_of, ordered, places
 from explorer.locale.text import percent
 from model.trace import VISIBLE, AttentionTrace
 
@@ -54,6 +54,7 @@ class StageStep:
         keys_in: the sentence that contains the keys, "source" or "target".
         weights: [key] of the row, NaN where masked.
         leftwards: whether the source, and whether the target, is written from right to left.
+        direction: the one that the reader has chosen, as in :class:`ViewOptions`.
     """
 
     step: int
@@ -66,6 +67,7 @@ class StageStep:
     keys_in: str
     weights: NDArray[np.float64]
     leftwards: tuple[bool, bool] = (False, False)
+    direction: str = ""
 
 
 def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: str = "") -> Iterator[StageStep]:
@@ -73,8 +75,6 @@ def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: 
 
     The first `n_prompt` steps read a prompt. For `direction` see :class:`ViewOptions`.
     """
-    leftwards = ViewOptions(direction=direction).leftwards
-    source, target = (leftwards(is_leftwards_in(trace, side)) for side in ("source", "target"))
     maps = trace.weights(at.kind)[at.layer - 1]
     values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
     values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
@@ -93,7 +93,8 @@ def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: 
             origin=("source", query) if encoder else ("target", row + 1),
             keys_in="target" if at.kind == "decoder" else "source",
             weights=values[query, : row + 1] if at.kind == "decoder" else values[query],
-            leftwards=(source, target),
+            leftwards=(is_leftwards_in(trace, "source"), is_leftwards_in(trace, "target")),
+            direction=direction,
         )
 
 
@@ -154,9 +155,9 @@ def moving_picture(images: Sequence[Image]) -> bytes:
 
 def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], title: str) -> Picture:
     """Draw one step; `whole` is the target at the last step, which sets the size of all frames."""
-    above = _chips(source, 0.62, step.leftwards[0])
+    above = _chips(source, 0.62, step.leftwards[0], step.direction)
     middle = above[-1][1] + ROW + GAP if above else 0.62 + GAP
-    below = _chips(whole, middle, step.leftwards[1])
+    below = _chips(whole, middle, step.leftwards[1], step.direction)
     height = below[-1][1] + ROW + 0.55
     shares = {"source": np.zeros(len(source)), "target": np.zeros(len(step.target))}
     shares[step.keys_in][: len(step.weights)] = np.nan_to_num(step.weights)
@@ -173,17 +174,12 @@ def picture_of(step: StageStep, source: Sequence[str], whole: Sequence[str], tit
     return Picture(WIDTH, height, tuple(marks))
 
 
-def _chips(tokens: Sequence[str], top: float, leftwards: bool) -> Chips:
+def _chips(tokens: Sequence[str], top: float, leftwards: bool, direction: str) -> Chips:
     """Lay out the chips of a sentence, beginning at `top`, from the left or from the right."""
-    chips: Chips = []
-    x, y = 0.15, top
-    for label in numbered(tokens):
-        wide = 0.2 + 0.078 * max(columns_of(label), 4)
-        if chips and x + wide > WIDTH - 0.15:
-            x, y = 0.15, y + ROW
-        chips.append((x, y, wide))
-        x += wide + 0.06
-    return [(WIDTH - left - wide, y, wide) for left, y, wide in chips] if leftwards else chips
+    widths = [0.2 + 0.078 * max(columns_of(label), 4) for label in numbered(tokens)]
+    at = places(tokens, leftwards, direction) or range(len(tokens))
+    laid = in_lines(widths, WIDTH - 0.3, at, ViewOptions(direction=direction).leftwards(leftwards))
+    return [(0.15 + left, top + line * ROW, wide) for wide, (line, left) in zip(widths, laid, strict=True)]
 
 
 def _sentence(

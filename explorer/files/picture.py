@@ -6,6 +6,7 @@ draws them as PNG, SVG, PDF or frames of a moving picture. Later marks cover ear
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,7 @@ from explorer.charts.palette import LIGHT
 from explorer.locale.scripts import columns_of
 
 INK, SOFT = "#1d2733", "#5b6672"
+BETWEEN = 0.06  # words of a line, in inches
 Across = Literal["left", "center", "right"]
 Dashes = tuple[float, ...]
 Colour = str | tuple[float, ...]  # `#rrggbb`, or red, green and blue from 0 to 1
@@ -89,6 +91,25 @@ class Picture:
     def texts(self) -> tuple[str, ...]:
         """Every text in it, by which the fonts are chosen."""
         return tuple(mark.text for mark in self.marks if isinstance(mark, Text))
+
+
+def in_lines(widths: Sequence[float], room: float, places: Sequence[int], leftwards: bool) -> list[tuple[int, float]]:
+    """The line of each word of a sentence, and its left edge; the words of a line stand by their `places`."""
+    lines: list[list[int]] = []
+    x = room
+    for at, wide in enumerate(widths):
+        if not lines or x + wide > room:
+            lines.append([])
+            x = 0.0
+        lines[-1].append(at)
+        x += wide + BETWEEN
+    found = {}
+    for number, line in enumerate(lines):
+        x = room + BETWEEN - sum(widths[at] + BETWEEN for at in line) if leftwards else 0.0
+        for at in sorted(line, key=places.__getitem__):
+            found[at] = (number, x)
+            x += widths[at] + BETWEEN
+    return [found[at] for at in range(len(widths))]
 
 
 def width_of(text: str, size: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -28,13 +28,18 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A page of the folder: the name of its file, its sentences, the number of forks, and its content."""
+    """A page of the folder: the name of its file, its sentences, the number of forks, and its content.
+
+    `place` is what it shows, as the fields of an address; `address` is that of another page, if there is no file.
+    """
 
     file: str
     source: str
     text: str
     n_forks: int
     page: bytes
+    place: Mapping[str, str]
+    address: str = ""
 
 
 def recorded(
@@ -59,7 +64,8 @@ def recorded(
         index=index,
     )
     name = f"{translator.name}-{number}.html"
-    return Example(name, own.source.text, own.text, len(others), page)
+    at = {"model": translator.name, "text": sentence, "step": str(step)}
+    return Example(name, own.source.text, own.text, len(others), page, at)
 
 
 def runners_up(own: Translation, most: int) -> list[tuple[int, int]]:
@@ -115,10 +121,10 @@ def _section(summary: dict[str, Any], examples: Sequence[Example]) -> str:
 def _item(example: Example) -> str:
     source, text = (html.escape(printable(words)) for words in (example.source, example.text))
     forks = ""
-    if example.n_forks:
+    if example.n_forks and not example.address:
         others = t("{n} other continuation", "{n:,} other continuations", n=example.n_forks)
         forks = f" <small>{html.escape(others)}</small>"
-    link = html.escape(quote(example.file))
+    link = html.escape(example.address or quote(example.file))
     return f'<li><a href="{link}"><bdi>{source}</bdi></a> <span>→ <bdi>{text}</bdi></span>{forks}</li>'
 
 

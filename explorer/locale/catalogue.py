@@ -75,9 +75,9 @@ def packs() -> dict[str, Pack]:
     """
     _looked_up.cache_clear()
     found = {ENGLISH: pack(ENGLISH)}
-    for code in files():
+    for code, path in files().items():
         try:
-            found[code] = _of_file(code)
+            found[code] = _of_file(path)
         except PackError:
             continue
     return found
@@ -86,9 +86,9 @@ def packs() -> dict[str, Pack]:
 def problems() -> list[str]:
     """A sentence for each pack that cannot be used, and for each message of the others that is left out."""
     said = []
-    for code in files():
+    for code, path in files().items():
         try:
-            said += [f"{code}: {fault}" for fault in _of_file(code).faults]
+            said += [f"{code}: {fault}" for fault in _of_file(path).faults]
         except PackError as broken:
             said.append(str(broken))
     return said
@@ -101,16 +101,15 @@ def pack(code: str) -> Pack:
 
 @lru_cache(maxsize=64)
 def _looked_up(code: str, extra: str) -> Pack:
+    if code == ENGLISH:
+        return Pack(ENGLISH, "English")
     try:
-        return _of_file(code) if code != ENGLISH else Pack(ENGLISH, "English")
-    except PackError:
+        return _of_file(files()[code])
+    except (KeyError, PackError):
         return Pack(code, code)
 
 
-def _of_file(code: str) -> Pack:
-    path = files().get(code)
-    if path is None:
-        raise PackError("There is no language pack for '{code}'.", code=readable(code))
+def _of_file(path: Path) -> Pack:
     try:
         changed = path.stat()
     except OSError as error:

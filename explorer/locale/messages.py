@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from numbers import Real
 from string import Formatter
 from typing import Any
@@ -23,7 +24,13 @@ def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -
         return wording.english(message, several, fields)
     if fields is None:
         return forms if isinstance(forms, str) else message
-    return _Fields(code).vformat(_form(forms, code, fields), (), fields)
+    parts = _parts(_form(forms, code, fields))
+    return "".join(
+        [
+            part if name is None else part + _written(code, fields[name], spec, shape)
+            for part, name, spec, shape in parts
+        ]
+    )
 
 
 def translated(text: str) -> str:
@@ -38,16 +45,18 @@ def _form(forms: Forms, code: str, fields: Mapping[str, Any]) -> str:
     return forms[pack(code).form(int(n) if n == int(n) else 2)]  # rules know whole numbers only; 0.5 counts as several
 
 
-class _Fields(Formatter):
-    """Fill in fields, with numbers as a language writes them."""
+@lru_cache(8192)
+def _parts(form: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    """A message in parts: a text, and the name, format and conversion of the field after it, if there is one."""
+    return list(Formatter().parse(form))
 
-    def __init__(self, code: str) -> None:
-        self.code = code
 
-    def format_field(self, value: Any, format_spec: str) -> Any:
-        """Format a value; only numbers with a format have a decimal mark or groups of digits."""
-        text = format(value, format_spec)
-        return in_digits_of(self.code, text) if format_spec and isinstance(value, Real) else text
+def _written(code: str, value: Any, spec: str | None, conversion: str | None) -> str:
+    """Fill in a field, with numbers as a language writes them; only numbers with a format have marks."""
+    if conversion:
+        value = Formatter().convert_field(value, conversion)
+    text = format(value, spec or "")
+    return in_digits_of(code, text) if spec and isinstance(value, Real) else text
 
 
 wording.write_with(_text)

@@ -85,7 +85,7 @@ def weight_percent(weight: float) -> str:
 
 
 def cell_number(value: float, *, signed: bool = False) -> str:
-    """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42".
+    """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42", in German "+,42".
 
     Empty for NaN and if two decimals would make it 0. Only 0 is written as 0 and only 1 as 1, as in the browser.
     """
@@ -93,12 +93,11 @@ def cell_number(value: float, *, signed: bool = False) -> str:
     sign = "" if not signed or not value else "-" if value < 0 else "+"
     if math.isnan(value) or 0 < size < 0.005:
         return ""
-    if 0.995 <= size < 1:
-        return f"{sign}>.99" if not signed else f"{sign}.99"
     if size in (0, 1):
         return f"{sign}{size:.0f}"
-    text = f"{math.floor(100 * size + 0.5) / 100:.2f}"
-    return sign + text.removeprefix("0")
+    almost = 0.995 <= size < 1
+    text = "0.99" if almost else f"{math.floor(100 * size + 0.5) / 100:.2f}"
+    return in_digits_of(language.current(), f"{sign}{'>' if almost and not signed else ''}{text.removeprefix('0')}")
 
 
 def count(number: float) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from explorer.browser.lesson_structs import LessonOnSite
 from explorer.decoding.examples import examples_of, word_for
@@ -139,7 +140,9 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     groups: dict[str, list[tuple[dict[str, Any], list[Example]]]] = {code: [] for code in folders}
     size = n_pages = 0
     for name in names:
-        for code, examples in _examples(name, list(folders), options, INDEX).items():
+        # Where the browser computes the model, recordings in one language are enough: the others link to that page.
+        codes = [first] if name in live else list(folders)
+        for code, examples in _examples(name, codes, options, INDEX).items():
             folders[code].mkdir(parents=True, exist_ok=True)
             for example in examples:
                 _write(folders[code] / example.file, example.page, options.overwrite)
@@ -150,8 +153,12 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
                 size += len(example.page)
             groups[code].append((summarize(find_model(options.checkpoints, name)), examples))
             n_pages += len(examples)
+        for code in folders.keys() - set(codes):
+            linked = [replace(each, address=f"../../?{urlencode({'lang': code, **each.place})}") for each in examples]
+            groups[code].append((groups[first][-1][0], linked))
         print(f"{name}: {plural(len(examples), 'recorded page')}.", flush=True)
     for code, folder in folders.items():
+        folder.mkdir(parents=True, exist_ok=True)
         back = "" if not live else "../" if code == first else f"../../?lang={code}"
         with language.written_in(code):
             _write(folder / INDEX, index_page(groups[code], back=back), options.overwrite)

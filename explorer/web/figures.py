@@ -14,7 +14,7 @@ from explorer.charts.chart import Figure
 from explorer.decoding.labelled_map import map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.messages import t
-from explorer.locale.scripts import is_laid_leftwards
+from explorer.locale.scripts import direction
 from explorer.locale.text import plain
 from explorer.web.downloads import download_button
 
@@ -69,7 +69,7 @@ def _arrow(columns: dict[str, Any]) -> pa.Table:
 
 def in_direction(labelled_map: LabelledMap) -> LabelledMap:
     """Lay out the columns of a map in the direction that the session has chosen."""
-    return replace(labelled_map, leftwards=is_laid_leftwards(labelled_map.leftwards))
+    return replace(labelled_map, direction=direction())
 
 
 def draw_map(

@@ -12,7 +12,7 @@ from explorer.browser import assets
 from explorer.locale.language import ENGLISH, written_in
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.registry import Row, benchmark
-from tests.benchmarks.timing import in_turns
+from tests.benchmarks.timing import likely_median, median, turns
 from tests.harness import speed_up
 from tests.pages.page import PAGES, run, visit
 
@@ -44,16 +44,18 @@ def measure(lab: Lab) -> Iterator[Row]:
                 code: partial(again, code, visit(page, lang=code, model=MODEL, text=SENTENCE))
                 for code in (ENGLISH, LANGUAGE)
             }
-            took = in_turns(works, lab.times(N_RUNS), clock=process_time)
-            slower[page] = 100 * (took[LANGUAGE] / took[ENGLISH] - 1)
+            took = turns(works, lab.times(N_RUNS), clock=process_time)
+            pairs = zip(took[LANGUAGE], took[ENGLISH], strict=True)  # whatever slows one run slows its neighbour, too
+            more = [100 * (there - here) / median(took[ENGLISH]) for there, here in pairs]
+            slower[page] = median(more), *likely_median(more)
     worst = max(slower, key=slower.__getitem__)
     yield Row.within(
         f"the page that German slows most: processor time of a run, more than in English ({worst})",
-        slower[worst],
+        slower[worst][0],
         "%",
         MOST_SLOWER,
-        detail=f"medians of {N_RUNS} runs by turns; "
-        + ", ".join(f"{page} {more:+.1f}" for page, more in slower.items()),
+        detail=f"medians of {N_RUNS} differences between neighbouring runs, with their 95 % intervals; "
+        + ", ".join(f"{page} {more:+.1f} ({low:+.1f} to {high:+.1f})" for page, (more, low, high) in slower.items()),
     )
-    more = first_screen(LANGUAGE) - first_screen(ENGLISH)
-    yield Row.within("the first screen's code in German, compressed, more than in English", more, "kB", MOST_KB)
+    bytes_more = first_screen(LANGUAGE) - first_screen(ENGLISH)
+    yield Row.within("the first screen's code in German, compressed, more than in English", bytes_more, "kB", MOST_KB)

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { doubtOf } from "../../explorer/browser/js/doubt.js";
 import { editsOf, readChanges, writeChanges } from "../../explorer/browser/js/head_changes.js";
 import { sha256 } from "../../explorer/browser/js/live/sha256.js";
-import { isLeftwards, lettersOf } from "../../explorer/browser/js/scripts.js";
+import { isLeftwards, lettersOf, placesOf } from "../../explorer/browser/js/scripts.js";
 import { formatView, parseView } from "../../explorer/browser/js/view_options.js";
 
 /** @type {Record<string, (job: any) => any>} */
@@ -18,6 +18,7 @@ const JOBS = {
   },
   doubt: ({ card, decoding, source, text }) => doubtOf(card, decoding, source, text),
   script: ({ tokens, words }) => [isLeftwards(tokens, words), lettersOf(tokens.join(""))],
+  places: ({ tokens, leftwards }) => placesOf(tokens, leftwards),
   hash: ({ length }) => sha256(Uint8Array.from({ length }, (_, i) => i % 251)),
 };
 

@@ -47,8 +47,15 @@ function pointerOn(element, event) {
   return [(event.clientX - left) / by, (event.clientY - top) / by];
 }
 
-/** Where a column of a map is drawn, and which column is drawn there. @param {number} flip the number of columns if they run from right to left, else 0 @param {number} column */
-export const columnAt = (flip, column) => (column >= 0 && column < flip ? flip - 1 - column : column);
+/** Where a column of a map is drawn. @param {number[]} places @param {number} column */
+export const columnAt = (places, column) => places[column] ?? column;
+
+/** Which column of a map is drawn at a place. @param {number[]} places @param {number} place */
+export const columnUnder = (places, place) => (places[place] === undefined ? place : places.indexOf(place));
+
+/** The column beside another one on screen. @param {number[]} places @param {number} column @param {number} by -1: on the left @param {number} count of columns */
+export const columnBeside = (places, column, by, count) =>
+  columnUnder(places, Math.min(Math.max(columnAt(places, column) + by, 0), count - 1));
 
 /**
  * The row and column under the pointer, which may lie outside the plot.
@@ -56,9 +63,9 @@ export const columnAt = (flip, column) => (column >= 0 && column < flip ? flip -
  * @param {MouseEvent} event
  * @param {Plot} plot
  */
-export function cellUnder(canvas, event, { left, top, cell, flip }) {
+export function cellUnder(canvas, event, { left, top, cell, places }) {
   const [x, y] = pointerOn(canvas, event);
-  return { query: Math.floor((y - top) / cell), key: columnAt(flip, Math.floor((x - left) / cell)) };
+  return { query: Math.floor((y - top) / cell), key: columnUnder(places, Math.floor((x - left) / cell)) };
 }
 
 /**

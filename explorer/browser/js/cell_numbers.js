@@ -2,7 +2,7 @@
 // give the weights that the model used. And which key wins, by how much, and which dimensions bring it there.
 
 import { isSpread } from "./weights.js";
-import { pieces, t } from "./words.js";
+import { inSentence, pieces, t } from "./words.js";
 import { listed } from "./numbers.js";
 
 /** @import { CellNumbers, CellText, Message } from "./types" */
@@ -17,12 +17,12 @@ const round = (value, digits) => Math.round(value * 10 ** digits) / 10 ** digits
 /** A number with this many decimals; what rounds to 0 has no sign. @param {number} value @param {number} digits */
 export const fixed = (value, digits) => {
   const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) ? `−${text}` : text;
+  return inSentence(value < 0 && Number(text) ? `−${text}` : text);
 };
 
 /** A weight with this many decimals; one that they cannot show is not 0. @param {number} weight @param {number} digits */
 export const weightText = (weight, digits) =>
-  weight > 0 && !Number(fixed(weight, digits)) ? `< ${fixed(10 ** -digits, digits)}` : fixed(weight, digits);
+  weight > 0 && !Number(weight.toFixed(digits)) ? `< ${fixed(10 ** -digits, digits)}` : fixed(weight, digits);
 
 /** A number with its sign: "+0.90", "−0.12". @param {number} value */
 const signed = (value, digits = 2) => (value < 0 ? "" : "+") + fixed(value, digits);
@@ -211,7 +211,7 @@ export function explainWinner(numbers) {
 function timesOf(lead) {
   const ratio = Math.exp(lead);
   if (ratio >= 1000) return t("more than 1,000");
-  return ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : `${Number(ratio.toPrecision(2))}`;
+  return inSentence(ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : `${Number(ratio.toPrecision(2))}`);
 }
 
 /**

@@ -79,9 +79,9 @@ export function drawChips(S, view) {
   };
   const alone = !source.tokens.length;
   S.find(".line.source").hidden = alone;
-  for (const side of /** @type {Side[]} */ (["source", "target"])) layWords(S, S.find(`.${side} .chips`), side);
   say(S.find(".line.target .tag span"), alone ? t("Text") : t("Target"));
-  layChips(S, "source", source.words).forEach((slot, i) => {
+  const read = layChips(S, "source", source.words);
+  read.forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
@@ -98,11 +98,14 @@ export function drawChips(S, view) {
   const n = target.tokens.length;
   const chips = S.find(".target .chips");
   const slots = layChips(S, "target", [...target.words, -1]);
+  /** @type {string[]} */
+  const written = [];
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
     const word = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
     const text = next && isHidden(S) ? UNKNOWN : word;
     const later = i > S.step + 1;
+    written.push(text);
     // A word that has not been read yet has no weight.
     setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
       special: SPECIALS.includes(text),
@@ -125,6 +128,8 @@ export function drawChips(S, view) {
           ? t("given in the prompt; read at step {step}; click to go there", { step: i })
           : t("predicted by the model at step {step}; click to go there", { step: i });
   });
+  layWords(S, S.find(".source .chips"), "source", read, source.tokens);
+  layWords(S, chips, "target", slots, written);
   // With many tokens, only the chips scroll, never the page: to the token with the most weight.
   if (!S.scrolls) return;
   scrollTo(chips, slots[S.step + 1]);

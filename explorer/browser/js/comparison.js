@@ -4,14 +4,14 @@
 import { giveForms } from "./head_forms.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { listed, wholePercent } from "./numbers.js";
-import { runsLeft } from "./scripts.js";
+import { placesIn } from "./scripts.js";
 import { rankedRow, weightsOf } from "./weights.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], leftwards: boolean, unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
 /** @typedef {{ rows: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
@@ -125,7 +125,7 @@ function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
   const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
-  const leftwards = runsLeft({ data: decoding }, SIDES[kind][1]);
+  const places = placesIn({ data: decoding }, SIDES[kind][1], columns);
   return {
     title: "",
     kind,
@@ -134,7 +134,7 @@ function sheetOf(decoding, { kind, layer, head }) {
     rows,
     predicted,
     columns,
-    leftwards,
+    places,
     unit: t("weight"),
   };
 }
@@ -158,7 +158,7 @@ const both = (names, others) => names.map((name, i) => (name === others[i] ? nam
 
 /** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean, compared?: string[] | null }} scale @returns {Figure} */
 function figureOf(
-  { title, kind, values, mask, rows, predicted, columns, leftwards, unit },
+  { title, kind, values, mask, rows, predicted, columns, places, unit },
   numbered,
   { marks, top, signed, compared },
 ) {
@@ -179,7 +179,7 @@ function figureOf(
     numbers: true,
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
-    leftwards,
+    places,
   };
   return { title, header, values: shown, mask };
 }

@@ -7,7 +7,7 @@ import { BYTES, NOWHERE, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
 import { clamp, percent, grouped } from "./numbers.js";
 import { drawSteps } from "./player.js";
-import { isLeftwards, laidLeft } from "./scripts.js";
+import { isLeftwards, placesOf } from "./scripts.js";
 import { serverSource } from "./source_server.js";
 import { end, listenToSteps, listenToWidth, opensAnew, update } from "./view.js";
 import { readMessage } from "./wire.js";
@@ -136,10 +136,10 @@ function paint(S) {
   const size = Math.min(S.thumb / keys, S.thumb / queries);
   const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2);
   const sheet = sheetFor(S, f);
-  const flip = laidLeft(isLeftwards(f.columns));
+  const places = placesOf(f.columns, isLeftwards(f.columns));
   S.thumbs.forEach(({ layer, head, button, canvas }, i) => {
     button.ariaPressed = `${layer === S.layer && head === S.head}`;
-    drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size, flip });
+    drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size, places });
   });
   drawHead(S, f);
   drawReadout(S);
@@ -175,7 +175,7 @@ function drawHead(S, f) {
   const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
   say(S.find("figcaption"), t("{head}, {step}", { head: headTitle(kind, S.layer, S.head), step: stepOf(f) }));
   const { rows, columns, predicted } = f;
-  const names = { rows, ends: predicted.map(leadsTo), columns, leftwards: laidLeft(isLeftwards(columns)) };
+  const names = { rows, ends: predicted.map(leadsTo), columns, places: placesOf(columns, isLeftwards(columns)) };
   const labels = labelsOf(S.big, S.theme.font, names);
   const room = S.find("figure").clientWidth - labels.left - Math.max(labels.right, labels.over) - 3;
   S.plot = plotOf(labels, cells, clamp(Math.min(room / keys, (TALL - labels.above) / queries), 3, 30));

@@ -11,7 +11,7 @@ import { drawCells } from "./maps.js";
 import { SIDES, TITLES, capitalised, nameInKind, shortLayer, shortName, shortHead } from "./names.js";
 import { clamp } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
-import { runsLeft } from "./scripts.js";
+import { placesIn } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 
@@ -160,7 +160,7 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
   const grid = /** @type {HTMLElement} */ (canvas.nextSibling);
   const rows = shownRows(S, m);
   const row = rowInView(S, m);
-  const flip = runsLeft(S, SIDES[m.kind][1]);
+  const places = placesIn(S, SIDES[m.kind][1], m.columns);
   const ratio = pixelRatio(grid);
   const ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
   const { left, top } = grid.getBoundingClientRect();
@@ -175,7 +175,7 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
     const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect();
     const x = snap(at.left, left);
     const y = snap(at.top, top);
-    drawCells(ctx, sheet, i, m.keys, rows, { left: x, top: y, wide, high, flip });
+    drawCells(ctx, sheet, i, m.keys, rows, { left: x, top: y, wide, high, places });
     if (!isBeside(S)) for (const by of [0, end]) ctx.fillRect(x + by, y + row * high, 3, Math.max(2, high));
   });
 }

@@ -266,10 +266,10 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
   // Both sentences keep room for bars, so that nothing moves under the pointer.
   const several = heads.length > 1;
   box.className = `text ${side}${several ? " several" : ""}`;
-  layWords(S, box, side);
-  children(box, names.length, () =>
+  const buttons = children(box, names.length, () =>
     makeButton("word", make("bdi", "token"), make("small"), make("span", "shares")),
-  ).forEach((b, at) => {
+  );
+  buttons.forEach((b, at) => {
     const [token, number, shares] = b.children;
     const byHead = weights[at];
     const masked = shaded && !byHead;
@@ -293,4 +293,5 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
     });
     listenToToken(S, m, b, role, at);
   });
+  layWords(S, box, side, buttons, names);
 }

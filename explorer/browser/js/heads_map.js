@@ -1,7 +1,7 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, isolated } from "./canvas.js";
+import { cellUnder, columnBeside, isolated } from "./canvas.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
@@ -22,7 +22,7 @@ import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predicte
 import { clamp } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
-import { arrowOf, runsLeft } from "./scripts.js";
+import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -139,7 +139,7 @@ function nameHead(S, kind) {
 function namesOf(S, m, most) {
   const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
   const ends = m.predicted.map((_, q) => otherName(S, m, q));
-  const names = { rows, ends, columns: m.columns, leftwards: runsLeft(S, SIDES[m.kind][1]) };
+  const names = { rows, ends, columns: m.columns, places: placesIn(S, SIDES[m.kind][1], m.columns) };
   return labelsOf(S.figures[m.kind].canvas, S.theme.font, names, most);
 }
 
@@ -247,27 +247,26 @@ export function listenToHead(S, kind) {
   };
   canvas.onkeydown = (event) => {
     const m = mapOf(S, kind);
-    const direction = arrowOf(event.key, f.plot.flip > 0);
+    const direction = arrowOf(event.key);
     if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
     const query = rowInView(S, m);
     const key = S.kind === kind ? columnInView(S, m) : null;
     const { layer, head } = S.pick[kind];
     const heaviest = rowOf(m, layer, head, query).seen[0]?.key ?? 0;
+    const beside = (/** @type {number} */ k) => columnBeside(f.plot.places, k, direction[1], m.keys);
     if (direction && event.shiftKey) {
       const at =
         S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
       /** @type {(range: number[], by: number, count: number) => [number, number]} */
       const grow = ([a, b], by, count) => [a, clamp(b + by, a, count - 1)];
-      S.brush = { kind, rows: grow(at.rows, direction[0], m.queries), columns: grow(at.columns, direction[1], m.keys) };
+      S.brush = {
+        kind,
+        rows: grow(at.rows, direction[0], m.queries),
+        columns: grow(at.columns, beside(at.columns[1]) - at.columns[1], m.keys),
+      };
       redraw(S);
     } else if (direction && key === null) chooseCell(S, m, query, heaviest);
-    else if (direction)
-      chooseCell(
-        S,
-        m,
-        clamp(query + direction[0], 0, shownRows(S, m) - 1),
-        clamp(Number(key) + direction[1], 0, m.keys - 1),
-      );
+    else if (direction) chooseCell(S, m, clamp(query + direction[0], 0, shownRows(S, m) - 1), beside(Number(key)));
     else if (event.key === "Home") chooseCell(S, m, query, 0);
     else if (event.key === "End") chooseCell(S, m, query, m.keys - 1);
     else if (event.key === "Enter" || event.key === " ") chooseCell(S, m, query, key ?? heaviest);

@@ -322,7 +322,7 @@ function headTable(S, m) {
   const places = Object.keys(m.shares);
   const rows = listHeads(m, { ...S, by: "place" }).map(({ layer, head }) => {
     const values = [m.effective, ...places.map((name) => m.shares[name])].map((scores) => scores[layer - 1][head - 1]);
-    const texts = values.map((value, i) => (value === null ? "–" : i ? percent(value) : value.toFixed(2)));
+    const texts = values.map((value, i) => (value === null ? "–" : i ? percent(value) : inSentence(value.toFixed(2))));
     const role = m.roles[layer - 1][head - 1];
     return {
       at: [layer, head, ...values, [...PLACES, "mixed"].indexOf(role)],

@@ -1,6 +1,6 @@
 // A single map with its labels: hovering, a click or the arrow keys say the number of a cell.
 
-import { cellUnder } from "./canvas.js";
+import { cellUnder, columnBeside } from "./canvas.js";
 import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
@@ -12,7 +12,7 @@ import { cellNumber, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
 import { whyMasked } from "./wording.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
@@ -57,13 +57,14 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   canvas.onclick = (event) => choose(S, over(event));
   canvas.onkeydown = (event) => {
-    const direction = arrowOf(event.key, S.plot.flip > 0);
+    const direction = arrowOf(event.key);
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const { row, column } = S.at ?? { row: -direction[0], column: -direction[1] };
+    const { rows, columns } = S.header;
+    if (!S.at) return choose(S, { row: 0, column: 0 });
     choose(S, {
-      row: clamp(row + direction[0], 0, S.header.rows.length - 1),
-      column: clamp(column + direction[1], 0, S.header.columns.length - 1),
+      row: clamp(S.at.row + direction[0], 0, rows.length - 1),
+      column: columnBeside(S.plot.places, S.at.column, direction[1], columns.length),
     });
   };
   listenToZoom(S.box, S.wish, () => draw(S));
@@ -86,14 +87,14 @@ function themeOf(box, { signed }) {
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, at } = S;
-  const { signed, top, rows, ends, columns, leftwards } = header;
+  const { signed, top, rows, ends, columns, places } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask };
   const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
-  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, leftwards }, room, false);
+  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
   const beside = labels.left + Math.max(labels.right, labels.over) + 3;
   const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
@@ -130,14 +131,14 @@ function draw(S) {
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
-const short = (top) => `${Number(top.toPrecision(2))}`;
+const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
 
 /** A signed number of at most two decimals for a cell; "" if it would be 0. @param {number} value */
 function signedNumber(value) {
   const size = Math.abs(value);
   if (size < 0.005) return size < 1e-6 ? "0" : "";
   const text = size < 9.95 ? size.toFixed(size < 1 ? 2 : 1) : size.toFixed(0);
-  return (value < 0 ? "−" : "+") + text.replace(/^0/, "");
+  return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */
@@ -152,7 +153,7 @@ function readOut({ find, header: { rows, ends, columns, unit, signed }, values, 
   if (!at) return say(find("output"), "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
-  const number = signed ? values[i].toFixed(4) : fourDecimals(values[i]);
+  const number = signed ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
   const said = mask[i] ? whyMasked(mask[i]) : `${unit} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }

@@ -25,7 +25,7 @@ import {
   tokensOf,
 } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { runsLeft } from "./scripts.js";
+import { placesIn } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { SIDES, shortHead } from "./names.js";
@@ -286,12 +286,12 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   const map = kind === "map" ? mapOf(S, block) : {};
   paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), ...map });
 }
-
-/** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and whether its keys run from right to left. @param {MachineState} S @param {MachineBlock} block */
+const keysIn = (/** @type {MachineBlock} */ { attention }) => SIDES[/** @type {Kind} */ (attention)][1];
+/** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and the places of its keys. @param {MachineState} S @param {MachineBlock} block */
 const mapOf = (S, block) => ({
   maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
     block.attention === "decoder" && !S.data.stepwise && key > row,
-  leftwards: runsLeft(S, SIDES[/** @type {Kind} */ (block.attention)][1]),
+  places: placesIn(S, keysIn(block), tokensOf(S, keysIn(block))),
 });
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
@@ -394,8 +394,8 @@ export function paintPart(S, block, part, canvas) {
   const { row: marked, column } = litIn(S, part, ofKeys ? -1 : rowFor(S, queries));
   const weights = part === "weights";
   const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
-  const { maskedAt, leftwards } = mapOf(S, block);
-  const look = weights ? { maskedAt, leftwards } : MAPS.includes(part) ? { leftwards } : {};
+  const { maskedAt, places } = mapOf(S, block);
+  const look = weights ? { maskedAt, places } : MAPS.includes(part) ? { places } : {};
   paintRows(canvas, S.theme, dark, { rows, scale, marked, column, ...look });
   const whole =
     part === "weights" || MAPS.includes(part)

@@ -1,6 +1,7 @@
 // The numbers of the open part as a matrix with named rows and columns: each can be chosen, and the card beside it says
 // where the chosen one is from.
 
+import { columnBeside, columnUnder } from "./canvas.js";
 import { copyText } from "./clipboard.js";
 import { make, makeButton, say } from "./dom.js";
 import { changeOf } from "./machine_change.js";
@@ -146,18 +147,20 @@ export function lead(S, spot) {
 }
 
 /** @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {MachineSpot | null} spot */
-export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, leftwards = false }, spot) {
+export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, leftwards = false, places = [] }, spot) {
   const table = make("table", "matrix");
   table.dir = leftwards ? "rtl" : "ltr";
+  const order = columns.map((_, place) => columnUnder(places, place)); // from the left, in a table that begins there
+  if (leftwards) order.reverse();
   const row = spot ? spot.row - base : -1;
   const column = spot ? (ids ? ids.indexOf(spot.column) : spot.column - first) : -1;
   const name = (/** @type {string} */ text, /** @type {boolean} */ lit, /** @type {string} */ scope) =>
     Object.assign(make("th", lit ? "lit" : "", make("bdi", "", text)), { scope });
   table.append(
-    make("tr", "", make("th"), ...columns.map((text, c) => name(text, c === column, "col"))),
+    make("tr", "", make("th"), ...order.map((c) => name(columns[c], c === column, "col"))),
     ...rows.map((text, r) => {
       const line = lineOf(/** @type {import("./types").Numbers} */ (numbers), r);
-      const cells = columns.map((_, c) => {
+      const cells = order.map((c) => {
         const isChosen = r === row && c === column;
         const lit = r === row || c === column ? " lit" : "";
         const closed = Number.isNaN(line[c]);
@@ -183,7 +186,7 @@ export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, le
   };
   const placeOf = (/** @type {EventTarget | null} */ target) => {
     const cell = /** @type {HTMLTableCellElement | null} */ (/** @type {HTMLElement} */ (target).closest("td"));
-    return cell && [/** @type {HTMLTableRowElement} */ (cell.parentElement).rowIndex - 1, cell.cellIndex - 1];
+    return cell && [/** @type {HTMLTableRowElement} */ (cell.parentElement).rowIndex - 1, order[cell.cellIndex - 1]];
   };
   table.onclick = ({ target }) => {
     const place = placeOf(target);
@@ -191,12 +194,12 @@ export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, le
   };
   table.onkeydown = (event) => {
     const place = placeOf(event.target);
-    const arrow = arrowOf(event.key, leftwards);
+    const arrow = arrowOf(event.key);
     if (!place || !arrow) return;
     const [dr, dc] = arrow;
     event.preventDefault();
     event.stopPropagation();
-    choose(clamp(place[0] + dr, 0, rows.length - 1), clamp(place[1] + dc, 0, columns.length - 1));
+    choose(clamp(place[0] + dr, 0, rows.length - 1), columnBeside(places, place[1], dc, columns.length));
   };
   const box = make("div", "scroll", table);
   requestAnimationFrame(() => reveal(S, table, box));

@@ -2,7 +2,7 @@
 // named rows and columns, as it is at the step on screen.
 
 import { blockOf, products, tokensOf } from "./machine_state.js";
-import { runsLeft } from "./scripts.js";
+import { placesIn, runsLeft } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { MachineMatrix, MachineState, Numbers } from "./types" */
@@ -86,10 +86,20 @@ export function matrixOf(S, stage, head, first, only) {
     return { rows, base, columns: names, first, width: stage.columns, numbers };
   }
   const keys = keysOf(S, stage);
-  const columns = tokensOf(S, keys).map((token, i) => `${i + 1} ${token}`);
+  const tokens = tokensOf(S, keys);
+  const columns = tokens.map((token, i) => `${i + 1} ${token}`);
   const numbers =
     op === "dot" ? productsOf(S, stage, head, asked) : cut(point, { head: one, columns: countOf(S, keys) });
-  return { rows, base, columns, first: 0, width: columns.length, numbers, leftwards: runsLeft(S, keys) };
+  return {
+    rows,
+    base,
+    columns,
+    first: 0,
+    width: columns.length,
+    numbers,
+    leftwards: runsLeft(S, keys),
+    places: placesIn(S, keys, tokens),
+  };
 }
 
 /** The names of the rows. @param {MachineState} S @param {MachineStage} stage */

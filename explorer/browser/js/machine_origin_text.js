@@ -3,7 +3,7 @@
 import { shortOf } from "./machine_numbers.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { MachineOrigin, MachineSpot, MachineState, OriginTerm } from "./types" */
 /** @import { MachineStage } from "./structs" */
@@ -18,8 +18,8 @@ export const short = (value) =>
     : Number.isInteger(value) // such as the id of a token
       ? `${value}`.replace("-", "−")
       : Math.abs(value) >= 1000 || Math.abs(value) < 0.001
-        ? value.toExponential(1).replace("-", "−")
-        : value.toFixed(3).replace("-", "−");
+        ? inSentence(value.toExponential(1).replace("-", "−"))
+        : inSentence(value.toFixed(3).replace("-", "−"));
 
 /** A number inside a sum: negative ones in brackets. @param {number} value */
 const inSum = (value) => (value < 0 ? `(${short(value)})` : short(value));

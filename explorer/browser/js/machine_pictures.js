@@ -1,7 +1,7 @@
 // Small pictures of tensors: rows of vectors in two hues, for numbers below and above zero, and maps of weights in the
 // scale of all maps. Each number is painted as one pixel, then enlarged.
 
-import { contextOf } from "./canvas.js";
+import { columnAt, columnUnder, contextOf } from "./canvas.js";
 import { pixelOf, rgb } from "./colours.js";
 import { make } from "./dom.js";
 import { levelOf, setPixels } from "./maps.js";
@@ -86,9 +86,9 @@ export function diverging(theme, dark, scale) {
 /**
  * Paints rows × columns of colours over a whole canvas, and frames around one row and one column (-1 for none).
  * @param {HTMLCanvasElement} canvas
- * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string, leftwards?: boolean }} picture
+ * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => number, marked?: number, column?: number, ink: string, places?: number[] }} picture
  */
-export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink, leftwards }) {
+export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -1, ink, places = [] }) {
   const [wide, high] = sizeOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
@@ -96,11 +96,10 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -
   const ctx = contextOf(canvas);
   ctx.resetTransform();
   ctx.clearRect(0, 0, w, h);
-  if (leftwards) ctx.setTransform(-1, 0, 0, 1, w, 0);
   if (!columns || !rows) return;
   const small = make("canvas");
   setPixels(small, columns, rows, (pixels) =>
-    pixels.forEach((_, i) => (pixels[i] = colourOf(Math.floor(i / columns), i % columns))),
+    pixels.forEach((_, i) => (pixels[i] = colourOf(Math.floor(i / columns), columnUnder(places, i % columns)))),
   );
   ctx.imageSmoothingEnabled = rows > h || columns > w;
   ctx.drawImage(small, 0, 0, w, h);
@@ -110,7 +109,12 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -
   if (marked >= 0 && marked < rows && rows > 1)
     ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
   if (column >= 0 && column < columns && columns > 1)
-    ctx.strokeRect((column * w) / columns + line, line, Math.max(w / columns - 2 * line, 1), h - 2 * line);
+    ctx.strokeRect(
+      (columnAt(places, column) * w) / columns + line,
+      line,
+      Math.max(w / columns - 2 * line, 1),
+      h - 2 * line,
+    );
 }
 
 /**
@@ -118,23 +122,15 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, column = -
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {boolean} dark
- * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, column?: number, maskedAt?: (row: number, key: number) => boolean, leftwards?: boolean }} tensor `scale` has the full colour
+ * @param {{ rows: ArrayLike<number>[], scale: number, marked: number, column?: number, maskedAt?: (row: number, key: number) => boolean, places?: number[] }} tensor `scale` has the full colour
  */
-export function paintRows(canvas, theme, dark, { rows, scale, marked, column, maskedAt, leftwards }) {
+export function paintRows(canvas, theme, dark, { rows, scale, marked, column, maskedAt, places }) {
   const colour = maskedAt
     ? (/** @type {number} */ weight) => theme.inks[levelOf(weight, { top: scale })]
     : diverging(theme, dark, scale);
   const colourOf = (/** @type {number} */ row, /** @type {number} */ column) =>
     maskedAt?.(row, column) ? theme.grey : colour(rows[row][column]);
-  paint(canvas, {
-    columns: rows[0]?.length ?? 0,
-    rows: rows.length,
-    marked,
-    column,
-    ink: theme.ink,
-    colourOf,
-    leftwards,
-  });
+  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, column, ink: theme.ink, colourOf, places });
 }
 
 /** The magnitude that 98 % of the numbers stay below. @param {ArrayLike<number>} values */

@@ -67,10 +67,10 @@ export function sightOf(box) {
  * @param {number} row
  * @param {number | undefined} column
  */
-export function bringIntoSight(box, { left, top, cell, flip }, right, row, column) {
+export function bringIntoSight(box, { left, top, cell, places }, right, row, column) {
   const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
     clamp(at, (index + 1) * cell - room + 2, index * cell);
   box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
   if (column !== undefined)
-    box.scrollLeft = shifted(box.scrollLeft, columnAt(flip, column), box.clientWidth - left - right);
+    box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), box.clientWidth - left - right);
 }

@@ -1,6 +1,6 @@
 // Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
-import { columnAt, contextOf, isolated, paper } from "./canvas.js";
+import { columnAt, columnUnder, contextOf, isolated, paper } from "./canvas.js";
 import { patternOf } from "./colours.js";
 import { make } from "./dom.js";
 import { inkOn } from "./ink.js";
@@ -37,7 +37,7 @@ const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
-export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, flip: 0, upright: true, width: 0, height: 0 };
+export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, places: [], upright: true, width: 0, height: 0 };
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 /** The scale of weights that are one byte each. */
@@ -133,13 +133,18 @@ export function sheetOf(theme, { keys, queries, mask }, maps, scale = UNIT) {
  * @param {number} i
  * @param {number} keys
  * @param {number} rows
- * @param {{ left: number, top: number, wide: number, high: number, flip: boolean | number }} to the corner, the size of a cell, and whether the keys run from right to left
+ * @param {{ left: number, top: number, wide: number, high: number, places: number[] }} to the corner, the size of a cell, and the places of the keys
  */
-export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high, flip }) {
-  ctx.save();
-  if (flip) ctx.transform(-1, 0, 0, 1, 2 * left + keys * wide, 0);
-  ctx.drawImage(canvas, ...corners[i], keys, rows, left, top, keys * wide, rows * high);
-  ctx.restore();
+export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, wide, high, places }) {
+  let [from, x, y] = [canvas, ...corners[i]];
+  if (places.length) {
+    // In pixels of its own first: scaled columns would have seams between them.
+    from = Object.assign(make("canvas"), { width: keys, height: rows });
+    const columns = contextOf(from);
+    places.forEach((place, key) => columns.drawImage(canvas, x + key, y, 1, rows, place, 0, 1, rows));
+    [x, y] = [0, 0];
+  }
+  ctx.drawImage(from, x, y, keys, rows, left, top, keys * wide, rows * high);
 }
 
 /**
@@ -162,11 +167,11 @@ function shorten(ctx, text, most) {
  * tokens.
  * @param {HTMLCanvasElement} canvas
  * @param {string} font
- * @param {{ rows: string[], ends: string[], columns: string[], leftwards: boolean }} names of rows on the left, of rows on the right, of columns, and whether these run from right to left
+ * @param {{ rows: string[], ends: string[], columns: string[], places: number[] }} names of rows on the left, of rows on the right, of columns, and the places of these
  * @param {number} [most] maximum length of a label, in pixels
  * @param {boolean} [counts] whether names still need their positions
  */
-export function labelsOf(canvas, font, { rows, ends, columns, leftwards }, most = LABEL, counts = true) {
+export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // The position distinguishes repeated words.
@@ -186,7 +191,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, leftwards }, most 
   const over = Math.max(
     0,
     ...keys.map(
-      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (leftwards ? k : keys.length - 1 - k),
+      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - columnAt(places, k)),
     ),
   );
   return {
@@ -196,7 +201,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, leftwards }, most 
     left,
     right,
     over,
-    leftwards,
+    places,
     wideKeys,
     above: AXIS + wideKeys * (keys.length > MANY ? 1 : Math.sin(TILT)) + 18,
   };
@@ -221,13 +226,13 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {number} cell
  * @returns {Plot}
  */
-export function plotOf({ left, right, over, leftwards, wideKeys }, { keys, queries }, cell) {
+export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell) {
   const flat = cell > wideKeys + 5;
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
   const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
-  return { left, top, cell, flat, flip: leftwards ? keys : 0, upright, width, height };
+  return { left, top, cell, flat, places, upright, width, height };
 }
 
 /**
@@ -260,14 +265,14 @@ export function plotOf({ left, right, over, leftwards, wideKeys }, { keys, queri
  */
 export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
-  const { left, top, cell, flip } = plot;
+  const { left, top, cell, places } = plot;
   const {
     cells: { keys, queries, mask },
     rows,
   } = picture;
   const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
-  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, flip });
+  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
   const small = holdsNumbers(canvas, cell) && writeNumbers(pen, picture);
@@ -293,7 +298,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, flat, flip, upright, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, flat, places, upright, keys, mask, rows, wide },
   { labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
@@ -335,7 +340,7 @@ function writeLabels(
   for (let k = 0; k < keys; k++) {
     // A word that the decoder has not read yet has no label.
     if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
-    const x = left + (columnAt(flip, k) + 0.5) * cell;
+    const x = left + (columnAt(places, k) + 0.5) * cell;
     if (x < x0 + left || x > end) continue;
     const weight = k === column ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
@@ -344,11 +349,11 @@ function writeLabels(
 }
 
 /** Hatches the masked cells. @param {Pen} pen */
-function hatch({ ctx, theme, left, top, cell, flip, keys, mask, rows }) {
+function hatch({ ctx, theme, left, top, cell, places, keys, mask, rows }) {
   for (let i = 0; i < rows * keys; i++) {
     if (!mask[i]) continue;
     ctx.fillStyle = patternOf(theme, mask[i]);
-    ctx.fillRect(left + columnAt(flip, i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
+    ctx.fillRect(left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
   }
 }
 
@@ -363,7 +368,7 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
 
 /** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
-  { ctx, theme, left, top, cell, flip, keys, mask, rows },
+  { ctx, theme, left, top, cell, places, keys, mask, rows },
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
   const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
@@ -374,7 +379,11 @@ function writeNumbers(
     const text = numberOf(values[i]);
     small ||= !text;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
-    ctx.fillText(text, left + (columnAt(flip, i % keys) + 0.5) * cell, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+    ctx.fillText(
+      text,
+      left + (columnAt(places, i % keys) + 0.5) * cell,
+      top + (Math.floor(i / keys) + 0.5) * cell + 0.5,
+    );
   }
   return small;
 }
@@ -395,17 +404,19 @@ function frameRest({ ctx, theme, left, top, cell, rows, wide, high }, queries) {
 }
 
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
-function fade({ ctx, theme, left, top, cell, flip, keys, rows }, { rows: [first, end], columns }) {
-  const [start, last] = columns.map((k) => columnAt(flip, k)).sort((a, b) => a - b);
+function fade({ ctx, theme, left, top, cell, places, keys, rows }, { rows: [first, end], columns }) {
+  const [start, last] = columns;
   const bottom = Math.min(end, rows - 1);
   const high = bottom - first + 1;
   Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
   const boxes = [
     [0, 0, keys, first],
     [0, bottom + 1, keys, rows - bottom - 1],
-    [0, first, start, high],
-    [last + 1, first, keys - last - 1, high],
   ];
+  for (let place = 0; place < keys; place++) {
+    const column = columnUnder(places, place);
+    if (column < start || column > last) boxes.push([place, first, 1, high]);
+  }
   for (const [x, y, w, h] of boxes)
     if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
 }
@@ -416,8 +427,8 @@ function fade({ ctx, theme, left, top, cell, flip, keys, rows }, { rows: [first,
  * @param {Pen} pen
  * @param {Mark} mark
  */
-function drawMark({ ctx, theme, left, top, cell, flip, wide, high }, { row, column, colour, dashed }) {
-  const x = left + (column === undefined ? 0 : columnAt(flip, column)) * cell;
+function drawMark({ ctx, theme, left, top, cell, places, wide, high }, { row, column, colour, dashed }) {
+  const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;
   const y = top + (row ?? 0) * cell;
   if (column === undefined && cell <= FRAMED) {
     ctx.fillStyle = colour;

@@ -43,5 +43,5 @@ export const fourDecimals = (weight) =>
  */
 export function cellNumber(weight) {
   if (weight <= 0 || weight >= 1) return weight > 0 ? "1" : "0";
-  return weight < 0.005 ? "" : weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1);
+  return weight < 0.005 ? "" : inSentence(weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1));
 }

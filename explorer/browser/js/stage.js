@@ -1,13 +1,13 @@
 // The stage: source above, translation below, as rows of chips with position, token and weight, and curves from the
 // word being written to the words that it looks at.
 
-import { contextOf, paper } from "./canvas.js";
+import { columnBeside, contextOf, paper } from "./canvas.js";
 import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
 import { say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
-import { arrowOf, runsLeft } from "./scripts.js";
+import { arrowOf, placesIn, runsLeft } from "./scripts.js";
 import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
@@ -325,14 +325,15 @@ export function listenToStage(S, go) {
       redraw(S);
     };
     list.onkeydown = (event) => {
-      const direction = arrowOf(event.key, runsLeft(S, side))?.[1];
-      if (side !== "source" || !direction) return;
-      const next = /** @type {HTMLElement | null} */ (slotsOf(S, side)[under(event) + direction]?.firstChild ?? null);
+      const by = arrowOf(event.key)?.[1];
+      if (side !== "source" || !by) return;
+      const { tokens } = S.data.source;
+      const beside = columnBeside(placesIn(S, side, tokens), under(event), by, tokens.length);
+      const next = /** @type {HTMLElement} */ (slotsOf(S, side)[beside].firstChild);
       event.preventDefault();
       event.stopPropagation();
-      if (!next) return;
       S.look = null;
-      S.rove = under(event) + direction;
+      S.rove = beside;
       redraw(S);
       next.tabIndex = 0;
       next.focus();

@@ -1,7 +1,7 @@
 // The stepper's three maps, on a scale from 0 to 1, and the parts around them: choice of layer and head, captions,
 // readout, table.
 
-import { cellUnder, columnAt, paper, windowHeight } from "./canvas.js";
+import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas.js";
 import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
@@ -9,7 +9,7 @@ import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./name
 import { clamp, decimals } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
-import { arrowOf, runsLeft } from "./scripts.js";
+import { arrowOf, placesIn } from "./scripts.js";
 import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
@@ -87,8 +87,8 @@ function namesOf(S, kind) {
   const { target } = S.data;
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
-  const leftwards = runsLeft(S, SIDES[kind][1]);
-  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, leftwards });
+  const places = placesIn(S, SIDES[kind][1], columns);
+  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places });
 }
 
 /** @param {StepperState} S @param {Kind} kind */
@@ -202,7 +202,7 @@ export function listenToMap(S, kind) {
     const row = currentRow(S, kind);
     const old = S.cell?.kind === kind ? S.cell : null;
     let { query, key, locked } = old ?? { query: row, key: rowOf(S, kind, row).seen[0]?.key ?? 0, locked: false };
-    const direction = arrowOf(event.key, S.figures[kind].plot.flip > 0);
+    const direction = arrowOf(event.key);
     if (event.key === "Escape") canvas.blur();
     else if (event.key === "Enter" || event.key === " ") locked = !locked;
     else if (event.key === "Home") key = 0;
@@ -211,7 +211,7 @@ export function listenToMap(S, kind) {
     else if (old) {
       // The first arrow key only shows the cursor.
       query = clamp(query + direction[0], 0, shownRows(S, kind) - 1);
-      key = clamp(key + direction[1], 0, m.keys - 1);
+      key = columnBeside(S.figures[kind].plot.places, key, direction[1], m.keys);
     }
     choose(event.key === "Escape" ? null : { kind, query, key, locked });
     if (S.kind !== kind) pick(S, kind, {});
@@ -234,10 +234,10 @@ export function drawPick(S) {
   const side = m.heads > 7 ? 26 : 42;
   const scale = side / Math.max(m.keys, m.queries);
   const sheet = sheetFor(S, S.kind, layer);
-  const flip = runsLeft(S, SIDES[S.kind][1]);
+  const places = placesIn(S, SIDES[S.kind][1], m.columns);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
     const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
-    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale, flip });
+    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale, places });
     say(b.lastChild, h ? `${h}` : t("mean"));
     const name = h ? t("Head {head} of {heads}", { head: h, heads: m.heads }) : capitalised(nameInLayer(h));
     b.setAttribute("aria-label", name);
@@ -317,10 +317,10 @@ export function drawReadout(S) {
             : t("locked · Esc to unlock"),
       ),
     );
-    const { left, top, cell, flip } = f.plot;
+    const { left, top, cell, places } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);
     // Below the cell's row, so that it never hides the row that it describes.
-    const x = Math.min(left + columnAt(flip, c.key) * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
+    const x = Math.min(left + columnAt(places, c.key) * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
     f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell - scrollTop + 6}px)`;
   }
 }

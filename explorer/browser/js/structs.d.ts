@@ -531,5 +531,5 @@ export interface MapHeader {
   numbers: boolean;
   frames: [number, number][];
   caption: string;
-  leftwards: boolean;
+  places: number[];
 }

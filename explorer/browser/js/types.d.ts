@@ -139,8 +139,8 @@ export interface Plot {
   cell: number;
   /** Whether the labels of keys have room side by side. */
   flat: boolean;
-  /** The number of columns if they run from right to left, else 0. */
-  flip: number;
+  /** The place of each column from the left; empty if they are in order. */
+  places: number[];
   /** Whether the title of the rows stands upright beside them. */
   upright: boolean;
   width: number;
@@ -582,6 +582,8 @@ export interface MachineMatrix {
   ids?: number[];
   /** Whether the columns are words that run from right to left. */
   leftwards?: boolean;
+  /** The place of each column from the left; empty if they are in order. */
+  places?: number[];
 }
 /** One number of a point: rows and columns count from 0, heads from 1. */
 export interface MachineSpot {

@@ -170,7 +170,7 @@ def _compare(names: Sequence[str]) -> None:
     """Open the tab of curves with these runs."""
     choose_run(names[0], ENTRY)
     st.session_state[f"compare_{names[0]}"] = names[:MAX_CURVES]
-    st.session_state["runs_tab"] = t("Compare curves")
+    st.session_state["runs_tab"] = "Compare curves"
 
 
 def draw_note(entry: Entry) -> None:

@@ -24,7 +24,7 @@ from explorer.screens.runs.actions import (
 )
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
-from explorer.web import runtime
+from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answers, metrics_of, run_box
 
@@ -63,20 +63,13 @@ def draw() -> None:
     if not entry.busy and (course := diagnosis(metrics_of(runs, entry.name), True).sentence):
         st.caption(plain(course))
     draw_note(entry)
-    titles = [t("Watch heads form"), t("Compare curves"), t("Wrong answers"), t("Import")]
-    heads, curves, wrong, new = st.tabs(titles, on_change="rerun", key="runs_tab")
-    if heads.open:
-        with heads:
-            draw_heads(runs, entry)
-    if curves.open:
-        with curves:
-            draw_comparison(runs, entries, entry.name)
-    if wrong.open:
-        with wrong:
-            _wrong_answers(entry)
-    if new.open:
-        with new:
-            draw_import(runs)
+    tabs = {
+        message("Watch heads form"): partial(draw_heads, runs, entry),
+        message("Compare curves"): partial(draw_comparison, runs, entries, entry.name),
+        message("Wrong answers"): partial(_wrong_answers, entry),
+        message("Import"): partial(draw_import, runs),
+    }
+    page_parts.draw_tabs("runs", tabs)
 
 
 def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:

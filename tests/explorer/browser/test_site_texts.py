@@ -16,7 +16,7 @@ from explorer.decoding.head_change import fitting, from_link, to_link
 from explorer.decoding.translator import Translator
 from explorer.decoding.view_options import format_view, parse_view
 from explorer.files.live_site import live_model
-from explorer.locale.scripts import is_leftwards, letters_of
+from explorer.locale.scripts import is_leftwards, letters_of, places
 from model.checkpoint import load_model
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import get_task
@@ -52,6 +52,40 @@ SCRIPTS: tuple[tuple[list[str], list[int], bool], ...] = (
     (["𞤀𞤣", "a"], [0, 1], True),
     (["图书馆", "👩‍👩‍👧", "e\u0301", "🇩🇪", "🇫🇷", "👍🏽", "שָׁ"], [0, 1, 2, 3, 4, 5, 6], False),
     (["1", "<eos>"], [0, -1], False),
+)
+# A sentence, whether it runs from right to left, and its words from the left: as the library python-bidi orders them.
+MIXED = (
+    ("שלום עולם", True, "10"),
+    ("I love New York", False, "0123"),
+    ("אני אוהב את New York", True, "34210"),
+    ("אני אוהב את New York מאוד", True, "534210"),
+    ("I said שלום עולם to him", False, "013245"),
+    ("שלום 10 20", True, "210"),
+    ("New York 10 שלום", True, "3012"),
+    ("I paid 10 ש 20 now", False, "012435"),
+    ("see مرحبا 10 20 ok", False, "03214"),
+    ("الساعة 10 : 30 الآن", True, "43210"),
+    ("مرحبا ١٢ ١٣ word", True, "3210"),
+    ("word ١٢ ١٣ word", False, "0213"),
+    ("word ١٢ word ۱۲", False, "0123"),
+    ("אני ( New York ) פה", True, "542310"),
+    ("שלום ( New York ) USA", True, "542310"),
+    ("USA ( שלום New ) York", False, "012345"),
+    ("a ( ב ) ג", False, "01234"),
+    ("a ( ב ] ג ) b", False, "0143256"),
+    ("( שלום ) a", False, "0123"),
+    ("[ ( א b ) ] c", True, "6543210"),
+    ("? שלום", True, "10"),
+    ("New York .", True, "201"),
+    ("שלום , world !", False, "0123"),
+    (". , -", True, "210"),
+    ("<sos> שלום world <eos>", True, "3210"),
+    ("he said א , ב . then", False, "0143256"),
+    ("3 שלום a", True, "210"),
+    ("1 א 2 a 3 ב 4", False, "0213465"),
+    ("x = א + 1 ;", False, "014325"),
+    ("الولد قرأ Harry Potter 2 أمس", True, "523410"),
+    ("图书馆 שלום 学生 עולם", False, "0123"),
 )
 SENTENCES = {
     "multi30k-en-de": (
@@ -96,6 +130,14 @@ def test_scripts() -> None:
     for (tokens, words, leftwards), (runs_left, letters) in zip(SCRIPTS, found, strict=True):
         assert runs_left == is_leftwards(tokens, words) == leftwards, tokens
         assert letters == letters_of("".join(tokens))
+
+
+def test_words_of_two_scripts() -> None:
+    found = answers([{"do": "places", "tokens": text.split(), "leftwards": leftwards} for text, leftwards, _ in MIXED])
+    for (text, leftwards, order), there in zip(MIXED, found, strict=True):
+        here = places(text.split(), leftwards)
+        assert there == here, text
+        assert [*map(int, order)] == sorted(range(len(order)), key=here.__getitem__ if here else None), text
 
 
 def test_changes_in_an_address() -> None:

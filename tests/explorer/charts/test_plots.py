@@ -63,10 +63,14 @@ def test_names_of_rows_and_columns_have_room_and_those_that_would_touch_are_left
 
 
 def test_columns_of_a_sentence_that_runs_to_the_left_do_so_in_figures() -> None:
-    assert bars({"one": [1.0]}, ["a"], y_title="y").layout.xaxis.autorange is None
-    hebrew = ["ספר", "חדש", "<eos>"]
-    assert bars({"one": [1.0] * 3}, hebrew, y_title="y").layout.xaxis.autorange == "reversed"
-    assert heatmap(np.ones((3, 3)), x_title="", y_title="", x=hebrew, y=hebrew).layout.xaxis.autorange == "reversed"
+    assert not bars({"one": [1.0]}, ["a"], y_title="y").layout.xaxis.categoryarray
+    words = ["ספר", "New", "York", "<eos>"]
+    names = labels(words)
+    for figure in (
+        bars({"one": [1.0] * 4}, words, y_title="y"),
+        heatmap(np.ones((4, 4)), x_title="", y_title="", x=names, y=names),
+    ):
+        assert [*figure.layout.xaxis.categoryarray] == [names[i] for i in (3, 1, 2, 0)]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -270,12 +270,16 @@ def test_recordings_stand_beside_the_pages_that_compute_in_each_language(
     assert run(models, out, *(f"--model={name}" for name in order), "--examples", "1") == 0
     said = capsys.readouterr().out
     assert "lstm is an LSTM, which is not computed in the browser. Its examples are recordings." in said
-    assert re.search(r"1 model and 4 recorded pages, [\d.]+ MB\. Put .* on a web server\.", said)
+    assert re.search(r"1 model and 3 recorded pages, [\d.]+ MB\. Put .* on a web server\.", said)
     for name in order:
         assert len(header_of((out / "examples" / f"{name}-1.html").read_text(encoding="utf-8"))["recordings"]) >= 1
         assert f'content="0; url=examples/{name}-1.html"' in (out / f"{name}-1.html").read_text(encoding="utf-8")
     for folder, back in (("examples", "../"), ("examples/de", "../../?lang=de")):
         assert f'href="{back}"' in (out / folder / "index.html").read_text(encoding="utf-8")
+    # In German, what is computed opens there; what is not has a recording of its own.
+    listed = (out / "examples" / "de" / "index.html").read_text(encoding="utf-8")
+    assert 'href="../../?lang=de&amp;model=words&amp;text=' in listed
+    assert {path.name for path in (out / "examples" / "de").iterdir()} == {"index.html", "lstm-1.html"}
     written = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
     given = header(written, "index.html")[1]
     assert [model["name"] for model in given["models"]] == ["words"]

@@ -8,7 +8,7 @@ from explorer.collecting.__main__ import main
 from explorer.locale import catalogue, language
 from explorer.locale.catalogue import PackError, fault_of, pack, packs, problems, read_po
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, fixed, percent, quoted
+from explorer.locale.text import cell_number, count, fixed, percent, quoted
 from model.user_error import UserError
 
 HEAD = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n'
@@ -54,6 +54,7 @@ def test_numbers_are_written_as_the_language_writes_them(folder):
     with language.written_in("de"):
         assert t("{share:.1f} of {n:,}, {text}", share=0.25, n=1200, text="1.5") == "0,2 von 1.200, 1.5"
         assert (fixed(-0.5, 2), percent(0.997, 1), count(12_345)) == ("−0,50", "99,7 %", "12,3 k")
+        assert (cell_number(0.63), cell_number(0.999), cell_number(-0.5, signed=True)) == (",63", ">,99", "-,50")
     assert fixed(-0.5, 2) == "−0.50"
 
 
