@@ -102,7 +102,7 @@ PROMPTS = {
         ),
         Prompt(
             "Der Hund spielt nicht mit dem Ball.",
-            "“nicht” is lost; “not” is on offer after “is”, but the model cannot go on from it",
+            "“nicht” is lost; “not”, on offer after “is”, keeps it",
             word="playing",
             says=("dog is playing with the ball",),
             instead="not",

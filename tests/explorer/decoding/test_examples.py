@@ -72,12 +72,12 @@ def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_wher
             "Ein Mann, der einen roten Hut trägt, liest Zeitung."
         ),
         "A basketball player is trying to throw the ball.": "Ein Basketballspieler versucht, den Ball zu werfen.",
-        "The dog is not playing with the ball.": "Der Hund spielt mit dem Ball.",
-        "A woman is sitting on the bank of a river.": "Eine Frau sitzt am Strand eines Flusses.",
+        "The dog is not playing with the ball.": "Der Hund spielt nicht mit dem Ball.",
+        "A woman is sitting on the bank of a river.": "Eine Frau sitzt auf dem Strand eines Flusses.",
         "Zwei kleine Kinder spielen im Park Fußball.": "Two young children are playing football in the park.",
         "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.": "A man in a red hat is reading a newspaper.",
         "Ein Basketballspieler versucht, den Ball zu werfen.": "A basketball player is trying to throw the ball.",
-        "Der Hund spielt nicht mit dem Ball.": "The dog is notice the ball.",
+        "Der Hund spielt nicht mit dem Ball.": "The dog is not playing with the ball.",
         "Eine Frau sitzt auf einer Bank im Park.": "A woman sitting on a bench in the park.",
     }
     offered = {}

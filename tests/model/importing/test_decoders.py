@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_gradients")
 FAMILIES = tuple(peers._CLASSES)
 MORE = ["ein Rad  auf\nder Bank", "im Jahr 1990's, 12345 Räder.\n\n", "über 🙂 das e\u0301 Gras", " two dogs"]
 
-SIZES = {
+SIZES: dict[str, dict[str, Any]] = {
     "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12},
     "gpt_neo": {"hidden_size": 768, "num_layers": 12, "num_heads": 12, "attention_types": [[["global", "local"], 6]]},
     "opt": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "ffn_dim": 3072},
