@@ -117,8 +117,6 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         before["experiment"] = "all"  # the first view is of all of them
         gone |= {"experiment"}
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
-    # Masks opens on the page's own sentence, so that an address names another one; that one was where it opened.
-    before |= {key: value for key, value in link["query"].items() if key == "masks_row_2"}
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
     # A tab that a page opens by itself, as for a link with an edit, is in the address now.
     if link["query"].get("inside_tab") == "The computation":

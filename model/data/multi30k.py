@@ -34,7 +34,7 @@ ORDER_MATTERS = {"en": "A dog chases a man.", "de": "Ein Hund jagt einen Mann."}
 # See Task.most_pieces: 0.0 % of the English and 0.5 % of the German validation sentences have a longer word.
 MOST_PIECES = {"en": 6, "de": 8}
 LONGEST_WORDS = {"en": 37, "de": 39, "fr": 43}
-CONFIDENCE = {("en", "de"): 0.46, ("de", "en"): 0.46}  # see Task.confidence
+CONFIDENCE = {("en", "de"): 0.44, ("de", "en"): 0.48}  # see Task.confidence
 LICENCE = (
     "The corpus may be used by researchers and educators, for non-commercial research and education; the same terms "
     "apply to models trained on it."

@@ -274,7 +274,7 @@ def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
         table_with(at, "its probability (%)")["probability (%)"], 100 * forced.trace.probabilities, atol=1e-3
     )
     total = float(np.log(forced.trace.probabilities.astype(float)).sum())
-    assert f"Log-probability {total:.3f} nats over {len(forced.path)} tokens" in words(at)
+    assert f"Log-probability −{-total:.3f} nats over {len(forced.path)} tokens" in words(at)
     click(at, "forcing_show")
     assert at.button(key="forcing_show").disabled
     assert "a chosen path" in words(at)

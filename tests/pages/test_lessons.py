@@ -31,14 +31,14 @@ def feedback(at: AppTest) -> str:
 
 
 def test_the_answer_can_be_shown_and_nothing_is_asked_of_an_empty_one() -> None:
-    at = click(lesson(at=2), "lesson_check_attention_2")
+    at = click(lesson("decoder", at=5), "lesson_check_decoder_5")
     assert_says(at, "Choose or type an answer first.", "The picture is shown once you have answered.")
     assert not [each for each in at.button if each.key == "lesson_open"]
-    answer(at, "attention", 2, "h")
+    answer(at, "decoder", 5, "olleh, as before")
     assert "The picture is shown" not in words(at)
     assert at.button(key="lesson_open")
-    assert "The answer: `o`" in feedback(click(at, "lesson_show_attention_2"))
-    assert address(at)["done"] == "attention.03"
+    assert "The answer: Something else" in feedback(click(at, "lesson_show_decoder_5"))
+    assert address(at)["done"] == "decoder.00003"
 
 
 def test_a_step_opens_its_own_model_and_sentence_and_says_when_the_reader_went_elsewhere() -> None:

@@ -12,7 +12,7 @@ const LONGEST_NAMED = 24; // characters
 const TINY = 2 ** -1022;
 const MANY_PIECES = 3;
 // Share of words in pieces, the confidence that it needs, and the number of tokens of a sentence that needs it, too.
-const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.6, 10];
+const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.68, 10];
 
 /**
  * A sentence, or "".

@@ -138,17 +138,22 @@ function arrive(S) {
   Object.assign(S, { opened: { block, head, part }, point: stage?.point ?? "", first: 0, spot: null, allTerms: false });
 }
 
+const SETTLED = 300; // ms
+
 /** Once a stage, scrolls the page to the controls if what tells where the number is from would be below the window. @param {MachineState} S */
 export function showOrigin(S) {
   const F = S.trail;
-  const origin = stopShown(S) && S.find(".panel").querySelector(".origin");
-  if (!origin || F.told === F.step) return;
+  const originOn = () => (stopShown(S) ? S.find(".panel").querySelector(".origin") : null);
+  if (!originOn() || F.told === F.step) return;
   F.told = F.step;
-  requestAnimationFrame(() => {
-    const controls = S.find(".controls");
-    const isBelow = origin.getBoundingClientRect().bottom > innerHeight;
-    if (isBelow && controls.getBoundingClientRect().top > 16) controls.scrollIntoView({ block: "start" });
-  });
+  const look = () => {
+    const [controls, origin] = [S.find(".controls"), originOn()];
+    if (!origin || origin.getBoundingClientRect().bottom <= innerHeight) return;
+    if (controls.getBoundingClientRect().top > 16) controls.scrollIntoView({ block: "start" });
+    origin.querySelector(".equation")?.scrollIntoView({ block: "nearest" });
+  };
+  requestAnimationFrame(look);
+  setTimeout(look, SETTLED); // the panel may have been written again, and the page have lost its place
 }
 
 /** The stop that is on screen, if a token is followed and nothing else was opened. @param {MachineState} S @returns {TrailStop | null} */

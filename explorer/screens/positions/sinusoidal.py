@@ -47,7 +47,9 @@ def draw_table_tab(model: ModelDescription) -> None:
     """Draw the model's learned rows, or the table that the sliders describe with what follows from it."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
-        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[1], key="pe_rows")
+        # Links that are older than the choice say a size, and mean the formula.
+        asked = any(name in st.query_params for name in ("pe_width", "pe_length", "pe_base", "pe_beside"))
+        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0 if asked else 1], key="pe_rows")
         if rows == ROWS[1]:
             _draw_learned(learned[:MAX_LENGTH], model.model_config.max_positions)
             return

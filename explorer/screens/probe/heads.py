@@ -101,7 +101,9 @@ def _draw_table(probe: Probe) -> None:
         "ends of “above uniform” and “above untrained” to reach what is needed; without a role, the nearest score is "
         "shown."
     )
-    st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
+    # The help of the column of error rates says the same.
+    has_help = probe.gold in ("words", "tokens") and statistic_title("error_rate") in rows[0]
+    st.caption(plain(about if has_help else f"{about} {gold_note(probe)}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
         kind, layer, head = list(by_head)[selected[0]]

@@ -60,7 +60,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball.", "only {confidence:.0f}"),
         ("multi30k-en-de", PARLIAMENT, "“parliament”"),
         ("multi30k-en-de", "The stock market fell today.", "only {confidence:.0f}"),
-        ("multi30k-en-de", "The quantum computer solved the equation.", "“quantum”, “solved” and “equation” in pieces"),
+        ("multi30k-en-de", "The teacher explained the theorem.", "“teacher”, “explained” and “theorem” in pieces"),
         (
             "multi30k-en-de",
             "I missed the train.",
@@ -68,7 +68,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ),
         (
             "multi30k-de-en",
-            "Das Wasser ist kalt.",
+            "Das Buch ist langweilig.",
             "Although the sentence is short, the model gave only {confidence:.0f}",
         ),
         ("multi30k-en-de", "A dog runs and " * 10, "It has 40 words; the longest in training had 37."),
