@@ -19,10 +19,10 @@ from model.folder import SHIPPED
 # Multi30k models trained on the corpus alone, 2 % to 5 % of the validation sentences lay below it; sentences on other
 # subjects or in other languages have 0.2 to 0.45. The shipped models have thresholds of their own, see Task.confidence.
 LOW = 0.38
-# A sentence with this share of words that are cut into pieces, as rare ones are, needs more confidence than others, and so
-# does a short one, whose answer is easier. Of 150 test sentences of Multi30k each, both rules doubt 5 of the English and 14
-# of the German ones more. Of 18 everyday sentences, all wrongly translated, on which 0.68 was chosen, 10 would not be
-# doubted otherwise; these rules doubt 8 of them. So this is no independent test.
+# A sentence with this share of words that are cut into pieces, as rare ones are, needs more confidence than others, and
+# so does a short one, whose answer is easier. Of 150 test sentences of Multi30k each, both rules doubt 5 of the English
+# and 14 of the German ones more. Of 18 everyday sentences, all wrongly translated, on which 0.68 was chosen, 10 would
+# not be doubted otherwise; these rules doubt 8 of them. So this is no independent test.
 IN_PIECES, RATHER_LOW = 0.25, 0.68
 SHORT = 10
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
