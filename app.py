@@ -58,7 +58,7 @@ def frame() -> None:
     if not in_frame:
         st.logo(LOGO, size="large")
     page = st.navigation(pages, position="hidden" if in_frame else "sidebar")
-    shell.style()
+    shell.style(page.url_path)
     if not security.let_in():
         return
 

@@ -24,9 +24,13 @@ _INSIDE = "_inside_shell"
 FIELD = "field"  # the address parameter with which an embedded view has a field for a sentence
 
 
-def style() -> None:
+def style(path: str = "") -> None:
     """Add the style sheets for what Streamlit has no option for: wide figures, and the answer on the first screen."""
     st.html(_HERE / "frame.css")
+    if path == "translate":  # Streamlit marks the menu's first page only at "/"
+        link = '[data-testid="stSidebarNavLink"][href$="/"]'
+        mark = "background: color-mix(in srgb, currentColor 10%, transparent)"
+        st.html(f"<style>{link} {{ {mark} }} {link} span {{ font-weight: 700 }}</style>")
     if language.current() != language.ENGLISH:
         answer, more = _in_style(t("Translation")), _in_style(t("Continuation"))
         label = ".st-key-answer {} h4::before {{ content: {} }}"  # as in frame.css
