@@ -87,6 +87,7 @@ def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     translated(page, "ils achetent voitures bleu")
     settle(page)
     _, last = steps(page)
+    expect(page.locator("input:focus")).to_have_count(0)
     for key, step in (("Home", 1), ("ArrowRight", 2)):  # after typing, the keys step
         page.keyboard.press(key)
         at_step(page, step, last)
