@@ -88,9 +88,11 @@ def _from_to(values: Iterable[float]) -> str:
 def too_few(arms: Sequence[ArmRuns]) -> str:
     """State how many runs there are and how many could tell."""
     counts = sorted({len(arm.runs) for arm in arms if arm.runs})
+    few, many = counts[0], counts[-1]
+    runs = t("{n} run", "{n:,} runs", n=few) if few == many else t("{few} to {many} runs", few=few, many=many)
     return t(
         "{runs} of each variant; {enough} could show a difference.",
-        runs=t("{n} run", "{n:,} runs", n=counts[0]),
+        runs=runs,
         enough=enough(len(arms[0].runs), sum(bool(arm.runs) for arm in arms) - 1),
     )
 

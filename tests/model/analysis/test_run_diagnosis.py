@@ -178,6 +178,7 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     "a flat training loss alone": (curves(FLAT, []), "early", "0 evaluations"),
     "two evaluations": (curves(FALL, [4.0, 3.0], [0.0, 0.5], 300), "early", "2 evaluations"),
     "nothing": (Curves(), "early", ""),
+    "cheats": (curves(HEART, falling(4.0, 0.002), [0.01] * 20, 1000), "leaking", "validation loss 0.002"),
 }
 
 
@@ -190,6 +191,13 @@ def test_planted_curves_get_their_verdict_with_its_numbers(name: str) -> None:
     assert bool(found.next) == bool(planted.train)
     assert ("longer" in found.next) == (verdict in ("learning", "early") and bool(planted.train))
     assert found.sentence.endswith(".") or not planted.train
+
+
+@pytest.mark.parametrize(("loss", "score"), [(0.5, 0.01), (0.002, 0.5)], ids=["unsure", "right by itself"])
+def test_only_a_run_that_is_sure_and_wrong_fails_in_use(loss: float, score: float) -> None:
+    found = diagnose(curves(HEART, falling(4.0, loss), [score] * 20, 1000), ended=True)
+    assert found.verdict != "leaking"
+    assert "Fails in use" not in found.sentence
 
 
 def test_what_may_still_change_is_not_held_against_a_run_that_goes_on() -> None:
