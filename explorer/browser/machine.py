@@ -46,7 +46,7 @@ def machine(
 
     `encoded` makes the message of the view, `details` the message of the block open at a place, or None, and `numbers`
     that of the numbers which the browser requests, or None. `stepped` is called before a run in which the browser
-    reports another place (see :func:`step_reported`).
+    reports another place (see :func:`place_reported`).
     """
     decoding = view.decoding
     settled = settle(key, decoding.seq, view.start, lambda place: _place(place, view))
@@ -69,15 +69,15 @@ def machine(
     return MachineResult(settled.now, _departure(result.get("go"), view), _of(RowWeights, result.get("edit"), view))
 
 
-def step_reported(key: str) -> int | None:
-    """The step in the browser's last message, from 1, unchecked against any decoding; None if there is none."""
+def place_reported(key: str) -> MachinePlace | None:
+    """The place in the browser's last message, unchecked against any decoding; None if there is none."""
     state: Any = st.session_state.get(key)
     report = state.get("at") if state else None
     try:
-        step = msgspec.convert(report["place"] if report else None, MachinePlace).step
+        place = msgspec.convert(report["place"] if report else None, MachinePlace)
     except msgspec.ValidationError:
         return None
-    return step if step > 0 else None
+    return place if place.step > 0 else None
 
 
 def _place(message: Any, view: MachineView) -> MachinePlace | None:

@@ -27,8 +27,9 @@ class Settled(Generic[T]):
 def settle(key: str, seq: str, wanted: T, read: Callable[[Any], T | None]) -> Settled[T]:
     """Decide where the view with this key is.
 
-    `wanted` is the place that the page requests. Most pages pass in the place that was returned last time, and some
-    always pass the same one: neither is a request to move. `read` checks a report's `place`, which is not trusted.
+    `wanted` is the place that the page requests. Most pages pass in the place that was returned last time or that is
+    reported now, and some always pass the same one: neither is a request to move. `read` checks a report's `place`,
+    which is not trusted.
     """
     memory = st.session_state.setdefault(f"_{key}_turn", {"turn": 0})
     state = st.session_state.get(key)
@@ -36,7 +37,7 @@ def settle(key: str, seq: str, wanted: T, read: Callable[[Any], T | None]) -> Se
     if memory.get("seq") != seq:
         led, memory["following"] = True, False
     else:
-        follows = wanted == memory["returned"]
+        follows = wanted in (memory["returned"], now)
         memory["following"] |= follows and wanted != memory["wanted"]
         # After a visit to another page, the browser has lost its place.
         lost = follows and now is None and wanted != memory["start"]

@@ -42,9 +42,9 @@ class LabelledMap:
     `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
     `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or scores, on a scale
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
-    each row's name says its own. `marks` are what differs from a map beside it. The columns of a `leftwards` map are
-    words that are written from right to left; the reader may have chosen another `direction`. `compared` names both
-    rows of a difference between two rows.
+    each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks` are what differs from
+    a map beside it. The columns of a `leftwards` map are words that are written from right to left; the reader may have
+    chosen another `direction`. `compared` names both rows of a difference between two rows.
     """
 
     title: str
@@ -59,6 +59,7 @@ class LabelledMap:
     top: float | None = 1.0
     signed: bool = False
     first_row: int = 1
+    first_column: int = 1
     marks: PairMarks = PairMarks()
     leftwards: bool = False
     direction: str = ""
@@ -86,8 +87,8 @@ class LabelledMap:
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """Columns with their positions from 1."""
-        return numbered(self.columns)
+        """Columns with their positions from 1: "2 je"."""
+        return numbered(self.columns) if self.first_column else self.columns
 
     @property
     def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

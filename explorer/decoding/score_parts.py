@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.coordinates import Place
+from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import short_head, short_kind, short_layer
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import fixed, percent, quoted, rounded
+from explorer.locale.text import fixed, percent, quoted
 from model.analysis.score_terms import HeadTerms, Part, grouped
-from model.trace import AttentionTrace
+from model.trace import VISIBLE, AttentionTrace
 
 Floats = NDArray[np.float64]
 
@@ -142,13 +142,24 @@ def _share(term: float, table: Floats) -> str:
     return t("{term}, {share} of what lowers it", term=value, share=share)
 
 
-def term_rows(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part]) -> list[dict[str, Any]]:
-    """One table row per term, largest in magnitude first."""
-    return [
-        {
-            "query": part_label(query_parts[i]),
-            "key": part_label(key_parts[j]),
-            "term": rounded(float(table[i, j]), 4),
-        }
-        for i, j in largest_terms(table, table.size)
-    ]
+def terms_map(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], title: str) -> LabelledMap:
+    """The terms [query part, key part] as a map, on a scale that is symmetric around 0."""
+    return LabelledMap(
+        title,
+        table.astype(np.float32),
+        np.full(table.shape, VISIBLE, dtype=np.uint8),
+        _axis(query_parts),
+        _axis(key_parts),
+        row_title=message("part of the query"),
+        column_title=message("part of the key"),
+        unit=message("term"),
+        top=None,
+        signed=True,
+        first_row=0,
+        first_column=0,
+    )
+
+
+def _axis(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The parts of one vector; the stack that wrote it is named only where it looked at the other one."""
+    return tuple(part_label(part if part.stack == "cross" else part._replace(stack="")) for part in parts)

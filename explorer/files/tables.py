@@ -13,11 +13,15 @@ from typing import Any
 
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.shown_maps import ShownMaps
+from explorer.locale.messages import message, t, translated
 from model.trace import FUTURE, VISIBLE
 
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
-CSV_COLUMNS = ("kind", "layer", "head", "query", "predicts", "key", "weight", "mask")
+CSV_COLUMNS = (
+    *(message("kind"), message("layer"), message("head"), message("query"), message("predicts"), message("key")),
+    *(message("weight"), message("mask")),
+)
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # the last four are full-width forms
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
@@ -51,12 +55,12 @@ def maps_csv(view: ShownMaps) -> bytes:
     """
     pairs = zip(view.places, view.maps, strict=True)
     cells = ((at.kind, at.layer, at.head, *cell) for at, map_ in pairs for cell in _cells(map_))
-    return _csv([CSV_COLUMNS, *cells])
+    return _csv([map(translated, CSV_COLUMNS), *cells])
 
 
 def map_csv(map_: LabelledMap) -> bytes:
     """Write every cell of a map, one row per cell; the column of numbers is named after the map's unit."""
-    header = ("map", "query", "predicts", "key", map_.unit, "mask")
+    header = (t("map"), t("query"), t("predicts"), t("key"), map_.quantity, t("mask"))
     return _csv([header, *((map_.title, *cell) for cell in _cells(map_))])
 
 

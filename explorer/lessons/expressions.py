@@ -153,8 +153,5 @@ def value_text(value: Value, style: str = "") -> str:
         return value
     if style == "percent":
         return _percent(float(value))
-    if style.isdecimal():
-        return f"{value:.{style}f}"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    form = f".{style}f" if style.isdecimal() else ",.0f" if float(value).is_integer() and abs(value) < 1e15 else ".3g"
+    return format(value, form).replace("-", "−")

@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import shortened
+from explorer.locale.text import fixed, percent, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.progress import range_text
 from explorer.runs.status import age
@@ -38,7 +38,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("95 %"))
+    texts = (t("data"), t("verdict"), t("note"), t("score (95 %)"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -50,15 +50,15 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     score, seconds = number(scores, leading), number(results, "seconds")
     apart = None
     if score is not None and isinstance(sentences, int) and sentences > 0:
-        apart = range_text(leading, score, sentences)
-        apart = f"BLEU {apart}" if leading == "bleu" else f"{apart} %"
+        shown = f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
+        of = range_text(leading, score, sentences)
+        apart = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
     return {
         t("name"): entry.name,
+        t("score (95 %)"): apart,
+        t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else 100 * exact,
         "BLEU": score if leading == "bleu" else None,
-        t("95 %"): apart,
-        t("held out"): sentences if apart is not None else None,
-        t("verdict"): verdict_text(entry, verdict),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),

@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import streamlit as st
 
 from explorer.charts.chart import Figure
 from explorer.decoding.labelled_map import map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
+from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.scripts import direction
 from explorer.locale.text import plain
@@ -99,6 +101,19 @@ def draw_map(
         draw_table(map_table(labelled_map), caption, file="" if away else key)
         if away:
             _draw_files(labelled_map, caption, key, away)
+
+
+def draw_terms(terms: LabelledMap, caption: str, key: str) -> None:
+    """Draw the terms of a score with their caption, and a table of their numbers, which is sent only when opened."""
+    from explorer.browser.labelled_map import labelled_map_view
+
+    if np.isfinite(terms.values).all():
+        labelled_map_view(terms, caption, key=key, numbers=False)
+    st.caption(explained(caption))
+    fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")
+    if fold.open:
+        with fold:
+            draw_table(map_table(terms), caption, file=key)
 
 
 def draw_missing(*maps: LabelledMap) -> None:

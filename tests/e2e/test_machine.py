@@ -115,7 +115,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
 
 
 def test_the_equation_of_a_followed_number_is_in_the_window(visit: Visit) -> None:
-    page = visit("/inside?model=adjective-swap&text=I read red books")
+    page = visit("/inside?model=adjective-swap&text=I read red books&step=4")
     machine = page.locator(".machine")
     machine.get_by_role("combobox", name="Follow").select_option("target 2")
     for stage in range(2, 12):

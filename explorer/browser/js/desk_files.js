@@ -55,7 +55,20 @@ export function saveFigures(figures, text, name) {
 
 /** All weights of a kind of attention as CSV, one a line; masked cells say so. @param {AttentionMap} map @param {string[]} predicted @returns {string} */
 export function mapAsTable({ kind, layers, heads, queries, keys, area, weights, mask, rows, columns }, predicted) {
-  const lines = [["kind", "layer", "head", "row", "query", "predicts", "column", "key", "weight", "masked"]];
+  const lines = [
+    [
+      t("kind"),
+      t("layer"),
+      t("head"),
+      t("row"),
+      t("query"),
+      t("predicts"),
+      t("column"),
+      t("key"),
+      t("weight"),
+      t("mask"),
+    ],
+  ];
   const values = weights ?? new Float32Array(0);
   for (let at = 0; at < values.length; at++) {
     const [head, cell] = [Math.floor(at / area), at % area];

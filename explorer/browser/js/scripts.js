@@ -99,6 +99,7 @@ export function layWords(S, list, side, words, tokens) {
   const leftwards = runsLeft(S, side);
   list.dir = leftwards ? "rtl" : "ltr";
   for (const word of words) Object.assign(word.style, { position: "", left: "" });
+  if (tokens.some(isMirrored)) mirror(S, side, words, tokens);
   const places = placesIn(S, side, tokens);
   if (places.every((place, i) => place === (leftwards ? places.length - 1 - i : i))) return;
   const boxes = words.map(({ offsetLeft, offsetTop, offsetWidth }, i) => ({ i, offsetLeft, offsetTop, offsetWidth }));
@@ -113,6 +114,18 @@ export function layWords(S, list, side, words, tokens) {
       x += offsetWidth + (end - start - wide) / (line.length - 1);
     }
   }
+}
+
+/** Whether a token is a bracket or the like, whose shape depends on the direction of the words around it. @param {string} token */
+const isMirrored = (token) => /\p{Bidi_M}/u.test(token) && sideOf(token) === undefined;
+
+/** Gives brackets the shape that they have in the direction of their run. @param {Written} S @param {Side} side @param {HTMLElement[]} words @param {string[]} tokens */
+function mirror({ data, direction = chosen }, side, words, tokens) {
+  const sides = direction ? tokens.map(() => direction === "rtl") : sidesOf(tokens, data.leftwards[side]);
+  words.forEach((word, i) => {
+    const name = word.querySelector("bdi");
+    if (name) name.dir = !isMirrored(tokens[i]) ? "auto" : sides[i] ? "rtl" : "ltr";
+  });
 }
 
 /** Offers the choice of the direction where words of either are written. @param {{ data: Decoding, direction: string, find: import("./types").Find }} S */

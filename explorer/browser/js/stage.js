@@ -25,11 +25,8 @@ const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still s
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
   const stage = S.find(".stage");
-  const frame = stage.getBoundingClientRect();
-  const by = frame.width / stage.offsetWidth || 1;
-  S.boxes = { source: [], target: [] };
-  let over = false;
-  for (const side of /** @type {Side[]} */ (["source", "target"])) {
+  const by = stage.getBoundingClientRect().width / stage.offsetWidth || 1;
+  const sides = /** @type {Side[]} */ (["source", "target"]).map((side) => {
     const list = S.find(`.${side} .chips`);
     const slots = slotsOf(S, side);
     const [first, last] = [slots[0], slots[slots.length - 1]];
@@ -40,7 +37,16 @@ export function measureStage(S) {
     list.style.setProperty("--row", `${first?.offsetHeight ?? 0}px`);
     list.style.setProperty("--lines", `${linesOf(S, side)}`);
     list.scrollTop = scrollTop;
-    over ||= broken;
+    return { side, list, slots, broken };
+  });
+  // If chips break into a second line, curves are drawn over the chips, through their gaps; there is room for them above.
+  stage.classList.toggle(
+    "over",
+    sides.some(({ broken }) => broken),
+  );
+  S.boxes = { source: [], target: [] };
+  const frame = stage.getBoundingClientRect();
+  for (const { side, list, slots } of sides) {
     const seen = list.getBoundingClientRect();
     S.boxes[side] = slots.map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
@@ -54,8 +60,6 @@ export function measureStage(S) {
       };
     });
   }
-  // If chips break into a second line, curves are drawn over the chips, through their gaps.
-  stage.classList.toggle("over", over);
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
   S.scrolled = scrolledTo(S);
   S.scrolls = [".source .chips", ".target .chips"]

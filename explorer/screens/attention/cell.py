@@ -7,14 +7,14 @@ from functools import partial
 import streamlit as st
 
 from explorer.browser.cell import cell_view
-from explorer.charts.score_terms import terms_plot
 from explorer.decoding.coordinates import Place, strongest_cell
-from explorer.decoding.score_parts import score_table
+from explorer.decoding.score_parts import score_table, terms_map
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Explanation, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
-from explorer.web import page_parts, runtime, session
+from explorer.web import runtime, session
+from explorer.web.figures import draw_terms
 from model.trace import VISIBLE
 
 
@@ -69,7 +69,7 @@ def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *
             help=t("Whether the heads of earlier layers are counted together or one by one."),
         )
     table = score_table(explanation.parts, translation.trace, at, above_row=of == above, by_head=by != together)
-    page_parts.draw_plot(terms_plot(table.terms, table.query_parts, table.key_parts, table.words), "score_terms")
+    draw_terms(terms_map(table.terms, table.query_parts, table.key_parts, ""), table.words, "score_terms")
     st.caption(
         t(
             "Exact, with the standard deviations of the norms, the weights of earlier heads and the activations of "

@@ -7,7 +7,7 @@ import re
 
 import streamlit as st
 
-from explorer.browser.machine import machine, step_reported
+from explorer.browser.machine import machine, place_reported
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import MachineView, encode, encode_details
 from explorer.browser.machine_structs import NumbersRequest, RowWeights
@@ -52,8 +52,7 @@ def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
         return runtime.with_model(translation.model, lambda model: encode_numbers(request, run, model))
 
     result = machine(view, encoded, details, numbers, stepped=_stepped, key=KEY)
-    session.move(step=result.place.step)
-    address.BLOCK.write({"block": text_of(result.place), "follow": result.place.follow})
+    _keep(result.place)
     if result.edit is not None:
         _change(result.edit, view.config)
     if result.departure is not None:
@@ -61,10 +60,15 @@ def draw_machine_tab(translation: Translation, model: ModelDescription) -> None:
 
 
 def _stepped() -> None:
-    """Move the session before the run, so that the page writes the new step to the address."""
-    step = step_reported(KEY)
-    if step is not None:
-        session.move(step=step)
+    """Move the session before the run, so that the page writes the new step to the address and requests this place."""
+    place = place_reported(KEY)
+    if place is not None:
+        _keep(place)
+
+
+def _keep(place: MachinePlace) -> None:
+    session.move(step=place.step)
+    address.BLOCK.write({"block": text_of(place), "follow": place.follow})
 
 
 def text_of(opened: Opened) -> str:

@@ -36,8 +36,7 @@ _LIST = """<style>
 [class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
 @media (max-width: 640px) {
   [class*="st-key-lesson_entry_"] { gap: 0.6rem; }
-  [class*="st-key-lesson_entry_"] > :has([data-testid="stImage"]) { flex: none; width: 52px !important; }
-  [class*="st-key-lesson_entry_"] img { width: 52px !important; }
+  [class*="st-key-lesson_entry_"] > :has([data-testid="stImage"]) { display: none; }
   [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
   [class*="st-key-lesson_entry_"] button { min-width: 0; padding: 0 0.6rem; }
 }
@@ -74,8 +73,8 @@ _BESIDE = """<style>
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
   .st-key-lesson_bar > :first-child { flex: 1; min-width: 0; }
-  .st-key-lesson_bar p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 0.875rem; }
-  .stMainBlockContainer { padding-top: 6.75rem; }
+  .st-key-lesson_bar p { font-size: 0.875rem; line-height: 1.2; }
+  .stMainBlockContainer { padding-top: 5rem; }
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
   .st-key-lesson_bar kbd { display: none; }

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.charts.measured_heads import coverage_plot
-from explorer.charts.score_terms import terms_plot
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import index_name
+from explorer.decoding.score_parts import terms_map
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, plain
@@ -32,7 +32,7 @@ from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import draw_grammar, draw_search
 from explorer.web import bound, page_parts, session
-from explorer.web.figures import draw_map, draw_table
+from explorer.web.figures import draw_map, draw_table, draw_terms
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
 from model.config import ModelConfig
@@ -173,8 +173,7 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
         st.info(plain(str(variant)))
         return
     if terms is not None:
-        plot = terms_plot(terms.table, terms.query_parts, terms.key_parts, terms.caption())
-        page_parts.draw_plot(plot, "card_terms")
+        draw_terms(terms_map(terms.table, terms.query_parts, terms.key_parts, ""), terms.caption(), "card_terms")
         st.caption(
             t(
                 "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "

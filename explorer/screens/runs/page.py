@@ -31,7 +31,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table shows its columns up to the minutes on a laptop's screen.
-_PIXELS = {message("name"): 188, message("verdict"): 105, message("data"): 230}
+_PIXELS = {message("name"): 128, message("score (95 %)"): 202, message("verdict"): 105, message("data"): 230}
 
 
 def draw() -> None:
@@ -94,9 +94,7 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
             t("right (%)"): number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
             "BLEU": number(format="%.1f", help=translated(explain("BLEU").explanation)),
-            t("95 %"): text(
-                help=t("The 95 % interval of the score that is named, from the number of sentences held out."),
-            ),
+            t("score (95 %)"): text(help=t("With its 95 % interval, of so many sentences that were held out.")),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
             t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),
             t("note"): text(width="medium"),

@@ -29,9 +29,9 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "exact", "bleu", "apart"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, "21–79 %"),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, "88–100 %"),
-        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, "BLEU 38–41"),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, 50.0, None, "50.0 % (21–79) of 8"),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, 100.0, None, "100.0 % (88–100) of 30"),
+        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, 7.0, 39.45, "BLEU 39.5 (38–41) of 1,000"),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, 97.0, None, None),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, None, None, None),
     ],
@@ -41,7 +41,7 @@ def test_a_score_has_its_interval(results: object, exact: float | None, bleu: fl
     row, _ = rows([entry("a", task="dates", results={**results, "seconds": 90}), full])  # type: ignore[dict-item]
     assert row["data"].startswith("Dates")
     assert (row["right (%)"], row["BLEU"], row["took (min)"]) == (pytest.approx(exact), bleu, 1.5)
-    assert row.get("95 %") == apart
+    assert row.get("score (95 %)") == apart
 
 
 @pytest.mark.parametrize(
