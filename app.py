@@ -75,7 +75,7 @@ def frame() -> None:
             opening = page.url_path in ("", "translate")
             with contained("sidebar"):
                 # These pages have no use for the model and the sentence.
-                if page.url_path in ("train", "runs", "experiments", "own"):
+                if page.url_path in ("train", "runs", "experiments", "own") or lesson_sidebar.lists(page.url_path):
                     sidebar.draw_link()
                 else:
                     sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)

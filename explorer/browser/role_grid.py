@@ -103,4 +103,5 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
 
 
 def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
-    return np.rint(255 * np.clip((grid.times_uniform - 1) / (TOP - 1), 0, 1)).astype(np.uint8)
+    # Logarithmic: the heads of a small preference differ, too.
+    return np.rint(255 * np.log(np.clip(grid.times_uniform, 1, TOP)) / np.log(TOP)).astype(np.uint8)

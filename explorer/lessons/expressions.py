@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from explorer.locale import language
+from explorer.locale.catalogue import in_digits_of
 from model.user_error import UserError
 
 Value = str | float | bool
@@ -141,8 +143,12 @@ def _percent(share: float) -> str:
     for digits in range(4):
         text = f"{100 * share:.{digits}f}"
         if float(text) not in (0, 100) or share in (0, 1):
-            return f"{text} %"
-    return "< 0.001 %" if share < 0.5 else "> 99.999 %"
+            return f"{_local(text)} %"
+    return _local("< 0.001 %" if share < 0.5 else "> 99.999 %")
+
+
+def _local(number: str) -> str:
+    return in_digits_of(language.current(), number).replace("-", "−")
 
 
 def value_text(value: Value, style: str = "") -> str:
@@ -154,4 +160,4 @@ def value_text(value: Value, style: str = "") -> str:
     if style == "percent":
         return _percent(float(value))
     form = f".{style}f" if style.isdecimal() else ",.0f" if float(value).is_integer() and abs(value) < 1e15 else ".3g"
-    return format(value, form).replace("-", "−")
+    return _local(format(value, form))

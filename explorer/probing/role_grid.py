@@ -25,7 +25,7 @@ THUMBNAILS = message(
     "how far along the sentence they are. The stronger the colour, the further above uniform attention. The letters "
     "and the frame show the role; a dotted frame means no clear role."
 )
-TOP = 8.0  # times uniform attention: the end of the colour scale
+TOP = 8.0  # times uniform attention: the end of the logarithmic colour scale
 Place = tuple[int, int]  # layer and head, from 0
 
 

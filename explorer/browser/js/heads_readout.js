@@ -282,7 +282,7 @@ function describeGrids(S) {
     const fields = {
       head: sharp.name,
       keys: sharp.keys,
-      role: sharp.mixed ? t("at most {role}", { role: sharp.role }) : sharp.role,
+      role: sharp.mixed ? t("strongest pattern: {role}", { role: sharp.role }) : sharp.role,
     };
     const second =
       heads.length > 1

@@ -220,7 +220,7 @@ function boxOf(S, box) {
 }
 
 /** A title that can be broken where the block is narrow. @param {string} title */
-const breakable = (title) => title.replace("Embedding", "Embed\u00adding").replace("Softmax", "Soft\u00admax");
+const breakable = (title) => title.replace(/(?<=bed|bet|oft)(?=ding|tung|max)/g, "\u00ad");
 
 /** @param {MachineState} S @param {MachineBox} box @param {string} side */
 function foldedOf(S, box, side) {

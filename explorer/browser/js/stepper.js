@@ -178,6 +178,7 @@ function create(root) {
   };
   find("select[name=direction]").onchange = ({ target }) => {
     S.direction = /** @type {any} */ (target).value;
+    offerDirection(S); // other views keep it
     report(S);
     fit(S);
   };

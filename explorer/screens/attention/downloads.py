@@ -1,4 +1,4 @@
-"""The export panel: the maps on screen as files, and a manifest or link that opens the view again."""
+"""The export panel: the maps on screen as files, and a manifest that opens the view again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.decoding.coordinates import Place
 from explorer.decoding.selection import MAX_TEXT, Selection
 from explorer.decoding.translator import Translation
-from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.files.manifest import ManifestError, manifest_text, model_hash, read_manifest
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs.viewer_mode import REASON
@@ -38,9 +38,6 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     download_button(t("Manifest"), manifest, name, mime, key="export_json", help=about)
     if len(selection.text) > MAX_TEXT:
         st.caption(t("The sentence is too long for a link; the manifest holds all of it."))
-    else:
-        st.caption(t("The link in the address bar opens it as well:"))
-        st.code(f"/{link(selection)}", language=None, wrap_lines=True)
     if not closed(t("Uploads are switched off: {reason}.", reason=translated(REASON))):
         st.file_uploader(t("Open a manifest"), type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
     if message := st.session_state.get(_MESSAGE):

@@ -37,6 +37,15 @@ def draw(page: str) -> None:
         _draw_step(lesson)
 
 
+def lists(page: str) -> bool:
+    """Whether the page is the list of all lessons, which has no use for the model and the sentence."""
+    if page != "lessons":
+        return False
+    from explorer.screens.lessons import lesson_session
+
+    return lesson_session.open_lesson() is None
+
+
 def _draw_step(lesson: Lesson) -> None:
     from explorer.screens.lessons import lesson_session
     from explorer.screens.lessons.running_models import start_of

@@ -34,8 +34,8 @@ def test_every_cell_and_every_head_is_sent() -> None:
     assert header["choosing"]
     first, second = header["grids"]
     assert (first["kind"], first["layers"], first["heads"], first["bins"]) == ("encoder", 2, 3, BINS)
-    sent = 1 + arrays["encoder"] / 255 * (TOP - 1)
-    np.testing.assert_allclose(sent, np.clip(BINS * MAPS, 1, TOP), atol=0.51 / 255 * (TOP - 1))
+    sent = TOP ** (arrays["encoder"] / 255)
+    np.testing.assert_allclose(sent, np.clip(BINS * MAPS, 1, TOP), rtol=0.51 / 255 * np.log(TOP) * 1.01)
     assert set(arrays["cross"].ravel()) == {0}, "uniform attention stays blank"
     assert first["top"] == second["top"] == TOP
     assert [tile["name"] for tile in first["tiles"]] == [f"L{layer} H{head}" for layer in (1, 2) for head in (1, 2, 3)]
