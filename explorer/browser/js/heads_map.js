@@ -25,7 +25,7 @@ import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
-import { weightsOf } from "./weights.js";
+import { keysToShow, weightsOf } from "./weights.js";
 import { t } from "./words.js";
 
 /** @import { HeadsState, Kind, KindMap, MapCell } from "./types" */
@@ -158,8 +158,8 @@ function drawHead(S, m, labels, cell, high) {
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
   box.style.maxHeight = high === Infinity ? "" : `${Math.max(high, ROOM_OF_LONG)}px`;
   Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` }); // before it scrolls
-  // The map follows the row in view, and the key in view or the one that the row looks at most.
-  const at = column ?? rowOf(m, pick.layer, pick.head, row).seen[0]?.key;
+  // The map follows the row in view, and the key in view or those that the row looks at most.
+  const at = keysToShow(rowOf(m, pick.layer, pick.head, row), column);
   const followed = [row, at, m.form, cell, S.seq].join();
   if (f.followed !== followed) bringIntoSight(box, f.plot, labels.right, row, at);
   f.followed = followed;

@@ -145,7 +145,7 @@ function signedNumber(value) {
 function choose(S, at) {
   S.at = at;
   draw(S);
-  if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, at.column);
+  if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, [at.column]);
 }
 
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */

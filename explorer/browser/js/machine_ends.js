@@ -64,7 +64,7 @@ export function wordList(S) {
       if (token === undefined) return;
       say(word, token);
       say(number, wholePercent(share));
-      /** @type {HTMLElement} */ (bar).style.width = `${Math.round(34 * share)}px`;
+      /** @type {HTMLElement} */ (bar).style.width = `${Math.round(22 * share)}px`;
     });
   });
   return list;

@@ -60,17 +60,17 @@ export function sightOf(box) {
 }
 
 /**
- * Scrolls a map as little as needed to bring a cell into sight, beside the labels.
+ * Scrolls a map as little as needed to bring cells of a row into sight, beside the labels: the last one in any case.
  * @param {HTMLElement} box
  * @param {Plot} plot
  * @param {number} right width of the labels on the right, in pixels
  * @param {number} row
- * @param {number | undefined} column
+ * @param {number[]} columns
  */
-export function bringIntoSight(box, { left, top, cell, places }, right, row, column) {
+export function bringIntoSight(box, { left, top, cell, places }, right, row, columns) {
   const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
     clamp(at, (index + 1) * cell - room + 2, index * cell);
   box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
-  if (column !== undefined)
+  for (const column of columns)
     box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), box.clientWidth - left - right);
 }

@@ -14,7 +14,7 @@ import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } fr
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
-import { weightsOf } from "./weights.js";
+import { keysToShow, weightsOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
@@ -101,7 +101,7 @@ export function drawMap(S, kind) {
   const row = currentRow(S, kind);
   const c = S.cell?.kind === kind ? S.cell : null;
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-  const at = c?.key ?? rowOf(S, kind, row).seen[0]?.key;
+  const at = keysToShow(rowOf(S, kind, row), c?.key);
   const followed = [row, at, layer, head, S.words, S.seq, f.plot.cell].join();
   if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
   f.followed = followed;

@@ -181,3 +181,12 @@ export function mergeWords(m, rows, columns, read) {
   });
   return { area, weights, mask, queries: rows.length, keys: columns.length };
 }
+
+/** The keys that a map brings into sight: the chosen one, or the two that the row looks at most, the first one last. @param {{ seen: { key: number, weight: number }[] }} row @param {number | null | undefined} chosen */
+export const keysToShow = ({ seen }, chosen) =>
+  typeof chosen === "number"
+    ? [chosen]
+    : seen
+        .slice(0, 2)
+        .map(({ key }) => key)
+        .reverse();

@@ -27,7 +27,8 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
         st.caption(plain(said))
     try:
         layer, head = at.index
-        explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
+        with st.spinner(t("Looking at the model …")):
+            explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
         cell_view(
             explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at)
         )
