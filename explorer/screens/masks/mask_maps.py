@@ -8,9 +8,8 @@ from explorer.charts.plotly_charts import Columns
 from explorer.decoding.labelled_map import SCORE
 from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message, t
 from explorer.locale.text import weight_percent
 from explorer.screens.masks.readings import batch_of, readings
 from explorer.web import bound, runtime
@@ -25,7 +24,6 @@ from model.analysis.mask_effects import (
     translate_greedily,
 )
 from model.config import EOS, AttentionKind
-from model.points import Head
 from model.trace import VISIBLE
 
 ALONE, BATCH = message("this sentence"), message("a padded batch")
@@ -55,7 +53,8 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         _draw_scores(reading, kind)
     with after:
         _draw_weights(reading, kind, switches)
-    draw_caption(_masks_caption(reading, head, switches, in_batch=len(sentences) > 1))
+    if said := _masks_caption(reading, kind, switches, in_batch=len(sentences) > 1):
+        draw_caption(said)
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
@@ -90,23 +89,18 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
         if (weights.mask != VISIBLE).any()
         else t("No cell is closed; each row sums to 1.")
     )
-    small = t("An open cell without a number is below 0.005.")
-    draw_map(weights, key="masks_weights", prefix=f"{about} {small}")
+    if ((weights.values > 0) & (weights.values < 0.005)).any():
+        about = f"{about} {t('An open cell without a number is below 0.005.')}"
+    draw_map(weights, key="masks_weights", prefix=about)
 
 
-def _masks_caption(reading: MaskedReading, head: Head, switches: Switches, *, in_batch: bool) -> str:
-    """Name the head, and say how much of its attention goes to padding and to later positions."""
-    kind = head[0]
-    name = t(
-        "{kind}, layer {layer}, head {head}",
-        kind=translated(TITLES_WITHOUT_MASK[kind]),
-        layer=head[1] + 1,
-        head=head[2] + 1,
-    )
-    sentences = [t("{head}, in one run of the model with these masks.", head=name)]
+def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switches, *, in_batch: bool) -> str:
+    """Say how much attention goes to what a mask would close, and which mask has nothing to close."""
+    sentences = []
     if reading.n_padding(kind):
-        share = weight_percent(reading.to_padding(reading.weights, kind))
-        sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
+        if not switches.padding:
+            share = weight_percent(reading.to_padding(reading.weights, kind))
+            sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
     elif in_batch:
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
