@@ -16,7 +16,6 @@ import json
 import math
 import os
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +77,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(options)
-    options.add_argument("--json", action="store_true", help="print the progress as lines of JSON instead of a bar")
     add_checkpoints(options)
     return options
 
@@ -117,7 +115,7 @@ def main(arguments: Sequence[str]) -> int:
             loaded.model.to(device)
             jobs.append(_job(loaded, task, side))
     rows: list[str] = []
-    report = _lines(jobs) if options.json else _bar(jobs)
+    report = _bar(jobs)
     for job in jobs:
         for number, batch in enumerate(job.batches()):
             seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
@@ -296,26 +294,6 @@ def _bar(jobs: Sequence[_Job]) -> Report:
         bar.update(len(batch))
         if bar.n == bar.total:
             bar.close()
-
-    return report
-
-
-def _lines(jobs: Sequence[_Job]) -> Report:
-    """Report progress to another program: a line of JSON on standard output after each batch.
-
-    Keys: model (the current one), done and sentences (of all models), seconds_left, left_out (sentences that are empty
-    or too long). The time left is estimated from tokens, since the longer sentences come last.
-    """
-    left_out = sum(job.left_out for job in jobs)
-    lengths = [len(sentence.ids) for job in jobs for sentence in job.sentences]
-    began, done, tokens = time.monotonic(), 0, 0
-
-    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
-        nonlocal done, tokens
-        done, tokens = done + len(batch), tokens + sum(len(sentence.ids) for sentence in batch)
-        left = (time.monotonic() - began) * (sum(lengths) - tokens) / tokens
-        counts = {"done": done, "sentences": len(lengths), "left_out": left_out}
-        print(json.dumps({"model": job.loaded.name, **counts, "seconds_left": round(left, 1)}), flush=True)
 
     return report
 

@@ -15,7 +15,6 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MadePairs
 from explorer.runs.metrics import Metrics, load_metrics
 from explorer.runs.origin import Repeatable, repeatable
 from explorer.runs.settings import ALWAYS_DRAWN, KINDS, TOKENS, refusal, value_of
@@ -40,7 +39,7 @@ WRONG_ANSWERS = message("Find all wrong validation answers")
 _IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
-_FILLED, _MADE = "train_filled_from", "train_made_"
+_FILLED = "train_filled_from"
 _MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
@@ -227,11 +226,6 @@ def field_key(scope: str, name: str) -> str:
     return f"train_{scope}_{name}"
 
 
-def made_key(name: str) -> str:
-    """The session key of the checkbox of a file of made pairs."""
-    return f"{_MADE}{name}"
-
-
 def fill_form(
     task: str,
     preset: str,
@@ -247,12 +241,10 @@ def fill_form(
     `source` names what the form was filled from; the form says so until a run starts or another task is chosen.
     """
     scope = f"{task}_{preset}"
-    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_", _MADE))]:
+    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_"))]:
         del st.session_state[key]
     for key in (*_MORE_SETTINGS, "train_name"):
         st.session_state.pop(key, None)
-    for making in MadePairs(runtime.CHECKPOINTS).all():  # the run is to match the one that the form is filled from
-        st.session_state[made_key(making.name)] = False
     st.session_state["train_task"] = task
     st.session_state[f"train_preset_{task}"] = preset
     computed = {"train_device": device, "train_precision": precision, "train_threads": threads}

@@ -13,12 +13,10 @@ from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MadePairs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
-from explorer.screens.train.added_pairs import choose_added, draw_unfinished
-from explorer.screens.train.data import Data, choose_data
+from explorer.screens.train.data import Data, choose_added, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -73,15 +71,11 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    made_pairs = MadePairs(runs.checkpoints)
-    making = st.container()  # used if the panel that makes pairs is not on the page
     origin = st.container()
     left, right = st.columns(2, gap="large")  # on a laptop, the right half shows every preset
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
-        with making:
-            draw_unfinished(made_pairs, apart=True)
         return
     if source := filled_from(data.task):
         sentence = t("This form was filled from {source}. Change what you like, then start.", source=source)
@@ -103,11 +97,8 @@ def _draw_form(runs: Runs) -> None:
             parts = st.container()
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
-            order = replace(order, added=choose_added(data, made_pairs, order.device))
+            order = replace(order, added=choose_added(data, runs.checkpoints))
             changes += further_fields(preset, data, scope, order.init)
-        else:
-            with making:
-                draw_unfinished(made_pairs, apart=True)
     if order.init:
         sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
         sizes.caption(plain(sentence))
