@@ -97,8 +97,7 @@ def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]
     assert {name: address[name] for name in ("model", "text", "head")} == {
         name: link["query"][name] for name in ("model", "text", "head")
     }
-    assert address["panel"] == link["query"]["panel"]
-    assert at.toggle(key="tree_beam").value == ("beam-no" not in address["panel"])
+    assert "panel" not in address
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ GROUPS = (SELECTION, LESSON, LANGUAGE, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
 PAGES: dict[str, tuple[str, ...]] = {
-    "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit", "panel"),
+    "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit"),
     "attention": SELECTION.names,
     "lessons": (*SELECTION.names, *BLOCK.names),
     "positions": _SENTENCE,
