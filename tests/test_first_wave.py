@@ -117,9 +117,11 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         gone |= {"experiment"}
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
+    if link["query"].get("inside_tab") == "The computation":  # a tab that has gone: its choices stay in the address
+        former = {key: value for key, value in link["query"].items() if key.startswith(("inside_way", "inside_part"))}
+        before |= former
+        gone |= former.keys()
     # A tab that a page opens by itself, as for a link with an edit, is in the address now.
-    if link["query"].get("inside_tab") == "The computation":
-        before["inside_tab"] = "All operations"
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
         before["probe_tab"] = "Effect on the answer"
     before.pop("probe_effect" if before.get("probe_effect") == SURGERY else "", None)  # the first part is not named

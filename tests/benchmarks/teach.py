@@ -29,7 +29,6 @@ SLIDES = (
     ("masks", "While decoding", "Step"),
     ("masks", "Given target", "Lift the causal mask"),
     ("masks", "Open padding", "Padding tokens"),
-    ("inside", "All operations", "Step"),
     ("inside", "Layer by layer", "Step"),
     ("inside", "The prediction", "Temperature"),
     ("inside", "Sizes", "d_model"),

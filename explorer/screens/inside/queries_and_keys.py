@@ -9,7 +9,7 @@ from explorer.charts.plotly_charts import Columns, numbered
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t, translated
-from explorer.screens.inside.operations import key_tokens, recorded_run, rows_tokens
+from explorer.screens.inside.steps import recorded_run
 from explorer.web import bound
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
@@ -25,8 +25,10 @@ def draw_similarity_tab(translation: Translation, model: ModelDescription) -> No
     kind, layer, head = choose_head(model.model_config, "similar", ("encoder", "decoder", "cross"))
     label = t("Picture")
     what = bound.segmented(label, PICTURES, default=PICTURES[0], key="similar_what")
-    run, scope = recorded_run(translation, len(translation.path), whole=True), attention_scope(kind, layer)
-    rows, keys = rows_tokens(translation, run, f"{scope}.query"), key_tokens(translation, run, f"{scope}.key")
+    run, scope = recorded_run(translation, len(translation.path)), attention_scope(kind, layer)
+    trace = translation.trace
+    rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
+    keys = trace.read_tokens if kind == "decoder" else trace.src_tokens
     left, right = st.columns(2, gap="large")
     with left:
         groups, title = {message("query"): rows, message("key"): keys}, t("What is similar to what")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.charts.model_internals import activation_plot, label_sides
+from explorer.charts.model_internals import label_sides
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
 from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
@@ -13,8 +13,6 @@ def test_a_single_step_is_numbered_by_its_position() -> None:
     assert numbered(["."], 9) == ["9 ."]
     assert labels(["<b>"], 2) == ["2 &lt;b&gt;"]
     values = np.array([[0.5, -2.0]], dtype=np.float32)
-    assert activation_plot(values, ["."], "", side="position", first=9).table["position"] == ["9 ."]
-    assert "at 9 “.”, dimension 1" in activation_plot(values, ["."], "", side="position", first=9).caption
     scores = token_map("cross", values, (".",), ("a", "b"), "", first_row=9, unit=SCORE, signed=True, top=None)
     assert map_table(scores) == [{"query": "9 .", "1 a": 0.5, "2 b": -2.0}]
     assert map_caption(scores) == "The score furthest from 0 is −2.000, of query “9 .” and key “2 b”."
