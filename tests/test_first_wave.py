@@ -117,9 +117,10 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         gone |= {"experiment"}
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
-    if link["query"].get("inside_tab") == "The computation":  # a tab that has gone: its choices stay in the address
-        former = {key: value for key, value in link["query"].items() if key.startswith(("inside_way", "inside_part"))}
-        before |= former
+    if link["query"].get("inside_tab") in ("The computation", "Queries and keys"):  # tabs that have gone
+        before.pop("inside_tab", None)
+        former = {key: value for key, value in link["query"].items() if key.startswith(("inside_", "similar_"))}
+        before |= {key: value for key, value in former.items() if key != "inside_tab"}  # nobody reads them
         gone |= former.keys()
     # A tab that a page opens by itself, as for a link with an edit, is in the address now.
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:

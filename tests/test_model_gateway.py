@@ -186,7 +186,7 @@ POSITIONS = (
     "Shuffle the words",
     "Longer than trained",
 )
-INSIDE = ("The machine", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+INSIDE = ("The machine", "Layer by layer", "The prediction", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
     "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]

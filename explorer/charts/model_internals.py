@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
-    COLOURS,
     Columns,
     Plot,
     bars,
@@ -18,111 +15,14 @@ from explorer.charts.plotly_charts import (
     label,
     labels,
     lying,
-    margin,
     numbered,
 )
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, quoted
-from model.analysis.operations import Projection
 from model.analysis.size import Part
 
 Floats = NDArray[np.float32]
 MAX_COLUMNS = 32
-
-
-def _range_with_room(values: NDArray[Any], share: float) -> list[float]:
-    """The range of an axis, with room for the labels of the outermost points, even on a phone."""
-    low, high = float(values.min()), float(values.max())
-    room = share * (high - low) or 1.0
-    return [low - room, high + room]
-
-
-_PLANE = (290.0, 280.0)  # extent of the points of a projection in a column of a laptop's page, in pixels
-_LETTER, _LINE, _GAP = 7.0, 15.0, 9.0  # of a label: width of a letter, height, distance from its point
-_SIDES = {
-    "top center": (0, 1),
-    "bottom center": (0, -1),
-    "middle right": (1, 0),
-    "middle left": (-1, 0),
-    "top right": (1, 1),
-    "top left": (-1, 1),
-    "bottom right": (1, -1),
-    "bottom left": (-1, -1),
-}
-
-
-def label_sides(points: NDArray[Any], names: Sequence[str]) -> list[str]:
-    """Choose the side of each point [point, 2] on which its label overlaps other labels and points least."""
-    extent = np.ptp(points, axis=0)
-    at = points / np.where(extent > 0, extent, 1.0) * _PLANE
-    boxes = [(x - 6, y - 6, x + 6, y + 6) for x, y in at]  # the markers, then the labels
-    chosen = []
-    for (x, y), name in zip(at, names, strict=True):
-        width = _LETTER * len(name)
-        sides = {}
-        for side, (dx, dy) in _SIDES.items():
-            left = x + dx * _GAP - width * (1 - dx) / 2
-            low = y + dy * _GAP - _LINE * (1 - dy) / 2
-            sides[side] = (left, low, left + width, low + _LINE)
-        side = min(sides, key=lambda each: sum(_overlap(sides[each], box) for box in boxes))
-        boxes.append(sides[side])
-        chosen.append(side)
-    return chosen
-
-
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    """The area that two boxes (left, bottom, right, top) share."""
-    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
-
-
-def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
-    """Plot the points of several groups of tokens in the plane of their two principal components."""
-    figure = go.Figure()
-    start, symbols = 0, ("circle", "diamond", "square")
-    sides = label_sides(projection.points, [name for _, tokens in groups for name in numbered(tokens)])
-    columns: Columns = {t("group"): [], t("token"): [], "x": [], "y": []}
-    for i, (name, tokens) in enumerate(groups):
-        points, places = projection.points[start : start + len(tokens)], sides[start : start + len(tokens)]
-        start += len(tokens)
-        figure.add_trace(
-            go.Scatter(
-                x=points[:, 0],
-                y=points[:, 1],
-                name=name,
-                mode="markers+text",
-                text=labels(tokens),
-                textposition=places,
-                marker={"size": 11, "symbol": symbols[i % 3], "color": COLOURS[i]},
-                hovertemplate=name + ": %{text}<extra></extra>",
-            )
-        )
-        columns[t("group")] += [name] * len(tokens)
-        columns[t("token")] += numbered(tokens)
-        columns["x"] += points[:, 0].round(4).tolist()
-        columns["y"] += points[:, 1].round(4).tolist()
-    figure.update_layout(
-        height=460,
-        margin=margin(top=44),
-        legend={"orientation": "h", "y": 1.1},
-        xaxis={
-            "title": {"text": t("first principal component"), "standoff": 10},
-            "zeroline": False,
-            "automargin": False,
-            "range": _range_with_room(projection.points[:, 0], 0.18),
-        },
-        yaxis={
-            "title": {"text": t("second principal component"), "standoff": 14},
-            "zeroline": False,
-            "automargin": False,
-            "range": _range_with_room(projection.points[:, 1], 0.12),
-        },
-    )
-    caption = t(
-        "The two principal components explain {percent:.0f} % of the variance; the rest is not in the "
-        "figure, so points that are close here may still be far apart.",
-        percent=100 * projection.explained_variance,
-    )
-    return Plot(figure, caption, title, columns)
 
 
 def lens_plot(

@@ -160,68 +160,6 @@ def layer_by_layer(model: Transformer, run: Recording) -> Tensor:
     return torch.stack([model.logits(model.decoder.norm(run[name].value))[0] for name in names])
 
 
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Points projected onto their first two principal components.
-
-    Shapes:
-        points: [point, 2]; explained_variance: the share of their variance that the two components explain, 0 to 1.
-    """
-
-    points: Floats
-    explained_variance: float
-
-
-def flatten(points: Tensor) -> Projection:
-    """Project [point, dimension] onto two dimensions, centred on the mean of all points."""
-    centred = (points - points.mean(dim=0)).double()
-    u, s, _ = torch.linalg.svd(centred, full_matrices=False)
-    total = float(s.square().sum())
-    if len(s) < 2:
-        u, s = nn.functional.pad(u, (0, 1)), nn.functional.pad(s, (0, 1))
-    explained = float(s[:2].square().sum()) / total if total > 0 else 1.0
-    projected: Floats = (u[:, :2] * s[:2]).float().numpy()
-    return Projection(projected, explained)
-
-
-@dataclass(frozen=True)
-class Match:
-    """A query's strongest key (from 0), its weight, and the two vectors' dot product and cosine similarity."""
-
-    key: int
-    weight: float
-    product: float
-    cosine: float
-
-
-def strongest_matches(query: Tensor, key: Tensor, weights: Tensor) -> list[Match]:
-    """The strongest key of every query.
-
-    Shapes:
-        query: [query, d_head]; key: [key, d_head]; weights: [query, key].
-    """
-    return [
-        Match(
-            key=int(k),
-            weight=float(weights[q, k]),
-            product=float(query[q] @ key[k]),
-            cosine=float(nn.functional.cosine_similarity(query[q], key[k], dim=0)),
-        )
-        for q, k in enumerate(weights.argmax(dim=-1))
-    ]
-
-
-def matches_of(run: Recording, scope: str, head: int) -> list[Match]:
-    """The strongest key of every query of one head (from 0) of an attention block."""
-    query, key, weights = (run[f"{scope}.{name}"].value[0, head] for name in ("query", "key", "weights"))
-    return strongest_matches(query, key, weights)
-
-
-def plane_of(run: Recording, scope: str, head: int, names: Sequence[str]) -> Projection:
-    """The vectors of one head with these names, stacked and projected onto the plane of their principal components."""
-    return flatten(torch.cat([run[f"{scope}.{name}"].value[0, head] for name in names]))
-
-
 def tempered(logits: Tensor, temperature: float) -> Tensor:
     """softmax(logits / T): T below 1 sharpens, above 1 flattens; [.., vocab] -> the same shape.
 

@@ -31,7 +31,7 @@ FAULT = "fault in Headlight"
 TABS: dict[str, list[str | None]] = {
     "translate": [None],
     "attention": [None],
-    "inside": ["The machine", "Queries and keys", "Layer by layer", "The prediction", "Sizes"],
+    "inside": ["The machine", "Layer by layer", "The prediction", "Sizes"],
     "masks": ["The masks", "While decoding"],
     "positions": ["The table", "One word", "The rotation", "Alternatives", "In the scores", "Longer than trained"],
 }

@@ -8,7 +8,6 @@ from explorer.locale.messages import message, t
 from explorer.screens.inside.machine import draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.prediction import draw_layers_tab, draw_prediction_tab
-from explorer.screens.inside.queries_and_keys import draw_similarity_tab
 from explorer.screens.inside.training_steps import after_training
 from explorer.web.page_parts import Tabs, draw_page
 
@@ -32,7 +31,6 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
     return {
         **_machine_tab(translation, model),
-        message("Queries and keys"): lambda: draw_similarity_tab(translation, model),
         message("Layer by layer"): lambda: draw_layers_tab(translation, model),
         message("The prediction"): lambda: draw_prediction_tab(translation, model),
         message("Sizes"): lambda: draw_size_tab(model),

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from explorer.charts.model_internals import label_sides
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
 from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
@@ -25,14 +24,6 @@ def test_closed_cells_are_counted_once_by_reason() -> None:
     assert closed_cells(codes[:, :2]) == "5 of 6 cells are open; closed: 1 in the future ╱."
     assert closed_cells(codes[1:]) == "4 of 6 cells are open; closed: 2 padding ╳."
     assert closed_cells(codes[:, :1]) == "All 3 cells are open."
-
-
-def test_labels_of_points_that_lie_together_stand_on_different_sides() -> None:
-    close = np.array([[0.0, 0.0], [0.01, 0.0], [0.0, 0.01], [1.0, 1.0]])
-    sides = label_sides(close, ["1 word", "2 word", "3 word", "4 word"])
-    assert len(set(sides[:3])) == 3
-    assert sides[3] == "top center"
-    assert label_sides(np.zeros((1, 2)), ["1 word"]) == ["top center"]
 
 
 def test_companions_have_other_lengths_and_none_is_mostly_padding() -> None:

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional as F
 
 from model.analysis.operations import (
-    flatten,
     layer_by_layer,
     least_loss,
     parameter_counts,
@@ -110,18 +109,6 @@ def test_the_last_layer_of_the_lens_is_the_prediction(norm_first: bool) -> None:
     assert lens.shape == (4, 4, model.config.tgt_vocab_size)
     torch.testing.assert_close(lens[-1, -1], found.logits, rtol=0, atol=1e-6)
     assert not torch.allclose(lens[0, -1], found.logits, atol=1e-3)
-
-
-def test_a_flat_picture_keeps_what_is_flat() -> None:
-    generator = torch.Generator().manual_seed(0)
-    plane = torch.randn(9, 2, generator=generator) @ torch.randn(2, 16, generator=generator)
-    found = flatten(plane + 3.0)
-    assert found.explained_variance == pytest.approx(1.0)
-    points = torch.from_numpy(found.points)
-    torch.testing.assert_close(torch.cdist(points, points), torch.cdist(plane, plane), rtol=0, atol=1e-3)
-    assert flatten(torch.ones(4, 16)).explained_variance == 1.0
-    assert flatten(torch.randn(1, 16)).points.shape == (1, 2)
-    assert 0.1 < flatten(torch.randn(40, 16, generator=generator)).explained_variance < 0.6
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
