@@ -100,6 +100,11 @@ def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]
     assert "panel" not in address
 
 
+# Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.
+FORMER = ("The computation", "Queries and keys", "Alternatives")
+OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme")
+
+
 @pytest.mark.parametrize(
     "link",
     some([link for link in LINKS if panel_of(link) not in ("tree", "own")], 3),
@@ -117,11 +122,11 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         gone |= {"experiment"}
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
-    if link["query"].get("inside_tab") in ("The computation", "Queries and keys"):  # tabs that have gone
-        before.pop("inside_tab", None)
-        former = {key: value for key, value in link["query"].items() if key.startswith(("inside_", "similar_"))}
-        before |= {key: value for key, value in former.items() if key != "inside_tab"}  # nobody reads them
-        gone |= former.keys()
+    if tabs := [key for key in ("inside_tab", "positions_tab") if link["query"].get(key) in FORMER]:
+        before = {key: value for key, value in before.items() if key not in tabs}
+        own = {key: value for key, value in link["query"].items() if key.startswith(OF_FORMER)}
+        before |= own  # nobody reads them
+        gone |= own.keys()
     # A tab that a page opens by itself, as for a link with an edit, is in the address now.
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
         before["probe_tab"] = "Effect on the answer"

@@ -181,7 +181,6 @@ POSITIONS = (
     "The table",
     "One word",
     "The rotation",
-    "Alternatives",
     "In the scores",
     "Shuffle the words",
     "Longer than trained",

@@ -22,7 +22,6 @@ SLIDES = (
     ("positions", "The table", "Base"),
     ("positions", "One word", "Token"),
     ("positions", "The rotation", "Offset k"),
-    ("positions", "Alternatives", "Length"),
     ("positions", "Shuffle the words", "Shuffle number"),
     ("positions", "Longer than trained", "Repeat the sentence"),
     ("masks", "The masks", "Causal mask"),

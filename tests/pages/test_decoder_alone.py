@@ -33,7 +33,7 @@ TABS: dict[str, list[str | None]] = {
     "attention": [None],
     "inside": ["The machine", "Layer by layer", "The prediction", "Sizes"],
     "masks": ["The masks", "While decoding"],
-    "positions": ["The table", "One word", "The rotation", "Alternatives", "In the scores", "Longer than trained"],
+    "positions": ["The table", "One word", "The rotation", "In the scores", "Longer than trained"],
 }
 
 
