@@ -101,8 +101,8 @@ def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]
 
 
 # Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.
-FORMER = ("The computation", "Queries and keys", "Alternatives")
-OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme")
+FORMER = ("The computation", "Queries and keys", "Alternatives", "While decoding", "Open padding")
+OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "masks_pads")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         gone |= {"experiment"}
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
-    if tabs := [key for key in ("inside_tab", "positions_tab") if link["query"].get(key) in FORMER]:
+    if tabs := [key for key in ("inside_tab", "positions_tab", "masks_tab") if link["query"].get(key) in FORMER]:
         before = {key: value for key, value in before.items() if key not in tabs}
         own = {key: value for key, value in link["query"].items() if key.startswith(OF_FORMER)}
         before |= own  # nobody reads them

@@ -176,7 +176,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
 
 
 PROBE = ("All heads", "One head", "Surgery", "Patching", "Importance", "Search", "Grammar", "Take away")
-MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
+MASKS = ("The masks", "Given target", "Trained without it")
 POSITIONS = (
     "The table",
     "One word",

@@ -32,7 +32,7 @@ TABS: dict[str, list[str | None]] = {
     "translate": [None],
     "attention": [None],
     "inside": ["The machine", "Layer by layer", "The prediction", "Sizes"],
-    "masks": ["The masks", "While decoding"],
+    "masks": ["The masks"],
     "positions": ["The table", "One word", "The rotation", "In the scores", "Longer than trained"],
 }
 
