@@ -27,10 +27,10 @@ from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, dra
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
-from explorer.web.runs import choose_one, fill_form
+from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import DEVICE, SPARING, THREADS, Experiment
+from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
 SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
@@ -57,7 +57,7 @@ def draw() -> None:
         _results(experiment, arms)
     else:
         st.info(_not_run(experiment))
-    _repeat(experiment, arms)
+    _commands(experiment, arms)
 
 
 def _choose() -> Experiment | None:
@@ -190,40 +190,8 @@ def _rests(arms: Sequence[ArmRuns]) -> None:
     )
 
 
-def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the choice of a run to repeat on the Train page, and the commands."""
-    st.markdown(f"##### {t('Run it again')}")
-    variant, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
-    numbers = range(len(arms))
-    key = f"experiment_way_{experiment.name}"
-    number = variant.selectbox(t("Variant"), numbers, format_func=lambda i: arms[i].label, key=key)
-    chosen_seed = seed.selectbox(t("Seed"), arms[number or 0].recipe.seeds, key=f"experiment_seed_{experiment.name}")
-    arm = arms[number or 0]
-    again = t("Run it again on the Train page")
-    if button.button(again, type="primary", width="stretch", disabled=bool(arm.recipe.from_chain)):
-        settings = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
-        source = t(
-            "the experiment “{title}”, variant “{variant}”, seed {seed}",
-            title=translated(experiment.title),
-            variant=arm.label,
-            seed=chosen_seed,
-        )
-        fill_form(
-            experiment.base.task,
-            arm.recipe.preset,
-            {**settings, "seed": str(chosen_seed)},
-            device=DEVICE,
-            precision=experiment.base.precision,
-            threads=THREADS,
-            source=source,
-        )
-        st.switch_page("pages/train.py")
-    if arm.recipe.from_chain:
-        sentence = t(
-            "The form trains models from the beginning, but these runs start from files that other commands make. Use "
-            "the commands below."
-        )
-        st.caption(plain(sentence))
+def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the commands of the runs."""
     with st.expander(t("The commands that made these runs")):
         everything = f"{typed('model.experiments')} {experiment.name}"
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))

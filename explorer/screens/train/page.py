@@ -32,7 +32,7 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, RUN, choose_run, draw_missing, filled_from, forget_filling, run_box
+from explorer.web.runs import NEW, RUN, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
 from model.presets import PRESETS, Preset
@@ -71,15 +71,11 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    origin = st.container()
     left, right = st.columns(2, gap="large")  # on a laptop, the right half shows every preset
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
         return
-    if source := filled_from(data.task):
-        sentence = t("This form was filled from {source}. Change what you like, then start.", source=source)
-        origin.info(plain(sentence))
     with right:
         data = _with_tokens(data, left)
         preset = data.adapted(_choose_preset(data))
@@ -231,5 +227,4 @@ def _start(runs: Runs, order: TrainingOrder) -> None:
         return
     st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)
-    forget_filling()
     st.rerun()
