@@ -10,6 +10,7 @@ from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import arm_runs
 from explorer.runs.experiment_relations import differs
 from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Arm, Experiment
 from model.experiments.stored import path_of, read_runs, write_run
 from tests.pages.page import address, assert_says, choose, click, run, table_with, visit, words
 from tests.some import some
