@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--init",
         metavar="NAME",
-        help="start from the weights and tokenizers of this model",
+        help="start from the weights and tokenizers of this model; d_ff and the numbers of layers may be larger",
     )
     options.add_argument("--like", metavar="NAME", help="train as this model was: its task, data and settings")
     options.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")

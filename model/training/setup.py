@@ -8,7 +8,7 @@ from typing import Any
 
 from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
-from model.config import ConfigError, ModelConfig, from_dict, to_dict
+from model.config import ModelConfig, from_dict, to_dict
 from model.data import Task
 from model.data.batching import resampling
 from model.data.proposal import are_sentences
@@ -19,9 +19,9 @@ from model.text.tokenizer_kinds import build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime, check_batch, check_weights
 from model.training.evaluation import ValidationSet
+from model.training.growth import grown
 from model.training.randomness import generator
 from model.training.settings import Settings
-from model.wording import later
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,25 +113,16 @@ def prepare(
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:
-    """A model with weights initialised from the seed, or taken from a model of the same sizes.
+    """A model with weights initialised from the seed, or taken from a model of the same or smaller sizes.
 
     Raises:
-        ConfigError: the other model has other sizes.
+        ConfigError: the other model does not fit; see :func:`model.training.growth.grown`.
     """
     model = make_model(config)
     model.reset_parameters(generator(seed, "weights"))
     if start_from is not None:
-        given, fresh = start_from.model.state_dict(), model.state_dict()
-        for key in {**fresh, **given}:
-            if key not in given or key not in fresh or given[key].shape != fresh[key].shape:
-                raise ConfigError(
-                    later(
-                        "training cannot start from '{name}': its '{key}' has another shape than the settings require.",
-                        name=start_from.name,
-                        key=key,
-                    )
-                )
-        model.load_state_dict(given)
+        weights = grown(start_from.name, start_from.model.state_dict(), model.state_dict(), config)
+        model.load_state_dict(weights)
     return model
 
 
