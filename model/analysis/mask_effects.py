@@ -79,14 +79,13 @@ class Reading:
     """One teacher-forced run over a batch.
 
     Shapes:
-        probabilities, losses: [batch, tgt], of the token that each row must predict, losses in nats; 0 at padding.
-        likeliest: [batch, tgt] ids of the likeliest next token. All three are [batch, 0] if nothing was predicted.
+        probabilities: [batch, tgt], of the token that each row must predict; 0 at padding.
+        likeliest: [batch, tgt] ids of the likeliest next token. Both are [batch, 0] if nothing was predicted.
     """
 
     masks: Masks
     recorder: AttentionRecorder
     probabilities: Tensor
-    losses: Tensor
     likeliest: Tensor
 
 
@@ -113,12 +112,10 @@ def read(
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
     if not predicts:
         nothing = hidden.new_empty(len(tgt), 0)
-        return Reading(masks, recorder, nothing, nothing, nothing.long())
+        return Reading(masks, recorder, nothing, nothing.long())
     log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
     of_labels = log_probs.gather(-1, labels[..., None])[..., 0]
-    real = labels != PAD
-    losses = (-of_labels).masked_fill(~real, 0.0)
-    return Reading(masks, recorder, of_labels.exp() * real, losses, log_probs.argmax(dim=-1))
+    return Reading(masks, recorder, of_labels.exp() * (labels != PAD), log_probs.argmax(dim=-1))
 
 
 @dataclass(frozen=True, eq=False)
