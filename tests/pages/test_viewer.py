@@ -18,7 +18,7 @@ from tests.explorer.toy_runs import save_run
 from tests.pages.page import PAGES, visit, words
 from tests.some import some
 
-CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Make the pairs"}
+CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import"}
 CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
