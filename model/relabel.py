@@ -99,6 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     config = _search(options)
     chosen = _choice(options, config)
     import torch
+    from tqdm import tqdm
 
     from model.checkpoint import load_model
     from model.folder import find_model, write_bytes
@@ -114,14 +115,17 @@ def main(arguments: Sequence[str]) -> int:
             _check_direction(loaded, task, side)
             loaded.model.to(device)
             jobs.append(_job(loaded, task, side))
+    if left_out := sum(job.left_out for job in jobs):
+        print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
     rows: list[str] = []
-    report = _bar(jobs)
-    for job in jobs:
-        for number, batch in enumerate(job.batches()):
-            seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
-            pairs = _translated(job, batch, task, seeded, chosen)
-            rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
-            report(job, batch)
+    with tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1) as bar:
+        for job in jobs:
+            bar.set_description(job.loaded.name, refresh=False)
+            for number, batch in enumerate(job.batches()):
+                seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
+                pairs = _translated(job, batch, task, seeded, chosen)
+                rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
+                bar.update(len(batch))
     try:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
@@ -275,27 +279,6 @@ def _translated(
         distinct = list(dict.fromkeys(text for text in written_by_beam if text.strip()))
         for translation in chosen(distinct, sentence.references):
             yield {read: sentence.text, written: translation, "made": written}
-
-
-Report = Callable[[_Job, tuple[Sentence, ...]], None]
-"""Called after each translated batch."""
-
-
-def _bar(jobs: Sequence[_Job]) -> Report:
-    """Report progress on a terminal: one bar, with the name of the current model."""
-    from tqdm import tqdm
-
-    if left_out := sum(job.left_out for job in jobs):
-        print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
-    bar = tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1)
-
-    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
-        bar.set_description(job.loaded.name, refresh=False)
-        bar.update(len(batch))
-        if bar.n == bar.total:
-            bar.close()
-
-    return report
 
 
 if __name__ == "__main__":
