@@ -31,7 +31,6 @@ window.platform = values;
 """
 
 
-@pytest.mark.slow
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
@@ -96,7 +95,7 @@ def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path, c
     assert watch.taken() == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/e2e/test_component_scorm.py has both visits, without a model
 def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
     """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
     assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0

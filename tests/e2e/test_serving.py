@@ -212,12 +212,3 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
         page.goto(course.site.replace("127.0.0.1", "localhost"))
     assert page.frame_locator("iframe").get_by_test_id("stApp").count() == 0
     assert len(watch.taken()) == 1
-
-
-def test_a_page_asks_for_nothing_that_does_not_exist(new_page: Page, server: Server) -> None:
-    refused: list[str] = []
-    new_page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
-    for address in ("/", "/attention?model=reverse&text=abc"):
-        new_page.goto(server.url + address)
-        settle(new_page)
-    assert refused == []
