@@ -78,16 +78,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
 # Tests that compare with `transformers`, which takes seconds to import.
-PEERS = ("test_step_for_importers", "test_attention_file_huggingface", "test_guided_head", "test_import_translator")
-PEERS += ("test_translators_from_elsewhere",)
+PEERS = ("decoding/test_attention_file_huggingface", "files/test_live_site", "lessons/test_step_for_importers")
+PEERS += ("pages/test_runs", "pages/test_translators_from_elsewhere", "runs/test_import_translator")
+PEERS += ("text/test_bytelevel", "text/test_sentencepiece")
 
 
 def shared_by(file: str) -> str:
     """What this file shares with others that therefore run in the same process, or nothing."""
-    folder, _, name = file.replace("\\", "/").rpartition("/")
+    file = file.replace("\\", "/")
+    folder, _, name = file.rpartition("/")
     if folder.endswith("tests/e2e") and not name.startswith(APART):
         return "app"
-    return "peers" if folder.endswith("tests/model/importing") or name.startswith(PEERS) else ""
+    return "peers" if folder.endswith("model/importing") or file.removesuffix(".py").endswith(PEERS) else ""
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -31,7 +31,6 @@ OWN = {
     "adjective-swap": "We buy blue cars",
     "reverse-decoder": "headlight",  # a decoder alone
     "multi30k-en-de": "A brown dog doesn't run through the deep snow.",  # words in pieces
-    "dates": "7 May 1998",
     "reverse": "headlight",
 }
 
@@ -282,7 +281,7 @@ def test_a_damaged_model_is_refused_and_another_one_opens(page: Page, site: str,
     page.goto(f"{site}?model=reverse")
     says = "could not be loaded (404)" if harm == "missing" else "was cut short, or is not the one"
     expect(page.get_by_role("alert")).to_contain_text(says)
-    page.locator(".which [name=model]").select_option("dates")
+    page.locator(".which [name=model]").select_option("adjective-swap")
     answered(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     page.unroute(f"**/{weights.name}")

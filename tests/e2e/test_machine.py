@@ -116,7 +116,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
 
 
 def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: AttentionTrace) -> None:
-    address = "/inside?model=adjective-swap&text=I read red books&step=3"
+    address = "/inside?model=adjective-swap&text=I read red books"
     page = visit(address)
     machine = page.locator(".machine")
     machine.get_by_role("combobox", name="Follow").select_option("target 2")
@@ -125,7 +125,7 @@ def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: Attention
         expect(machine.locator(".controls output")).to_contain_text(f"stage {stage} of")
         expect(machine.locator(".origin .equation")).to_be_in_viewport(ratio=1)
 
-    visit(f"{address}&block=decoder.1.cross_attn.h3.weights")
+    visit(f"{address}&step=3&block=decoder.1.cross_attn.h3.weights")
     machine.get_by_role("tab", name="Numbers").click()
     expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{trace.cross[1, 2, 2].max():.3f}")
     machine.get_by_role("slider", name="Drag the weight").evaluate(

@@ -14,6 +14,7 @@ from model.checkpoint import load_model
 from model.config import ConfigError, ModelConfig
 from model.training.growth import grown
 from model.training.randomness import generator
+from tests.fuzz.inputs import tries
 from tests.model.commands import failure
 from tests.model.engine import EXACT
 from tests.model.engine import SMALL as SMALL_RUN
@@ -44,6 +45,7 @@ def logits(model: Model) -> torch.Tensor:
         return model(src, tgt)
 
 
+@tries(12)
 @given(
     config=st.builds(
         replace,
