@@ -107,6 +107,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.is_relative_to(quick.TESTS / "fuzz"):
+            item.add_marker(pytest.mark.slow)
         marked = {mark.name for mark in item.iter_markers()}
         if quick.is_quick_throughout(item.path) and not marked & {"slow", "nightly"}:
             item.add_marker(pytest.mark.quick)

@@ -26,7 +26,7 @@ from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 from tests.fuzz.inputs import tries
 
 
-@pytest.mark.parametrize(("view", "kind"), zip(VIEWS, cycle(ATTENTION_KINDS), strict=False))
+@pytest.mark.parametrize(("view", "kind"), list(zip(VIEWS, cycle(ATTENTION_KINDS), strict=False)))
 def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: AttentionKind) -> None:
     trace = noisy()
     shown = on_screen(trace, view, kind)

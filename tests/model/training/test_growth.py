@@ -19,6 +19,8 @@ from tests.model.commands import failure
 from tests.model.engine import EXACT
 from tests.model.engine import SMALL as SMALL_RUN
 
+pytestmark = pytest.mark.slow  # real runs
+
 SMALL = ModelConfig(src_vocab_size=11, tgt_vocab_size=13, d_model=8, d_ff=6, n_encoder_layers=1, n_decoder_layers=2)
 SMALL = replace(SMALL, n_encoder_heads=2, n_decoder_heads=2, max_positions=16)
 
