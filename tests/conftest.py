@@ -78,9 +78,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
 # Tests that compare with `transformers`, which takes seconds to import.
-PEERS = ("decoding/test_attention_file_huggingface", "files/test_live_site", "lessons/test_step_for_importers")
-PEERS += ("pages/test_runs", "pages/test_translators_from_elsewhere", "runs/test_import_translator")
-PEERS += ("text/test_bytelevel", "text/test_sentencepiece")
+PEERS = (
+    "decoding/test_attention_file_huggingface",
+    "files/test_live_site",
+    "lessons/test_step_for_importers",
+    "pages/test_runs",
+    "pages/test_translators_from_elsewhere",
+    "runs/test_import_translator",
+    "text/test_bytelevel",
+    "text/test_sentencepiece",
+)
 
 
 def shared_by(file: str) -> str:
@@ -96,7 +103,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """The tests of a file run in one process, and so do those of files that share what is slow to start."""
     from xdist.scheduler import LoadFileScheduling
 
-    class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # without types
+    class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
             return shared_by(file) or file

@@ -75,8 +75,12 @@ class Pair:
         return self.tokenizer.normalize(text) if self.family == "marian" else text
 
 
-DAILY = ("marian", "marian, separate, untied", "bart, scaled, relu, deep encoder, fp16")
-DAILY += ("bart, a first token that is set",)
+DAILY = {
+    "marian",
+    "marian, separate, untied",
+    "bart, scaled, relu, deep encoder, fp16",
+    "bart, a first token that is set",
+}
 
 
 @pytest.fixture(
