@@ -21,7 +21,7 @@ FILES = {
     "explorer/probing": "pattern_shares sample",
     "explorer/runs": "listing metrics origin",
     "explorer/web": "address hosts model_queue",
-    "model": "attention attention_variants config edits every_model layers loss positions trace transformer",
+    "model": "attention attention_variants config edits layers loss positions trace transformer",
     "model/analysis": "bootstrap importance mask_effects",
     "model/data": "batching checks files",
     "model/decoding": "beam decode search stepping",
