@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from explorer.browser import typescript, wire
+from explorer.browser import wire
 from explorer.browser.payload import encode
 from tests.explorer.planted import planted_view
 from tests.paths import ROOT
@@ -48,12 +48,6 @@ def test_rounded_numbers_take_two_bytes(digits: int) -> None:
 def test_a_torn_message_is_refused(change: Any) -> None:
     with pytest.raises(ValueError, match=r"bytes|buffer"):
         wire.read(change(encode(planted_view().decoding)))
-
-
-def test_the_types_of_javascript_are_those_of_the_structs() -> None:
-    assert typescript.FILE.read_text(encoding="utf-8") == typescript.declarations(), (
-        "renew them: python -m explorer.browser.typescript"
-    )
 
 
 def test_the_messages_of_the_javascript_tests_are_those_that_the_server_sends() -> None:
