@@ -20,7 +20,7 @@ from tests.paths import CHECKPOINTS
 
 CROSS = "decoder.1.cross_attn"
 SOURCED = """async ([seq, start, turn = 1]) => {
-  const { mountMachine } = await import(globalThis.__headlightModules.get("machine.js"));
+  const { mountMachine } = globalThis.__headlightModules["machine.js"];
   const say = (name, value) => calls.push({ name, value });
   const source = {
     report: (value) => say("at", value),

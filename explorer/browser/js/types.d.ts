@@ -680,8 +680,8 @@ export interface MachineState extends ViewState {
   texts: (() => void)[];
 }
 
-/** The code of some components: modules, each after those that it imports, and initial style and markup. */
+/** The code of some components: a script, and initial style and markup. */
 export interface Pack {
-  modules: [name: string, text: string][];
+  script: string;
   looks: Record<string, { css: string; html: string } | undefined>;
 }
