@@ -224,10 +224,9 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {Labels} labels
  * @param {{ keys: number, queries: number }} cells
  * @param {number} cell
- * @returns {Plot}
  */
 export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell) {
-  const flat = cell > wideKeys + 5;
+  const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
