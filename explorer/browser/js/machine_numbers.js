@@ -1,7 +1,7 @@
 // Numbers of the machine by place: those that have arrived, those that are requested, and a point as a matrix with
 // named rows and columns, as it is at the step on screen.
 
-import { blockOf, products, tokensOf } from "./machine_state.js";
+import { blockOf, products, sidesOf, tokensOf } from "./machine_state.js";
 import { placesIn, runsLeft } from "./scripts.js";
 import { t } from "./words.js";
 
@@ -59,7 +59,7 @@ export const countOf = ({ data, step }, side) =>
   side === "source" ? data.source.tokens.length : data.stepwise ? step + 1 : data.target.tokens.length;
 
 /** The side of the keys of a block of attention. @param {MachineState} S @param {MachineStage} stage */
-export const keysOf = (S, { block }) => (blockOf(S, block)?.attention === "decoder" ? "target" : "source");
+export const keysOf = (S, { block }) => sidesOf(blockOf(S, block)?.attention)[1];
 
 /**
  * A point at this step as a matrix; its numbers are undefined until they have arrived.
