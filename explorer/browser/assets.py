@@ -63,7 +63,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "cell": (("views", "cell"), "cell"),
     "copy_link": (("copy_link",), "copy_link"),
     "desk": (("desk",), "desk"),
-    "film": (("views", "film"), "film"),
+    "film": (("views", "labelled_map", "film"), "film"),
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
     "history": ((), ""),

@@ -179,18 +179,18 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/runs?entry=toy")
     film = page.locator(".film")
     expect(film.get_by_role("slider")).to_be_visible()
-    expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
+    expect(film.locator(".controls output")).to_have_text("step 30 (4 of 4)")
     film.get_by_role("slider").press("ArrowLeft")
     film.get_by_role("slider").press("ArrowLeft")
-    expect(film.locator("output")).to_have_text("step 10 (2 of 4)")
+    expect(film.locator(".controls output")).to_have_text("step 10 (2 of 4)")
     film.get_by_role("button", name="Layer 1, head 3").click()
     expect(film.locator("figcaption")).to_have_text("Cross-attention, layer 1, head 3, step 10")
     expect(page.get_by_text(re.compile(r"^Step 10, layer 1, head 3\."))).to_be_visible()
     film.get_by_role("button", name="Play").click()
-    expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
+    expect(film.locator(".controls output")).to_have_text("step 30 (4 of 4)")
     expect(film.get_by_role("button", name="Play")).to_be_visible()
-    film.locator("canvas.big").hover(position={"x": 120, "y": 100})
-    expect(film.locator("figure p")).to_contain_text("→")
+    film.locator("figure canvas").press("ArrowDown")
+    expect(film.locator("figure output")).to_contain_text("weight 0.")
 
 
 def test_nothing_covers_the_choice_of_a_run(page: Page, server: Server) -> None:

@@ -387,8 +387,8 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
 
 export interface FilmFrame extends FrameHeader {
   area: number;
-  /** [layer, head, query, key], 255 = 1. */
-  weights: Uint8Array;
+  /** [layer, head, query, key] */
+  weights: Float32Array;
   mask: Uint8Array;
   /** All heads of all layers. */
   sheet?: Sheet;
@@ -396,10 +396,9 @@ export interface FilmFrame extends FrameHeader {
 export type Film = Omit<FilmHeader, "frames"> & { frames: FilmFrame[] };
 /** Its steps are the frames. */
 export interface FilmState extends Pick, ViewState {
-  big: HTMLCanvasElement;
-  plot: Plot;
   data: Film;
-  cell: { query: number; key: number } | null;
+  /** Ends the large map. */
+  endMap: () => void;
   thumb: number;
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
 }
