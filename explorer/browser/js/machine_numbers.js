@@ -1,6 +1,7 @@
 // Numbers of the machine by place: those that have arrived, those that are requested, and a point as a matrix with
 // named rows and columns, as it is at the step on screen.
 
+import { shortOf } from "./machine_link.js";
 import { blockOf, products, sidesOf, tokensOf } from "./machine_state.js";
 import { placesIn, runsLeft } from "./scripts.js";
 import { t } from "./words.js";
@@ -46,9 +47,6 @@ export function stagesOf(S, name) {
   const all = S.data.stages.filter((stage) => stage.block === of);
   return block?.kind === "memory" ? all.slice(-1) : all;
 }
-
-/** The last part of a point's name. @param {string} point */
-export const shortOf = (point) => point.slice(point.lastIndexOf(".") + 1);
 
 const HEADED = ["query", "key", "product", "scores", "masked", "weights", "value", "output"];
 /** Whether a stage has numbers for each head. @param {MachineState} S @param {MachineStage} stage */

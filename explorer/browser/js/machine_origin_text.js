@@ -1,6 +1,7 @@
 // Where a number of the machine is from, in words: the equation with its numbers, and the names of its terms.
 
-import { keysOf, shortOf } from "./machine_numbers.js";
+import { shortOf } from "./machine_link.js";
+import { keysOf } from "./machine_numbers.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
 import { inSentence, t } from "./words.js";

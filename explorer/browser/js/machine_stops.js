@@ -1,6 +1,6 @@
 // The stops of a token on its way through the machine.
 
-import { shortOf } from "./machine_numbers.js";
+import { shortOf } from "./machine_link.js";
 
 /** @import { TrailStop } from "./types" */
 /** @import { Block, MachineStage } from "./structs" */
