@@ -1,8 +1,9 @@
-"""The browser's code: packs of modules, style sheets and markup, served by a route.
+"""The browser's code: scripts of joined modules, style sheets and markup, served as packs by a route.
 
-A component's message holds only a few lines (js/mount.js), which fetch the component's pack and link its modules
-(js/module_linker.js). Streamlit's messages therefore carry data, and code is fetched once: the address of a pack has a
-hash of its content, so that the browser may cache it. A page that stands alone contains the same modules.
+A component's message holds only a few lines (js/mount.js), which fetch the component's pack and run its script.
+Streamlit's messages therefore carry data, and code is fetched once: the address of a pack has a hash of its content, so
+that the browser may cache it. Pages without a server run scripts that are joined in the same way: a worker from a blob
+cannot import, and one script opens faster than sixty modules.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,12 @@ _COMMENTS = re.compile(
 )
 _CSS_COMMENTS = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
-_LINK, _MOUNT = "module_linker.js", "mount.js"
+# What is joined: the imports and exports that the linter allows (`tests/js/eslint.config.js`).
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_BREAKS = re.compile(r"(?<=[{(\[,;\n])\n+")  # line breaks that mean nothing; there are none in texts
+_JOINED = "globalThis.__headlightModules"  # what each module of the page's scripts exports, by its file
 _CACHED = "public, max-age=31536000, immutable"
 
 _FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line")
@@ -57,7 +63,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "cell": (("views", "cell"), "cell"),
     "copy_link": (("copy_link",), "copy_link"),
     "desk": (("desk",), "desk"),
-    "film": (("views", "film"), "film"),
+    "film": (("views", "labelled_map", "film"), "film"),
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
     "history": ((), ""),
@@ -74,14 +80,37 @@ FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention":
 """The pack that a page needs first, beside the frame's, by the page's address."""
 
 
-def modules(*entries: str) -> dict[str, str]:
-    """The modules that components need, without comments, by file name; first the one that links the others.
+def join(*entries: str, given: Collection[str] = ()) -> str:
+    """Join modules and all that they import into a script, which puts what each of them exports into `_JOINED`.
+
+    A module that an earlier script of the page has put there stays; those in `given` are always taken from there.
 
     Raises:
-        ValueError: modules import each other in a circle.
+        ValueError: modules import each other in a circle, or a module imports or exports in another way.
     """
-    files = in_order(_LINK, "markup.js", *(f"{entry}.js" for entry in entries))
-    return {file: without_comments(text) for file, text in files.items()}
+    texts = in_order(*entries)
+    names = {file: f"m{i}" for i, file in enumerate(texts)}
+    parts = "".join(
+        f'const {names[file]} = modules["{file}"];\n'
+        if file in given
+        else f'const {names[file]} = modules["{file}"] ??= (() => {{\n{_as_function(file, text, names)}}})();\n'
+        for file, text in texts.items()
+    )
+    script = f'"use strict";\nconst modules = {_JOINED} ??= {{}};\n{parts}'
+    return _BREAKS.sub("", without_comments(script))
+
+
+def _as_function(file: str, text: str, names: dict[str, str]) -> str:
+    def imported(match: re.Match[str]) -> str:
+        wanted = re.sub(r"\bas\b", ":", " ".join(match[1].split()))
+        return f"const {{ {wanted} }} = {names[beside(file, match[2])]};"
+
+    text = text.replace("export default function (", "export function component(")
+    exported = [name for _, found in _EXPORT.findall(text) for name in re.findall(r"\w+", found)]
+    body = _EXPORT.sub(r"\1\2", _IMPORT.sub(imported, text))
+    if left := _LEFT.search(body):
+        raise ValueError(f"{file} has an import or export that is not joined: {left[0]}")
+    return f"{body}\nreturn {{ {', '.join(exported)} }};\n"
 
 
 def in_order(*files: str) -> dict[str, str]:
@@ -126,17 +155,15 @@ def sources(entries: Iterable[str], components: Iterable[str] = ()) -> tuple[str
 @functools.cache
 def pack(name: str) -> bytes:
     """The code of the components in a pack, as JSON (`Pack` in js/types.d.ts)."""
-    return _packed(_PACKS[name], _PACKS[name])
+    files = ("component.js", *(f"{entry}.js" for entry in _PACKS[name]))
+    return as_json({"script": join(*files), "looks": looks(*_PACKS[name])})
 
 
 @functools.cache
 def standalone(views: tuple[str, ...]) -> bytes:
-    """The code of a page that stands alone: its modules, and style and markup of these components."""
-    return _packed(("standalone",), views)
-
-
-def _packed(entries: tuple[str, ...], components: tuple[str, ...]) -> bytes:
-    return as_json({"modules": list(modules(*entries).items()), "looks": looks(*components)})
+    """The code of a page that stands alone: its script, and style and markup of these components."""
+    script = f'{join("standalone.js")}export default modules["standalone.js"].start;\n'
+    return as_json({"script": script, "looks": looks(*views)})
 
 
 def looks(*components: str) -> dict[str, dict[str, str]]:
@@ -192,7 +219,7 @@ def _digest(content: bytes) -> str:
 def mount(entry: str, language: str = ENGLISH) -> str:
     """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
     name = _PACK_OF[entry]
-    script = without_comments(_read("js", _MOUNT)).replace("%ENTRY%", entry).replace("%ADDRESS%", address(name))
+    script = without_comments(_read("js", "mount.js")).replace("%ENTRY%", entry).replace("%ADDRESS%", address(name))
     return script.replace("%WORDS%", "" if language == ENGLISH else address(name, language))
 
 

@@ -1,33 +1,21 @@
-"""Join modules into one script: a worker from a blob cannot import, and one script opens faster than sixty modules.
-
-Each module becomes a function that returns what it exports. The patterns below read the imports and exports that the
-linter of the JavaScript allows (`tests/js/eslint.config.js`); whatever else looks like one is refused.
-"""
+"""The program of pages that compute their models: what each page runs first, and what it fetches later."""
 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Collection
 
 from explorer.browser import assets
 
-_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.\.?/[\w./-]+\.js)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) )(\[[^\]]*\]|\w+)", re.MULTILINE)
 _VIEWS = ("desk", "stepper", "heads", "tour")
 _OTHER_VIEWS, _MORE_VIEWS = ("heads", "tour"), ("machine", "cell", "labelled_map")
 _LATER = {"more": "desk_more.js", "lessons": "lesson_site.js"}  # parts of the program that a page fetches when needed
-_KEPT = "globalThis.__headlightModules"  # the modules of a page's first script that its later ones import
-_COMPONENT = "export default function ("  # for Streamlit; a bundle has no use for it
-_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
-_BREAKS = re.compile(r"(?<=[{(\[,;\n])\n+")  # line breaks that mean nothing; there are none in texts
 
 
 @functools.cache
 def live_page() -> bytes:
     """The code of a page that computes its models: its script, that of its worker, and the looks of its first views."""
-    page = f"{bundle('site.js', kept=_shared())}export default entry.start;\n"
-    return assets.as_json({"script": page, "worker": bundle("live/worker.js"), "looks": assets.looks(*_VIEWS)})
+    page = f'{assets.join("site.js")}export default modules["site.js"].start;\n'
+    return assets.as_json({"script": page, "worker": assets.join("live/worker.js"), "looks": assets.looks(*_VIEWS)})
 
 
 @functools.cache
@@ -56,45 +44,6 @@ def sources(part: str) -> tuple[str, ...]:
     return tuple(file for file in own if file not in page)
 
 
-@functools.cache
-def _shared() -> frozenset[str]:
-    later = {file for entry in _LATER.values() for file in assets.in_order(entry)}
-    return frozenset(later & assets.in_order("site.js").keys())
-
-
 def _later(part: str) -> str:
-    return f"{bundle(_LATER[part], given=_shared())}export default entry;\n"
-
-
-def bundle(entry: str, *, kept: Collection[str] = (), given: Collection[str] = ()) -> str:
-    """Join a module and all that it imports, each after those that it imports itself; `entry` is what it exports.
-
-    Modules in `kept` stay within reach of scripts that are loaded later; those take modules in `given` from there.
-
-    Raises:
-        ValueError: modules import each other in a circle, or a module imports or exports in another way.
-    """
-    texts = assets.in_order(entry)
-    names = {file: f"m{i}" for i, file in enumerate(texts)}
-    parts = "".join(
-        f'const {names[file]} = {_KEPT}["{file}"];\n'
-        if file in given
-        else f"const {names[file]} = (() => {{\n{_as_function(file, text, names)}}})();\n"
-        for file, text in texts.items()
-    )
-    table = ", ".join(f'"{file}": {name}' for file, name in names.items() if file in kept)
-    parts += f"{_KEPT} = {{ {table} }};\n" if table else ""
-    joined = f'"use strict";\nconst entry = (() => {{\n{parts}return {names[entry]};\n}})();\n'
-    return _BREAKS.sub("", assets.without_comments(joined))
-
-
-def _as_function(file: str, text: str, names: dict[str, str]) -> str:
-    def imported(match: re.Match[str]) -> str:
-        wanted = re.sub(r"\bas\b", ":", " ".join(match[1].split()))
-        return f"const {{ {wanted} }} = {names[assets.beside(file, match[2])]};"
-
-    exported = [name for _, found in _EXPORT.findall(text) for name in re.findall(r"\w+", found)]
-    body = _EXPORT.sub(r"\1\2", _IMPORT.sub(imported, text)).replace(_COMPONENT, "function component(")
-    if left := _LEFT.search(body):
-        raise ValueError(f"{file} has an import or export that is not joined: {left[0]}")
-    return f"{body}\nreturn {{ {', '.join(exported)} }};\n"
+    entry = _LATER[part]
+    return f'{assets.join(entry, given=assets.in_order("site.js"))}export default modules["{entry}"];\n'

@@ -1,6 +1,6 @@
 """The film: all heads of one kind of attention over the steps of a training run, played in the browser.
 
-The message (wire.py) has an array for each frame: its weights [layer, head, query, key], one byte a weight (255 = 1).
+The message (wire.py) has an array for each frame: its weights [layer, head, query, key] with four decimals.
 A single frame is drawn as a still picture, without the slider.
 """
 
@@ -111,8 +111,8 @@ def encode(film: Film) -> bytes:
             for frame in film.frames
         ],
     )
-    weights = (np.rint(np.clip(frame.weights, 0, 1) * 255).astype(np.uint8) for frame in film.frames)
-    return wire.write(vars(header), {f"{i}": array for i, array in enumerate(weights)})
+    weights = {f"{i}": np.clip(frame.weights, 0, 1) for i, frame in enumerate(film.frames)}
+    return wire.write(vars(header), weights, digits=4)
 
 
 def place_from(message: Any, film: Film) -> FilmPlace:

@@ -1,6 +1,6 @@
 """Types of the messages to and from the browser.
 
-`python -m explorer.browser.typescript` generates `js/structs.d.ts` from them, for checking the JavaScript.
+The types that the JavaScript is checked against are generated from them (typescript.py).
 Layers, heads, steps, rows and columns count from 1 here; head 0 is the mean over the heads of a layer. Only lists of
 array indices (`unknown`, `chosen`, spans) count from 0.
 """

@@ -1,4 +1,4 @@
-"""Generate the types of the structs for JavaScript, js/structs.d.ts: `python -m explorer.browser.typescript`."""
+"""Write the types of the structs for JavaScript into js/structs.d.ts, which `npm run types` does in tests/js."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import typing
 from pathlib import Path
 
 from explorer.browser import lesson_structs, machine_structs, map_structs, site_structs, structs
+from model.config import ModelConfig
 
-FILE = Path(__file__).parent / "js" / "structs.d.ts"
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", typing.Any: "any"}
 
 
 def declarations() -> str:
     """All structs as TypeScript."""
-    command = "`python -m explorer.browser.typescript`"
-    lines = [f"// Generated from the structs of explorer/browser by {command}. Do not edit."]
+    lines = ["// Written by explorer/browser/typescript.py."]
     rooms = (structs, machine_structs, site_structs, lesson_structs, map_structs)
-    for name, struct in {name: value for room in rooms for name, value in vars(room).items()}.items():
+    structs_of_messages = {name: value for room in rooms for name, value in vars(room).items()}
+    for name, struct in {**structs_of_messages, "ModelConfig": ModelConfig}.items():
         if isinstance(struct, type) and dataclasses.is_dataclass(struct):
             (base,) = struct.__bases__
             extended = f" extends {base.__name__}" if dataclasses.is_dataclass(base) else ""
@@ -52,4 +52,4 @@ def _type(hint: object) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(declarations(), encoding="utf-8")
+    (Path(__file__).parent / "js" / "structs.d.ts").write_text(declarations(), encoding="utf-8")

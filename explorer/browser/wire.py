@@ -64,36 +64,6 @@ def read(message: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def difference(message: bytes, first: bytes) -> bytes:
-    """The message with its numbers replaced by their difference from another message's, which compresses better.
-
-    The difference is a bitwise exclusive or, where arrays of the same name overlap. Applied twice, it restores the
-    message, as in `js/standalone.js`.
-    """
-    changed, ours, theirs = bytearray(message), _places(message), _places(first)
-    for name in ours.keys() & theirs.keys():
-        (kind, shape, at), (other_kind, other_shape, other_at) = ours[name], theirs[name]
-        if kind != other_kind or len(shape) != len(other_shape):
-            continue
-        bits = np.dtype(f"<u{_TYPES[kind][-1]}")
-        mine = np.frombuffer(changed, bits, int(np.prod(shape)), at).reshape(shape)
-        others = np.frombuffer(first, bits, int(np.prod(other_shape)), other_at).reshape(other_shape)
-        common = tuple(slice(min(sizes)) for sizes in zip(shape, other_shape, strict=True))
-        mine[common] ^= others[common]
-    return bytes(changed)
-
-
-def _places(message: bytes) -> dict[str, tuple[str, list[int], int]]:
-    """Type, shape and byte offset of each array of a message."""
-    (length,) = struct.unpack_from("<I", message)
-    at, places = 4 + length, {}
-    for name, kind, shape, _ in json.loads(message[4:at])["arrays"]:
-        places[name] = (kind, shape, at)
-        size = int(np.prod(shape)) * np.dtype(_TYPES[kind]).itemsize
-        at += size + -size % 4
-    return places
-
-
 def _stored(name: str, array: NDArray[Any], digits: int | None) -> tuple[str, int, NDArray[Any]]:
     """The form in which an array is stored: type, unit, numbers."""
     if array.dtype == np.uint8:

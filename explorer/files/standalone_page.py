@@ -104,9 +104,10 @@ def page(
             for each, forks in zip(recordings, forks_of(recordings), strict=True)
         ],
     )
-    first, *others = (encode(recording.decoding, digits=digits) for recording in recordings)
-    packed = [first, *(wire.difference(other, first) for other in others)]
-    messages = {f"{i}": np.frombuffer(message, np.uint8) for i, message in enumerate(packed)}
+    messages = {
+        f"{i}": np.frombuffer(encode(recording.decoding, digits=digits), np.uint8)
+        for i, recording in enumerate(recordings)
+    }
     remarks = [_rounding(digits)] if digits else []
     return _document(
         title, [*facts, *remarks, translated(ADVICE)], views, wire.write(vars(header), messages), theme_name, index

@@ -34,18 +34,18 @@ MOUNT = """async ({look, pack, frame, variables, width}) => {
   wrap.append(document.createRange().createContextualFragment(html));
   wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
   root.append(wrap);
-  const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
-  const { link } = await import(first);
-  const [views, bring] = [await link(pack, look), await link(frame, "carrier")];
+  for (const { script } of [pack, frame])
+    await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const { [`${look}.js`]: views, "carrier.js": bring } = globalThis.__headlightModules;
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  window.carry = (text) => bring.default({ data: bytes(text) });
+  window.carry = (text) => bring.component({ data: bytes(text) });
   window.showMessage = (text) => {
-    window.unmount = views.default({ data: bytes(text), parentElement: root, setStateValue: say });
+    window.unmount = views.component({ data: bytes(text), parentElement: root, setStateValue: say });
   };
   window.show = (data) => {
-    window.unmount = views.default({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });
+    window.unmount = views.component({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });
   };
 }"""
 LISTEN = """() => {

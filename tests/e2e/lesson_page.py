@@ -19,11 +19,9 @@ NAMES = ("attention", "machine", "translate", "train", "masks")
 # The desk notes what it was asked to open; `desk.move(changes)` is what a reader does in it.
 _BOOT = """
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const pack = read("pack");
-const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
-const { link } = await import(first);
-const [{ mountLessons }, { mountClass }, { connectScorm }, { listenToTerms }] = await Promise.all(
-  ["lesson", "class_page", "scorm", "glossary"].map((entry) => link(pack, entry)));
+await import(URL.createObjectURL(new Blob([read("script")], { type: "text/javascript" })));
+const [{ mountLessons }, { mountClass }, { connectScorm }, { listenToTerms }] =
+  ["lesson", "class_page", "scorm", "glossary"].map((entry) => globalThis.__headlightModules[`${entry}.js`]);
 listenToTerms(document.getElementById("tip"), read("terms"));
 const picture = document.getElementById("desk");
 const start = Object.fromEntries(new URLSearchParams(location.search));
@@ -94,9 +92,8 @@ def _inline(value: object) -> str:
 
 def page(kind: str = "lessons", shown: tuple[LessonOnSite, ...] | None = None) -> bytes:
     """The page: "lessons", "class", or "scorm" (lessons connected with a platform)."""
-    modules = assets.modules("lesson", "class_page", "scorm", "glossary")
     data = {
-        "pack": {"modules": list(modules.items()), "looks": {}},
+        "script": assets.join("lesson.js", "class_page.js", "scorm.js", "glossary.js"),
         "lessons": [dataclasses.asdict(lesson) for lesson in shown or lessons()],
         "terms": {address_of(each.term): (each.term, each.plain, each.explanation) for each in GLOSSARY},
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { csvOf, MAX_LINES, readClass } from "../../explorer/browser/js/class_page.js";
+import { tableOf, MAX_LINES, readClass } from "../../explorer/browser/js/class_page.js";
 
 const lesson = (/** @type {string} */ name, why = "") => ({
   name,
@@ -75,7 +75,7 @@ test("wrong lines are named with their number and stop nothing", () => {
 
 test("the table as CSV: quoted, and no name is a formula", () => {
   const { rows } = readClass('=1+1, "x" ?done=attention.1', LESSONS);
-  const [titles, line] = csvOf(rows).split("\r\n");
+  const [titles, line] = tableOf(rows).split("\r\n");
   assert.equal(titles, "Name,Lesson,At page,Pages done,Right at first try,Right later,Shown,Not answered,Pages");
   assert.equal(line, `"'=1+1, ""x""",ATTENTION,,0,1,0,0,2,3`);
 });

@@ -89,7 +89,7 @@ export default [
         "error",
         forbid(
           "ImportDeclaration > Literal:not([value=/^\\.\\.?\\/[\\w-]+\\.js$/])",
-          "A module imports files beside it: module_linker.js knows no others.",
+          "A module imports files beside it: assets.py joins no others.",
         ),
         forbid("ExportNamedDeclaration[source], ExportAllDeclaration", "A module exports what it declares."),
       ],

@@ -46,8 +46,11 @@ export function numbersOf(message) {
   return /** @type {CellNumbers} */ (numbers);
 }
 
-/** @param {Message} message @param {CellNumbers["digits"]} digits @returns {CellNumbers} */
-function withDigits({ header, arrays }, digits) {
+/**
+ * The same with these decimals: of weights, of scores, and of everything else.
+ * @param {Message} message @param {{ weight: number, score: number, rest: number }} digits
+ */
+export function withDigits({ header, arrays }, digits) {
   const all = (/** @type {string} */ name, /** @type {number} */ decimals) =>
     Array.from(arrays[name]?.values ?? [], (value) => round(value, decimals));
   const query = all("query", digits.rest);
@@ -85,8 +88,8 @@ function withDigits({ header, arrays }, digits) {
     scores,
     exponentials,
     total,
-    softmax,
-    weights,
+    softmax, // the weights that follow from the scores
+    weights, // those that were used
     weighted,
     output,
     edited,

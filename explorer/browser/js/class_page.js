@@ -1,6 +1,7 @@
 // Class: takes progress links, one a line, and shows who is where. Nothing is stored or sent.
 
 import { copyText } from "./clipboard.js";
+import { csvOf } from "./desk_files.js";
 import { make, makeButton, say } from "./dom.js";
 import { FIRST_TRY, LATER, SHOWN, UNANSWERED, positionOf, summaryOf, lessonsBelow } from "./lesson_progress.js";
 import { t } from "./words.js";
@@ -79,15 +80,11 @@ function linkIn(line) {
   return { name: before.trim().replace(/\s*[:,;–-]+$/, "").slice(0, 80), query }; // prettier-ignore
 }
 
-/** The rows as a file for spreadsheets; a name that begins like a formula is set apart. @param {Row[]} rows */
-export function csvOf(rows) {
-  const cell = (/** @type {string} */ text) => {
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
+/** The rows as a file for spreadsheets. @param {Row[]} rows */
+export function tableOf(rows) {
   const titles = [...columnsOf().map(([, title]) => title), t("Pages")];
   const lines = rows.map((row) => [...columnsOf().map(([key]) => `${row[key] ?? ""}`), `${row.steps}`]);
-  return [titles, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  return csvOf([titles, ...lines]);
 }
 
 /** Draws the page below `root`. @param {HTMLElement} root @param {{ lessons: LessonOnSite[] }} options */
@@ -174,8 +171,8 @@ export function mountClass(root, { lessons }) {
     drawTable();
   };
   copy.onclick = async () => {
-    if (await copyText(csvOf(sorted()))) return say(answer, t("Copied: paste it into a spreadsheet."));
-    const text = Object.assign(make("textarea"), { value: csvOf(sorted()), readOnly: true, rows: 4 });
+    if (await copyText(tableOf(sorted()))) return say(answer, t("Copied: paste it into a spreadsheet."));
+    const text = Object.assign(make("textarea"), { value: tableOf(sorted()), readOnly: true, rows: 4 });
     text.setAttribute("aria-label", t("The table as CSV"));
     answer.replaceChildren(t("Copy it from here:"), text);
     text.select();

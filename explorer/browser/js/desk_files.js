@@ -87,8 +87,11 @@ export function mapAsTable({ kind, layers, heads, queries, keys, area, weights, 
     ]);
   }
   if (values.length !== layers * heads * queries * keys) throw new Error(t("The weights have not arrived yet."));
-  return `\ufeff${lines.map((line) => line.map(quoted).join(",")).join("\r\n")}\r\n`;
+  return `\ufeff${csvOf(lines)}`;
 }
+
+/** A table as a file for spreadsheets. @param {string[][]} lines */
+export const csvOf = (lines) => lines.map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 
 /** A field of a table. Spreadsheets take a text that begins with an operator for a formula. @param {string} text */
 function quoted(text) {

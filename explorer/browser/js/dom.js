@@ -28,9 +28,6 @@ export function makeShape(tag, attributes, ...children) {
 /** Whether this is used by touch, without a pointer that could hover. */
 export const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
-/** What one does with something on screen: "tap" or "click". */
-export const press = () => (isTouch() ? "tap" : "click");
-
 /** Creates a button that submits nothing. @param {string} [name] @param {Content[]} children */
 export const makeButton = (name, ...children) => Object.assign(make("button", name, ...children), { type: "button" });
 

@@ -1,11 +1,12 @@
 // The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
-import { cellUnder, paper } from "./canvas.js";
+import { paper } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
-import { BYTES, NOWHERE, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { showMap } from "./labelled_map.js";
+import { drawCells, leadsTo, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
-import { clamp, percent, grouped } from "./numbers.js";
+import { clamp, grouped } from "./numbers.js";
 import { drawSteps } from "./player.js";
 import { isLeftwards, placesOf } from "./scripts.js";
 import { serverSource } from "./source_server.js";
@@ -15,7 +16,6 @@ import { t } from "./words.js";
 
 /** @import { Film, FilmFrame, FilmState } from "./types" */
 
-const TALL = 380; // approximate height of the large map with its labels, in pixels
 const NARROW = 90; // maximum width of a thumbnail, in pixels
 const TEMPO = 600; // ms per step
 
@@ -31,6 +31,7 @@ export default function (mount) {
   layOut(S);
   return () => {
     end(S);
+    S.endMap();
     delete root.__film;
   };
 }
@@ -40,7 +41,7 @@ function readFilm(bytes) {
   const { header, arrays } = readMessage(bytes);
   header.frames.forEach((/** @type {FilmFrame} */ f, /** @type {number} */ i) => {
     f.area = f.rows.length * f.columns.length;
-    f.weights = /** @type {Uint8Array} */ (arrays[i].values);
+    f.weights = /** @type {Float32Array} */ (arrays[i].values);
     const keys = f.columns.length;
     const ahead = (/** @type {number} */ at) => at % keys > Math.floor(at / keys);
     f.mask = Uint8Array.from({ length: f.area }, (_, at) => (header.kind === "decoder" && ahead(at) ? FUTURE : 0));
@@ -51,16 +52,12 @@ function readFilm(bytes) {
 /** The state before the first film arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root);
-  const big = /** @type {HTMLCanvasElement} */ (find(".big"));
   const S = /** @type {FilmState} */ (
     /** @type {unknown} */ ({
       find,
-      big,
       box: find(".film"),
       layer: 1,
       head: 1,
-      cell: null,
-      plot: NOWHERE,
       frame: 0,
       speed: 1,
       followed: true,
@@ -69,16 +66,6 @@ function create(root) {
     })
   );
   listenToSteps(S, TEMPO);
-  big.onpointermove = big.onclick = (event) => {
-    const f = S.data.frames[S.step];
-    const { query, key } = cellUnder(big, event, S.plot);
-    S.cell = query >= 0 && key >= 0 && query < f.rows.length && key < f.columns.length ? { query, key } : null;
-    drawReadout(S);
-  };
-  big.onpointerleave = () => {
-    S.cell = null;
-    drawReadout(S);
-  };
   listenToWidth(S, () => layOut(S));
   return S;
 }
@@ -90,7 +77,7 @@ function create(root) {
  */
 function load(S, film) {
   const { layer, head, frame } = film.place;
-  Object.assign(S, { data: film, last: film.frames.length - 1, cell: null });
+  Object.assign(S, { data: film, last: film.frames.length - 1 });
   if (opensAnew(S, { seq: film.seq, turn: 0 })) Object.assign(S, { layer, head, step: frame });
   S.step = clamp(S.step, 0, S.last);
   S.layer = clamp(S.layer, 1, film.layers);
@@ -142,17 +129,13 @@ function paint(S) {
     drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size, places });
   });
   drawHead(S, f);
-  drawReadout(S);
 }
 
 /** @param {FilmFrame} f */
 const stepOf = (f) => t("step {step}", { step: grouped(f.step) });
 
-/** The weights of a head, where 255 is 1. @param {FilmFrame} f @param {number} at index of the head among all layers */
-const bytesOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
-
-/** The index of the chosen head among all heads. @param {FilmState} S */
-const chosen = (S) => (S.layer - 1) * S.data.heads + S.head - 1;
+/** The weights of a head. @param {FilmFrame} f @param {number} at index of the head among all layers */
+const weightsOf = (f, at) => f.weights.subarray(at * f.area, (at + 1) * f.area);
 
 /** @param {FilmFrame} f */
 const cellsOf = (f) => ({ keys: f.columns.length, queries: f.rows.length, mask: f.mask });
@@ -162,47 +145,21 @@ const sheetFor = (S, f) =>
   (f.sheet ??= sheetOf(
     S.theme,
     cellsOf(f),
-    S.thumbs.map((_, i) => bytesOf(f, i)),
-    BYTES,
+    S.thumbs.map((_, i) => weightsOf(f, i)),
   ));
 
 /** Draws the chosen head. @param {FilmState} S @param {FilmFrame} f */
 function drawHead(S, f) {
-  const { kind } = S.data;
-  const cells = cellsOf(f);
-  const { keys, queries } = cells;
-  // A byte of 0 may stand for a small weight, so no number is written for it.
-  const values = Float32Array.from(bytesOf(f, chosen(S)), (byte) => byte / 255 || 1e-9);
-  say(S.find("figcaption"), t("{head}, {step}", { head: headTitle(kind, S.layer, S.head), step: stepOf(f) }));
-  const { rows, columns, predicted } = f;
-  const names = { rows, ends: predicted.map(leadsTo), columns, places: placesOf(columns, isLeftwards(columns)) };
-  const labels = labelsOf(S.big, S.theme.font, names);
-  const room = S.find("figure").clientWidth - labels.left - Math.max(labels.right, labels.over) - 3;
-  S.plot = plotOf(labels, cells, clamp(Math.min(room / keys, (TALL - labels.above) / queries), 3, 30));
-  paintMap(S.big, S.theme, S.plot, {
-    cells,
-    rows: queries,
-    sheet: sheetFor(S, f),
-    at: chosen(S),
-    values,
-    labels,
-    titles: AXES[kind],
-  });
-}
-
-/** Describes the cell under the pointer. @param {FilmState} S */
-function drawReadout(S) {
-  const f = S.data.frames[S.step];
-  const c = S.cell;
-  let text = "";
-  if (c) {
-    const i = c.query * f.columns.length + c.key;
-    const value = f.mask[i] ? t("masked (future)") : percent(bytesOf(f, chosen(S))[i] / 255);
-    const query = `${c.query + 1} ${f.rows[c.query]}`;
-    const fields = { query, key: `${c.key + 1} ${f.columns[c.key]}`, value };
-    text = f.predicted.length
-      ? t("{query} (predicts {word}) \u2192 {key}: {value}", { ...fields, word: f.predicted[c.query] })
-      : t("{query} \u2192 {key}: {value}", fields);
-  }
-  say(S.find("figure p"), text);
+  const { kind, heads } = S.data;
+  const caption = t("{head}, {step}", { head: headTitle(kind, S.layer, S.head), step: stepOf(f) });
+  say(S.find("figcaption"), caption);
+  const [rows, columns] = [f.rows, f.columns].map((tokens) => tokens.map((token, i) => `${i + 1} ${token}`));
+  const [row_title, column_title] = AXES[kind];
+  const header = {
+    ...{ rows, columns, row_title, column_title, ends: f.predicted.map(leadsTo), caption: `${caption}.` },
+    ...{ unit: t("weight"), top: 1, signed: false, numbers: true, frames: [] },
+    places: placesOf(f.columns, isLeftwards(f.columns)),
+  };
+  const values = weightsOf(f, (S.layer - 1) * heads + S.head - 1);
+  S.endMap = showMap(S.find("figure"), { header, values, mask: f.mask });
 }

@@ -33,7 +33,8 @@ export default function ({ data, parentElement }) {
 /** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array }} map */
 export function showMap(root, { header, values, mask }) {
   const S = /** @type {MapState} */ (root.__map ??= create(root));
-  Object.assign(S, { header, values, mask, theme: themeOf(S.box, header), at: null });
+  const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
+  Object.assign(S, { header, values, mask, theme: themeOf(S.box, header), at: isSame ? S.at : null });
   draw(S);
   return () => {
     S.observer.disconnect();

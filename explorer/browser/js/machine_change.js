@@ -2,7 +2,8 @@
 // head, which the page then computes the model with.
 
 import { make, say } from "./dom.js";
-import { countOf, keysOf, shortOf, slice } from "./machine_numbers.js";
+import { shortOf } from "./machine_link.js";
+import { countOf, keysOf, slice } from "./machine_numbers.js";
 import { withQuery, withWeight } from "./machine_origin.js";
 import { short } from "./machine_origin_text.js";
 import { blockOf, tokensOf } from "./machine_state.js";

@@ -28,7 +28,7 @@ import { clamp, wholePercent } from "./numbers.js";
 import { placesIn } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
-import { SIDES, shortHead } from "./names.js";
+import { shortHead } from "./names.js";
 
 /** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
 
@@ -286,12 +286,11 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   const map = kind === "map" ? mapOf(S, block) : {};
   paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), ...map });
 }
-const keysIn = (/** @type {MachineBlock} */ { attention }) => SIDES[/** @type {Kind} */ (attention)][1];
 /** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and the places of its keys. @param {MachineState} S @param {MachineBlock} block */
-const mapOf = (S, block) => ({
+const mapOf = (S, block, keys = sidesOf(block.attention)[1]) => ({
   maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
     block.attention === "decoder" && !S.data.stepwise && key > row,
-  places: placesIn(S, keysIn(block), tokensOf(S, keysIn(block))),
+  places: placesIn(S, keys, tokensOf(S, keys)),
 });
 
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */

@@ -4,9 +4,9 @@
 import { make, say } from "./dom.js";
 import { STEPPING } from "./keys.js";
 import { nameOf } from "./machine_captions.js";
-import { AFTER } from "./machine_link.js";
+import { AFTER, shortOf } from "./machine_link.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
-import { countOf, isHeaded, shortOf, slice } from "./machine_numbers.js";
+import { countOf, isHeaded, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
 import { ask, blockOf, hasDetails } from "./machine_state.js";
 import { SIDES, stopsOf } from "./machine_stops.js";

@@ -8,6 +8,8 @@
 
 /** The parts of a block of attention that follow its heads. */
 export const AFTER = ["joined", "gated", "out_proj"];
+/** The last part of a point's name. @param {string} point */
+export const shortOf = (point) => point.slice(point.lastIndexOf(".") + 1);
 const NAMED = /^([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?$/;
 const FOLLOWED = /^(target|source-[1-9]\d{0,3})(\.[a-z_]{1,20}\d?)?$/;
 

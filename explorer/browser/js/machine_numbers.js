@@ -1,7 +1,8 @@
 // Numbers of the machine by place: those that have arrived, those that are requested, and a point as a matrix with
 // named rows and columns, as it is at the step on screen.
 
-import { blockOf, products, tokensOf } from "./machine_state.js";
+import { shortOf } from "./machine_link.js";
+import { blockOf, products, sidesOf, tokensOf } from "./machine_state.js";
 import { placesIn, runsLeft } from "./scripts.js";
 import { t } from "./words.js";
 
@@ -47,9 +48,6 @@ export function stagesOf(S, name) {
   return block?.kind === "memory" ? all.slice(-1) : all;
 }
 
-/** The last part of a point's name. @param {string} point */
-export const shortOf = (point) => point.slice(point.lastIndexOf(".") + 1);
-
 const HEADED = ["query", "key", "product", "scores", "masked", "weights", "value", "output"];
 /** Whether a stage has numbers for each head. @param {MachineState} S @param {MachineStage} stage */
 export const isHeaded = (S, { block, point }) => !!blockOf(S, block)?.attention && HEADED.includes(shortOf(point));
@@ -59,7 +57,7 @@ export const countOf = ({ data, step }, side) =>
   side === "source" ? data.source.tokens.length : data.stepwise ? step + 1 : data.target.tokens.length;
 
 /** The side of the keys of a block of attention. @param {MachineState} S @param {MachineStage} stage */
-export const keysOf = (S, { block }) => (blockOf(S, block)?.attention === "decoder" ? "target" : "source");
+export const keysOf = (S, { block }) => sidesOf(blockOf(S, block)?.attention)[1];
 
 /**
  * A point at this step as a matrix; its numbers are undefined until they have arrived.

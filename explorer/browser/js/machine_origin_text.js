@@ -1,6 +1,7 @@
 // Where a number of the machine is from, in words: the equation with its numbers, and the names of its terms.
 
-import { shortOf } from "./machine_numbers.js";
+import { shortOf } from "./machine_link.js";
+import { keysOf } from "./machine_numbers.js";
 import { blockOf, tokensOf } from "./machine_state.js";
 import { wholePercent } from "./numbers.js";
 import { inSentence, t } from "./words.js";
@@ -38,8 +39,7 @@ function columnName(S, stage, column) {
     return `“${S.data.alternatives.tokens[S.step][at] ?? column}”`;
   }
   if (stage.columns) return t("number {number}", { number: column + 1 });
-  const keys = blockOf(S, stage.block)?.attention === "decoder" ? "target" : "source";
-  return `“${tokensOf(S, keys)[column] ?? column + 1}”`;
+  return `“${tokensOf(S, keysOf(S, stage))[column] ?? column + 1}”`;
 }
 
 /** What a number is, as a sentence. @param {MachineStage} stage @param {MachineSpot} spot @param {{ value: string, row: string, column: string }} named */

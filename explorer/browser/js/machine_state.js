@@ -2,6 +2,7 @@
 
 import { AFTER } from "./machine_link.js";
 import { rowOf } from "./machine_pictures.js";
+import { SIDES } from "./names.js";
 import { redraw } from "./view.js";
 import { grouped } from "./numbers.js";
 
@@ -32,9 +33,8 @@ export const rowFor = (S, side) => (side === "source" ? S.row : S.step);
 export const tokensOf = (S, side) =>
   side === "source" ? S.data.source.tokens : S.data.target.tokens.slice(0, S.step + 1);
 
-/** The sides of an attention block's queries and keys. @param {string} kind */
-export const sidesOf = (kind) =>
-  kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"];
+/** The sides of an attention block's queries and keys. @param {string} [kind] */
+export const sidesOf = (kind) => SIDES[/** @type {Kind} */ (kind)] ?? SIDES.cross;
 
 /** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
 export const shapeText = (shape, step) => shape.map((size) => grouped(size || step + 1)).join("\u2009×\u2009");

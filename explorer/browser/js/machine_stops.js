@@ -1,13 +1,13 @@
 // The stops of a token on its way through the machine.
 
+import { shortOf } from "./machine_link.js";
+
 /** @import { TrailStop } from "./types" */
 /** @import { Block, MachineStage } from "./structs" */
 
 /** The stacks that a token of each side passes. */
 export const SIDES = { source: ["source", "encoder"], target: ["target", "decoder", "output"] };
 const WHOLE = ["q_proj", "k_proj", "v_proj"]; // a head's queries, keys and values are parts of these, and have boxes
-/** The last part of a point's name. @param {string} point */
-const short = (point) => point.slice(point.lastIndexOf(".") + 1);
 
 /**
  * The stops of a token on its way, in the order of computation; a source token ends as key and value of cross-attention.
@@ -17,8 +17,8 @@ export function stopsOf(stages, blocks, side) {
   const find = (/** @type {string} */ name) => /** @type {Block} */ (blocks.find((block) => block.name === name));
   const isMine = (/** @type {MachineStage} */ stage) => {
     const { stack, attention, kind } = find(stage.block);
-    if (WHOLE.includes(short(stage.point)) || kind === "initial") return false;
-    const waits = attention === "cross" && ["key", "value"].includes(short(stage.point));
+    if (WHOLE.includes(shortOf(stage.point)) || kind === "initial") return false;
+    const waits = attention === "cross" && ["key", "value"].includes(shortOf(stage.point));
     return SIDES[side].includes(stack) || (side === "source" && waits);
   };
   /** @type {TrailStop[]} */
@@ -30,4 +30,4 @@ export function stopsOf(stages, blocks, side) {
 }
 
 /** The part of a block that opens for a stage. @param {MachineStage} stage @param {(name: string) => Block} find */
-const partOf = ({ point, block }, find) => (find(block).attention ? short(point) : "");
+const partOf = ({ point, block }, find) => (find(block).attention ? shortOf(point) : "");

@@ -40,8 +40,6 @@ const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, places: [], upright: true, width: 0, height: 0 };
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
-/** The scale of weights that are one byte each. */
-export const BYTES = { top: 255 };
 
 /** The position of a weight on the scale, from 0 to 255. @param {number} weight @param {Scale} scale */
 export function levelOf(weight, { top, log }) {
@@ -90,11 +88,9 @@ function fillRow(pixels, at, values, from, count, unit, mask, { inks, grey }) {
   }
 }
 
-/** Paints one map over a whole canvas, one pixel per cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {ArrayLike<number>} values @param {Scale} scale */
-export function paintCells(canvas, theme, { keys, queries, mask }, values, scale) {
-  setPixels(canvas, keys, queries, (pixels) =>
-    fillRow(pixels, 0, values, 0, keys * queries, 255 / scale.top, mask, theme),
-  );
+/** Paints one map over a whole canvas, one pixel per cell. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {Cells} cells @param {Uint8Array} levels of the colour scale */
+export function paintCells(canvas, theme, { keys, queries, mask }, levels) {
+  setPixels(canvas, keys, queries, (pixels) => fillRow(pixels, 0, levels, 0, keys * queries, 1, mask, theme));
 }
 
 /**
@@ -224,10 +220,9 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {Labels} labels
  * @param {{ keys: number, queries: number }} cells
  * @param {number} cell
- * @returns {Plot}
  */
 export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell) {
-  const flat = cell > wideKeys + 5;
+  const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
   const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them

@@ -1,4 +1,4 @@
-// The script that Streamlit sends with each component: it fetches the component's pack, whose first module mounts it.
+// The script that Streamlit sends with each component: it fetches the component's pack, which mounts it.
 
 /** @param {{ parentElement: any }} mount */
 export default function (mount) {
@@ -10,7 +10,9 @@ export default function (mount) {
   if (slot.run) slot.end = slot.run(mount) ?? slot.end;
   else
     Promise.all([load("%ADDRESS%", open), loadWords("%WORDS%"), slot.cleared])
-      .then(([{ linker, pack }, words]) => linker.start(pack, "%ENTRY%", root, slot, words))
+      .then(([{ looks, modules }, words]) =>
+        modules["component.js"].start(modules["%ENTRY%.js"].component, looks["%ENTRY%"], root, slot, words),
+      )
       .catch((error) => {
         const textContent = "This figure could not be loaded. Reload the page.";
         slot.failed ??= root.appendChild(Object.assign(document.createElement("p"), { role: "alert", textContent }));
@@ -65,9 +67,9 @@ async function read(address) {
   return (await fetch(src.slice(0, src.indexOf("/static/") + 1) + address)).json();
 }
 
-/** Loads a pack, whose first module links the others. @param {string} address */
+/** Loads a pack, and runs its script. @param {string} address */
 async function open(address) {
-  const pack = await read(address);
-  const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
-  return { pack, linker: await import(first) };
+  const { script, looks } = await read(address);
+  await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  return { looks, modules: /** @type {any} */ (globalThis).__headlightModules };
 }

@@ -3,7 +3,7 @@
 import { readTheme } from "./colours.js";
 import { children, finder, make, makeButton, say } from "./dom.js";
 import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
-import { BYTES, paintCells } from "./maps.js";
+import { paintCells } from "./maps.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
 import { readMessage } from "./wire.js";
 import { t } from "./words.js";
@@ -75,7 +75,6 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
       theme,
       maps,
       levels.subarray(i * area, (i + 1) * area),
-      BYTES,
     );
     return button;
   });

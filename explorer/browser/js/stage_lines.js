@@ -8,7 +8,8 @@ import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
-/** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageLine, StageMap, StageView } from "./types" */
+/** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageView } from "./types" */
+/** The weights of one head [query, key], and their mask codes. @typedef {{ values: ArrayLike<number>, mask: Uint8Array, keys: number }} StageMap */
 /** @import { StepperState } from "./types" */
 
 /**
@@ -25,14 +26,14 @@ import { pieces, t } from "./words.js";
  * @param {number} step the index of the token being read
  * @param {number} current the row of the encoder to show without `look`
  * @param {Look | null} look
- * @returns {StageView}
+ * @returns the row or the column on the stage (the other one is -1), and its lines
  */
 export function stageView(kind, map, spans, step, current, look) {
   const at = (/** @type {Span[]} */ list, /** @type {number} */ token) => list.findIndex(([, end]) => token < end);
   if (kind === "encoder") {
     const query = look?.side === "source" ? at(spans.source, look.at) : current;
     return {
-      from: { side: "source", span: spans.source[query] },
+      from: { side: /** @type {Side} */ ("source"), span: spans.source[query] },
       query,
       column: -1,
       lines: keysOf(map, query, "source", spans.source),
@@ -46,10 +47,10 @@ export function stageView(kind, map, spans, step, current, look) {
       const i = query * map.keys + column;
       return stageLine("target", query, [written, written + 1], map.values[i], map.mask[i]);
     });
-    return { from: { side: "source", span: spans.source[column] }, query: -1, column, lines };
+    return { from: { side: /** @type {Side} */ ("source"), span: spans.source[column] }, query: -1, column, lines };
   }
   const written = look?.side === "target" ? look.at : step + 1;
-  const from = { side: /** @type {const} */ ("target"), span: /** @type {Span} */ ([written, written + 1]) };
+  const from = { side: /** @type {Side} */ ("target"), span: /** @type {Span} */ ([written, written + 1]) };
   if (written < 1) return { from, query: -1, column: -1, lines: [] };
   const query = at(spans.target, Math.min(written - 1, step));
   const side = kind === "cross" ? "source" : "target";
@@ -73,7 +74,6 @@ const keysOf = (map, query, side, spans) =>
  * @param {Span} span
  * @param {number} weight
  * @param {number} mask
- * @returns {StageLine}
  */
 const stageLine = (side, index, span, weight, mask) => ({ side, index, span, weight: mask ? 0 : weight, mask });
 

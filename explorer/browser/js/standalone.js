@@ -8,7 +8,7 @@ import { clamp } from "./numbers.js";
 import { recordedSource } from "./source_recorded.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, take } from "./store.js";
-import { placesOf, readMessage } from "./wire.js";
+import { readMessage } from "./wire.js";
 import { localised } from "./markup.js";
 import { setWords, t } from "./words.js";
 
@@ -20,16 +20,14 @@ import { setWords, t } from "./words.js";
 /** @typedef {{ __stepper?: StepperState, __heads?: HeadsState }} Mounted */
 
 /** Draws the page into the elements of standalone.html. */
-export default function start() {
+export function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
   const { header, arrays } = readMessage(pack);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   /** @type {StandaloneHeader} */
   const data = header;
   setWords(data.words);
-  const [first, ...others] = Object.values(arrays).map(({ values }) => /** @type {Uint8Array} */ (values));
-  for (const other of others) restore(other, first);
-  for (const message of [first, ...others]) take(message, true);
+  for (const { values } of Object.values(arrays)) take(/** @type {Uint8Array} */ (values), true);
   const P = stateOf(data, dark.matches);
   const tabs = byId("views");
   const forced = document.documentElement.dataset.theme;
@@ -50,33 +48,6 @@ export default function start() {
   drawPaths(P);
   setTheme(P, P.dark);
   byId("theme").hidden = false;
-}
-
-/** Restores a message's numbers from their difference to the first message's (see wire.py). @param {Uint8Array} message @param {Uint8Array} first */
-function restore(message, first) {
-  const theirs = placesOf(first);
-  for (const [name, { kind, shape, at }] of Object.entries(placesOf(message))) {
-    const other = theirs[name];
-    const width = other?.kind === kind ? Number(kind[1]) : 0;
-    if (width && shape.length === other.shape.length)
-      undo(0, at, other.at, width, { message, first, shape, other: other.shape });
-  }
-}
-
-/**
- * Restores the part of an array below an axis; `at` and `from` are the offsets in both messages.
- * @param {number} axis @param {number} at @param {number} from @param {number} width
- * @param {{ message: Uint8Array, first: Uint8Array, shape: number[], other: number[] }} arrays
- */
-function undo(axis, at, from, width, arrays) {
-  const { message, first, shape, other } = arrays;
-  const common = Math.min(shape[axis], other[axis]);
-  if (axis === shape.length - 1) {
-    for (let i = 0; i < common * width; i++) message[at + i] ^= first[from + i];
-    return;
-  }
-  const size = (/** @type {number[]} */ sizes) => sizes.slice(axis + 1).reduce((a, b) => a * b, width);
-  for (let i = 0; i < common; i++) undo(axis + 1, at + i * size(shape), from + i * size(other), width, arrays);
 }
 
 /** @param {StandaloneHeader} data @param {boolean} dark */

@@ -1,7 +1,7 @@
 // The script of a page without a server: it gets the program, which the page contains as compressed text together with
 // its data, or which stands beside it, and starts it.
 
-/** @typedef {import("./types").Pack & { script?: string, worker?: string }} Program */
+/** @typedef {import("./types").Pack & { worker?: string }} Program */
 
 /** Starts the program; if that is impossible, the page says why. */
 async function start() {
@@ -10,9 +10,8 @@ async function start() {
     const program = packed ? await unpack(packed) : await load();
     addLooks(program.looks);
     Object.assign(globalThis, { __headlightLooks: addLooks });
-    const { default: run } = program.script
-      ? await import(addressOf(program.script))
-      : await (await import(addressOf(program.modules[0][1]))).link(program, "standalone");
+    const address = URL.createObjectURL(new Blob([program.script], { type: "text/javascript" }));
+    const { default: run } = await import(address);
     run();
   } catch (error) {
     const message = /** @type {HTMLElement} */ (document.getElementById("failed"));
@@ -34,9 +33,6 @@ function addLooks(looks) {
     document.body.append(template);
   }
 }
-
-/** The address of a script. @param {string} text */
-const addressOf = (text) => URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
 
 /** The program in the page; the data that follow it stay in memory. @param {HTMLElement} packed @returns {Promise<Program>} */
 async function unpack(packed) {

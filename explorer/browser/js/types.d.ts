@@ -26,9 +26,11 @@ import type {
   ViewMount,
   ViewOptions,
 } from "./structs";
+import type { withDigits } from "./cell_numbers";
 import type { listenToKeys } from "./keys";
-import type { Sheet } from "./maps";
+import type { plotOf, Sheet } from "./maps";
 import type { createPlayer } from "./player";
+import type { stageView } from "./stage_lines";
 export type {
   Diagram,
   ForkReport,
@@ -133,19 +135,7 @@ export interface Theme extends Palette {
 }
 
 /** The place of a map on its canvas, and the size of its cells and of the canvas, in CSS pixels. */
-export interface Plot {
-  left: number;
-  top: number;
-  cell: number;
-  /** Whether the labels of keys have room side by side. */
-  flat: boolean;
-  /** The place of each column from the left; empty if they are in order. */
-  places: number[];
-  /** Whether the title of the rows stands upright beside them. */
-  upright: boolean;
-  width: number;
-  height: number;
-}
+export type Plot = ReturnType<typeof plotOf>;
 
 /** One key of a row. */
 export interface Cell {
@@ -229,27 +219,7 @@ export interface Look {
   at: number;
   held: boolean;
 }
-/** The weights of one head [query, key], and their mask codes. */
-export interface StageMap {
-  values: ArrayLike<number>;
-  mask: Uint8Array;
-  keys: number;
-}
-export interface StageLine {
-  side: Side;
-  /** Row or column of the map, and its tokens. */
-  index: number;
-  span: Span;
-  weight: number;
-  mask: number;
-}
-export interface StageView {
-  from: { side: Side; span: Span };
-  /** The row or the column on the stage; the other one is -1. */
-  query: number;
-  column: number;
-  lines: StageLine[];
-}
+export type StageView = ReturnType<typeof stageView>;
 export interface Curve {
   id: string;
   x0: number;
@@ -417,8 +387,8 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
 
 export interface FilmFrame extends FrameHeader {
   area: number;
-  /** [layer, head, query, key], 255 = 1. */
-  weights: Uint8Array;
+  /** [layer, head, query, key] */
+  weights: Float32Array;
   mask: Uint8Array;
   /** All heads of all layers. */
   sheet?: Sheet;
@@ -426,46 +396,17 @@ export interface FilmFrame extends FrameHeader {
 export type Film = Omit<FilmHeader, "frames"> & { frames: FilmFrame[] };
 /** Its steps are the frames. */
 export interface FilmState extends Pick, ViewState {
-  big: HTMLCanvasElement;
-  plot: Plot;
   data: Film;
-  cell: { query: number; key: number } | null;
+  /** Ends the large map. */
+  endMap: () => void;
   thumb: number;
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
 }
 
 // One cell
 
-/** The numbers of one row of a head as on screen; see cell_numbers.js. Keys and dimensions count from 0. */
-export interface CellNumbers {
-  /** Decimals of weights, of scores, and of everything else. */
-  digits: { weight: number; score: number; rest: number };
-  /** d_head. */
-  size: number;
-  query: number[];
-  /** [key][dimension], as `values`, `products` and `weighted`. */
-  keys: number[][];
-  values: number[][];
-  bias: number[] | null;
-  /** Which keys are visible. */
-  open: boolean[];
-  divisor: number;
-  products: number[][];
-  sums: number[];
-  scores: number[];
-  exponentials: number[];
-  total: number;
-  /** The weights that follow from the scores, and those that were used: they differ if an edit replaced the row. */
-  softmax: number[];
-  weights: number[];
-  weighted: number[][];
-  output: number[];
-  edited: boolean;
-  /** Whether an edit replaced the output. */
-  replaced: boolean;
-  /** Whether the numbers on screen give the weights that the model used. */
-  reproduced: boolean;
-}
+/** The numbers of one row of a head as on screen. Keys and dimensions count from 0. */
+export type CellNumbers = ReturnType<typeof withDigits>;
 /** A piece of a sentence: words, or a key by its index. */
 export type CellText = string | { key: number };
 export interface CellState {
@@ -680,8 +621,8 @@ export interface MachineState extends ViewState {
   texts: (() => void)[];
 }
 
-/** The code of some components: modules, each after those that it imports, and initial style and markup. */
+/** The code of some components: a script, and initial style and markup. */
 export interface Pack {
-  modules: [name: string, text: string][];
+  script: string;
   looks: Record<string, { css: string; html: string } | undefined>;
 }

@@ -31,18 +31,3 @@ export function headerOf(bytes) {
   const start = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   return { text: new TextDecoder().decode(bytes.subarray(4, start)), start };
 }
-
-/** Type, shape and byte offset of each array of a message. @param {Uint8Array} bytes */
-export function placesOf(bytes) {
-  const { text, start } = headerOf(bytes);
-  let at = start;
-  /** @type {{ [name: string]: { kind: string, shape: number[], at: number } }} */
-  const places = {};
-  for (const [name, kind, shape] of JSON.parse(text).arrays) {
-    places[name] = { kind, shape, at };
-    at +=
-      Math.ceil((shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Number(kind[1])) / 4) *
-      4;
-  }
-  return places;
-}

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.browser import assets, bundle
+from explorer.browser import assets
 from explorer.web.warm_up import WarmUp
 from tests import loop
 
@@ -20,10 +20,10 @@ JS = assets._HERE / "js"
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
     value = json.loads(assets.pack(name))
-    files = [file for file, _ in value["modules"]]
+    files = joined(value["script"])
     assert len(set(files)) == len(files)
-    assert files[0] == "module_linker.js"
-    for at, (file, text) in enumerate(value["modules"]):
+    for at, file in enumerate(files):
+        text = assets.without_comments(assets.read(file))
         imports = re.findall(r'^(?:import|\}) .*from "([^"]+)"', text, re.MULTILINE)
         assert assets.imported(text) == imports, file
         assert {other.removeprefix("./") for other in imports} <= set(files[:at]), file
@@ -32,23 +32,28 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
     assert all(look["css"] and look["html"] for look in value["looks"].values())
 
 
+def joined(script: str) -> list[str]:
+    """The modules of a script, in their order."""
+    return re.findall(r'= modules\["([^"]+)"\] \?\?= \(', script)
+
+
 def test_every_module_is_in_a_pack_or_in_a_page_without_a_server() -> None:
     packs = [assets.pack(name) for name in NAMES] + [assets.standalone(("stepper", "heads"))]
-    used = {file for pack in packs for file, _ in json.loads(pack)["modules"]} | {"mount.js", "standalone_boot.js"}
-    joined = {*assets.in_order("site.js", "live/worker.js", "desk_more.js", "lesson_site.js"), "service_worker.js"}
+    used = {file for pack in packs for file in joined(json.loads(pack)["script"])} | {"mount.js", "standalone_boot.js"}
+    pages = {*assets.in_order("site.js", "live/worker.js", "desk_more.js", "lesson_site.js"), "service_worker.js"}
     there = {path.relative_to(JS).as_posix() for path in JS.rglob("*.js")}
-    assert (used | joined) - {"palettes.js"} == there
+    assert (used | pages) - {"palettes.js"} == there
 
 
-@pytest.mark.parametrize("entry", ["site.js", "live/worker.js", "lesson_site.js"])
-def test_a_bundle_has_what_each_module_exports(entry: str) -> None:
+@pytest.mark.parametrize("entry", ["site.js", "live/worker.js", "lesson_site.js", "stepper.js"])
+def test_a_script_has_what_each_module_exports(entry: str) -> None:
     modules = assets.in_order(entry)
     exported = {
         file: re.findall(r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.MULTILINE)
         for file, text in modules.items()
     }
     assert sum(map(len, exported.values())) > 20
-    script = bundle.bundle(entry)
+    script = assets.join(entry)
     for names in exported.values():
         assert all(re.search(rf"return {{[^}}]*\b{name}\b[^}}]* }};", script) for name in names)
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
@@ -59,7 +64,7 @@ def test_a_bundle_has_what_each_module_exports(entry: str) -> None:
 def test_what_is_not_joined_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assets, "read", {"a.js": f"{line}\n", "b.js": ""}.__getitem__)
     with pytest.raises(ValueError, match=r"a\.js has an import or export that is not joined"):
-        bundle.bundle("a.js")
+        assets.join("a.js")
 
 
 @pytest.fixture

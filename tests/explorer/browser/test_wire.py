@@ -2,7 +2,6 @@
 
 import base64
 import json
-import zlib
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from explorer.browser import typescript, wire
+from explorer.browser import wire
 from explorer.browser.payload import encode
 from tests.explorer.planted import planted_view
 from tests.paths import ROOT
@@ -50,12 +49,6 @@ def test_a_torn_message_is_refused(change: Any) -> None:
         wire.read(change(encode(planted_view().decoding)))
 
 
-def test_the_types_of_javascript_are_those_of_the_structs() -> None:
-    assert typescript.FILE.read_text(encoding="utf-8") == typescript.declarations(), (
-        "renew them: python -m explorer.browser.typescript"
-    )
-
-
 def test_the_messages_of_the_javascript_tests_are_those_that_the_server_sends() -> None:
     decoding = planted_view().decoding
     sent = {
@@ -67,16 +60,3 @@ def test_the_messages_of_the_javascript_tests_are_those_that_the_server_sends() 
     fixture = json.loads((ROOT / "tests" / "fixtures" / "messages.json").read_text(encoding="utf-8"))
     assert {name: base64.b64encode(message).decode() for name, message in sent.items()} == fixture["bytes"]
     assert decoding.trace.cross.tolist() == fixture["weights"]
-
-
-def test_a_difference_taken_twice_gives_the_message_back_and_packs_smaller() -> None:
-    chance = np.random.default_rng(0)
-    weights = chance.random((2, 3, 40, 30), dtype=np.float32)
-    first = {"a": weights, "mask": np.ones((40, 30), np.uint8)}
-    longer = np.pad(weights, ((0, 0), (0, 0), (0, 5), (0, 0)), constant_values=0.25)
-    other = {"b": chance.random(4, dtype=np.float32), "a": longer, "mask": np.ones((45, 30), np.uint8)}
-    base, message = wire.write({"seq": "one"}, first), wire.write({"seq": "another"}, other)
-    taken = wire.difference(message, base)
-    assert wire.difference(taken, base) == message
-    assert wire.read(taken)[0] == {"seq": "another"}
-    assert len(zlib.compress(taken)) < 0.1 * len(zlib.compress(message))

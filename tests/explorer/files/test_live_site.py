@@ -141,17 +141,17 @@ def test_each_part_of_the_program_is_a_single_script_and_no_module_is_in_two(fil
     parts = {address.split("/")[1][:4]: json.loads(files[address]) for address in files if address.startswith("code/")}
     site, more = parts["site"], parts["more"]
     for script, exports in (
-        (site["script"], ["export default entry.start;"]),
+        (site["script"], ['export default modules["site.js"].start;']),
         (site["worker"], []),
-        (more["script"], ["export default entry;"]),
+        (more["script"], ['export default modules["desk_more.js"];']),
     ):
         assert re.findall(r"(?:^|[;}])\s*((?:import|export) [^;]*;)", script) == exports
         assert "importScripts" not in script
         # The page imports one script: a later part of its program, which it was given the bytes of.
         assert len(re.findall(r"\bimport\(", script)) == (script == site["script"])
-    table = r"globalThis\.__headlightModules = \{([^}]*)\}"
-    (kept,) = re.findall(table, site["script"])
-    assert {*re.findall(r'__headlightModules\["([^"]*)"\]', more["script"])} <= {*re.findall(r'"([^"]*)":', kept)}
+    taken, made = (re.findall(rf'= modules\["([^"]+)"\]{end}', more["script"]) for end in (";", r" \?\?="))
+    assert {*taken} <= {*re.findall(r'= modules\["([^"]+)"\] \?\?=', site["script"])}
+    assert not {*taken} & {*made}
     for name in ("mountMachine", "showCell", "createLiveEngine", "put"):
         assert sum(f"function {name}(" in part["script"] for part in (site, more)) == 1, name
 

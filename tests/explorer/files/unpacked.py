@@ -31,9 +31,7 @@ def decoding_of(html: str, number: int = 0) -> dict[str, Any]:
 
 def message_of(html: str, number: int = 0) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays of one recording."""
-    messages = parts_of(html)[2]
-    first, message = messages["0"].tobytes(), messages[f"{number}"].tobytes()
-    return wire.read(wire.difference(message, first) if number else message)
+    return wire.read(parts_of(html)[2][f"{number}"].tobytes())
 
 
 def weights_of(html: str, number: int = 0) -> dict[str, np.ndarray]:

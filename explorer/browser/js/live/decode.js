@@ -294,7 +294,7 @@ function recording() {
   };
 }
 
-/** @param {import("./live.d.ts").ModelConfig} config */
+/** @param {import("../structs").ModelConfig} config */
 const diagramOf = (config, both = config.architecture !== "decoder") => ({
   encoder: Array.from({ length: both ? config.n_encoder_layers : 0 }, () => ["encoder", "feed_forward"]),
   decoder: Array.from({ length: config.n_decoder_layers }, () => [

@@ -5,7 +5,7 @@ import { readTensors } from "./safetensors.js";
 import { Transformer } from "./transformer.js";
 import { t } from "../words.js";
 
-/** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
+/** @typedef {import("../structs").ModelConfig} ModelConfig */
 
 /** Settings that older folders do not have. */
 const EARLIER = {

@@ -16,7 +16,7 @@ export function sinusoidal(position, width, base = 10000) {
 /**
  * Rotate each pair of a head's dimensions by its angle at a position (Su et al. 2021, §3.2.2).
  * @param {Vector} x all heads side by side @param {number} position @param {number} dHead
- * @param {import("./live").ModelConfig} config @returns {Vector}
+ * @param {import("../structs").ModelConfig} config @returns {Vector}
  */
 export function rotated(x, position, dHead, { rope_base, rope_halves }) {
   const rotations = sinusoidal(position, dHead, rope_base);

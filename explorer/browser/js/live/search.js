@@ -11,12 +11,12 @@ import { largestOf, logSoftmax } from "./vectors.js";
 
 export const [PAD, SOS, EOS, UNK] = [0, 1, 2, 3];
 
-/** The rules of a model. @param {import("./live.d.ts").ModelConfig} config @returns {Rules} */
+/** The rules of a model. @param {import("../structs").ModelConfig} config @returns {Rules} */
 export const outputRules = (config) => ({ never: [PAD, SOS, ...config.banned_tokens], first: config.first_token });
 
 /**
  * What the decoder reads before it predicts a token of its own: <sos>, or the source if there is no encoder.
- * @param {import("./live.d.ts").ModelConfig} config @param {number[]} source without <eos> @returns {number[]}
+ * @param {import("../structs").ModelConfig} config @param {number[]} source without <eos> @returns {number[]}
  */
 export function openingOf({ architecture, separator }, source) {
   if (architecture !== "decoder" || (!separator && !source.length)) return [SOS];

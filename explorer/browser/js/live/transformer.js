@@ -7,7 +7,7 @@ import { add, layerNorm, mapped, softmax, vectorOf } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */
-/** @typedef {import("./live.d.ts").ModelConfig} ModelConfig */
+/** @typedef {import("../structs").ModelConfig} ModelConfig */
 /** @typedef {{ keys: Vector[], values: Vector[] }} KeysValues a vector a position, all heads side by side */
 /** @typedef {{ past: KeysValues[], cross: KeysValues[], tokens: number[] }} DecodeState never changed: a step makes a new one */
 /** @typedef {(point: string, value: any) => any} Tap receives an intermediate; returns what to go on with */
