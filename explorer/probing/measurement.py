@@ -54,7 +54,8 @@ class HeadScores:
     Shapes: `estimate` [layer, head], the mean over sentences with its interval; std, shuffled [layer, head]; untrained,
     untrained_std [layer]; uniform and uniform_std are single numbers. `over_uniform`, `over_untrained` and
     `over_shuffled` [layer, head] are mean differences over the same sentences, with their intervals. `untrained_std` is
-    the standard deviation between untrained heads. `sentences`: the number that have a row to which the statistic applies. NaN: unknown.
+    the standard deviation between untrained heads. `sentences`: the number that have a row to which the statistic
+    applies. NaN: unknown.
     """
 
     estimate: Estimate
