@@ -72,9 +72,9 @@ class AlikeHeads:
             {
                 t("heads"): pair.name,
                 t("bits apart"): rounded(pair.bits, 3),
-                t("loss change without one"): rounded(pair.alone[0], 3),
+                t("without one"): rounded(pair.alone[0], 3),
                 t("without the other"): rounded(pair.alone[1], 3),
-                t("without both"): interval(pair.both, 3),
+                t("without both"): rounded(float(pair.both.value), 3),
                 t("more than the sum"): interval(pair.more, 3),
                 t("random pairs, at most"): rounded(max(pair.random, default=np.nan), 3),
                 t("random pairs"): len(pair.random),
@@ -85,23 +85,23 @@ class AlikeHeads:
     def summary(self) -> str:
         """Name the pairs of which either head can stand in for the other, and how many would be named by chance."""
         out = [pair.name for pair in self.pairs if pair.stands_out]
-        counted = {
-            "pairs": t("{n} pair", "{n:,} pairs", n=len(self.pairs)),
-            "chance": fixed(sum(1 / (1 + len(pair.random)) for pair in self.pairs if pair.random), 1),
-            "sentences": t("{n} sentence", "{n:,} sentences", n=self.sentences),
-        }
+        pairs = t("{n} pair", "{n:,} pairs", n=len(self.pairs))
+        sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
         if not out:
             return t(
                 "Of the {pairs} that look most alike, none costs clearly more together than one by one, and more than "
                 "random pairs do: nothing shows that one head stands in for the other. Over {sentences}.",
-                **counted,
+                pairs=pairs,
+                sentences=sentences,
             )
         return t(
             "One head stands in for the other in {names}: together they cost more than the sum of each alone, and more "
             "so than random pairs. Of {pairs}, about {chance} would be named if looking alike meant nothing. Over "
             "{sentences}.",
             names=listed(out),
-            **counted,
+            pairs=pairs,
+            chance=fixed(sum(1 / (1 + len(pair.random)) for pair in self.pairs), 1),
+            sentences=sentences,
         )
 
 
