@@ -17,7 +17,7 @@ from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
 from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
-from tests.model.importing.peer import PUBLISHED, SENTENCES, with_configurations
+from tests.model.importing.peer import PUBLISHED, SENTENCES, difference, print_differences, with_configurations
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
@@ -117,16 +117,18 @@ def test_logits_and_attention_of_padded_texts(pair: Pair) -> None:
     rows = [pair.both(text) for text in texts]
     longest = max(len(ours) for _, ours in rows)
     ids = torch.tensor([[PAD] * (longest - len(ours)) + ours for _, ours in rows])
-    logits = pair.ours.transformer(ids[:, :0], ids, tap=recorder)
+    logits, differences = pair.ours.transformer(ids[:, :0], ids, tap=recorder), [0.0, 0.0]
     for n, (theirs, ours) in enumerate(rows):
         expected = pair.theirs(input_ids=torch.tensor([theirs]), output_attentions=True)
         first, largest = longest - len(ours), max(1.0, float(expected.logits.abs().max()))
         assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
-        torch.testing.assert_close(logits[n, first:][:, pair.columns], expected.logits[0], rtol=0, atol=1e-5 * largest)
+        found = difference(logits[n, first:][:, pair.columns], expected.logits[0], 1e-5 * largest) / largest
+        differences[0] = max(differences[0], found)
         assert len(expected.attentions) == pair.ours.model_config.n_decoder_layers
         for layer, weights in enumerate(expected.attentions):
-            found = recorder.calls["decoder", layer][0][n, :, first:, first:]
-            torch.testing.assert_close(found, weights[0], rtol=0, atol=1e-5)
+            own = recorder.calls["decoder", layer][0][n, :, first:, first:]
+            differences[1] = max(differences[1], difference(own, weights[0]))
+    print_differences(*differences)
 
 
 def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
