@@ -72,7 +72,9 @@ def _draw_alike(subject: Subject, measured: Measured) -> None:
         lambda loaded, report: measure_alike(loaded, measured.sample, measured.probe, report),
     )
     if alike is not None:
-        draw_table(alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs")
+        draw_table(
+            alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs"
+        )
         st.caption(explained(alike.summary()))
 
 
