@@ -10,30 +10,10 @@ from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
-from model.importing.families import FAMILIES
 from model.importing.languages import NO_LANGUAGES, Languages
-from model.importing.reading import read_model
-from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
+from model.importing.reading import read_translator
+from model.importing.source_folder import CONFIG, SourceFolder
 from model.importing.translator import ImportedTranslator
-
-
-def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
-    """Read a translator of any supported family."""
-    config = folder.json(CONFIG)
-    if "format_version" in config:
-        raise ImportFailed(
-            "{name} is a model folder of this program; copy it into the checkpoints folder.", name=folder.name
-        )
-    family = config.get("model_type")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ImportFailed(
-            "{name} holds a model of type {family:.40}; this Transformer computes {families}. "
-            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'.",
-            name=folder.name,
-            family=repr(family),
-            families=", ".join(FAMILIES),
-        )
-    return read_model(folder, config, languages)
 
 
 def holds_translator(path: Path) -> bool:

@@ -41,13 +41,27 @@ WITH_ONE_SPECIAL = (
 )
 
 
-def read_model(folder: SourceFolder, config: dict[str, Any], languages: Languages) -> ImportedTranslator:
-    """Read the model in a folder, whose family is known.
+def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
+    """Read a model of any supported family.
 
     Raises:
         ImportFailed: a part is missing, damaged, or cannot be computed; the message names it.
     """
-    family = FAMILIES[config["model_type"]]
+    config = folder.json(CONFIG)
+    if "format_version" in config:
+        raise ImportFailed(
+            "{name} is a model folder of this program; copy it into the checkpoints folder.", name=folder.name
+        )
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise ImportFailed(
+            "{name} holds a model of type {family:.40}; this Transformer computes {families}. "
+            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'.",
+            name=folder.name,
+            family=repr(kind),
+            families=", ".join(FAMILIES),
+        )
+    family = FAMILIES[kind]
     if languages != NO_LANGUAGES and not family.has_languages:
         raise ImportFailed(
             "{kind} models have no language tokens; import this one without --from and --to.", kind=family.name
@@ -91,12 +105,12 @@ def read_model(folder: SourceFolder, config: dict[str, Any], languages: Language
             "so that every layer sees all of them."
         )
     check_all_used(ledger)
-    kind = "bytelevel" if isinstance(texts.sides[0], ByteLevelTokenizer) else "sentencepiece"
+    tokenizer = "bytelevel" if isinstance(texts.sides[0], ByteLevelTokenizer) else "sentencepiece"
     source_lang, target_lang = texts.languages
     return ImportedTranslator(
         family=texts.family or family.name,
         model=model,
-        data=DataConfig(task=IMPORTED, tokenizer=kind, src_lang=source_lang, tgt_lang=target_lang),  # type: ignore[arg-type]
+        data=DataConfig(task=IMPORTED, tokenizer=tokenizer, src_lang=source_lang, tgt_lang=target_lang),  # type: ignore[arg-type]
         source=texts.sides[0],
         target=texts.sides[1],
         parameters=ledger.parameters,

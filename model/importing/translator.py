@@ -1,4 +1,4 @@
-"""The parts of an imported translator that all families share: sizes, order of ids, search, tokenizers, parameters."""
+"""The parts of an imported translator that all families share: the order of ids, search, and the whole."""
 
 from __future__ import annotations
 
@@ -17,13 +17,6 @@ from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
-_MAX_WIDTH = 16_384
-Layers = Annotated[int, Meta(ge=1, le=64)]
-Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
-Units = Annotated[int, Meta(ge=1, le=16 * _MAX_WIDTH)]
-Width = Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
-_Rate = Annotated[float, Meta(ge=0, lt=1)]
-Rows = Annotated[int, Meta(ge=4, le=2**31)]
 Id = Annotated[int, Meta(ge=0, le=2**31)]
 
 
