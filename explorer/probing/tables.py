@@ -177,9 +177,9 @@ def _numbers_row(title: str, statistic: str, item: HeadScores | CorpusScores, pl
         **_interval(t("above uniform"), item.over_uniform, place),
         t("untrained"): item.untrained[place[0]],
         t("untrained standard deviation"): item.untrained_std[place[0]],
-        **_interval(t("above untrained"), single and single.over_untrained, place),
+        **_interval(t("above untrained"), single.over_untrained if single else None, place),
         t("keys shuffled"): single.shuffled[place] if single else math.nan,
-        **_interval(t("above shuffled"), single and single.over_shuffled, place),
+        **_interval(t("above shuffled"), single.over_shuffled if single else None, place),
     }
     return {
         t("statistic"): title,

@@ -76,7 +76,7 @@ class Pair:
     def __init__(self, folder: Path, family: str, seed: int) -> None:
         self.family, self.tokenizer = family, peers.library(family)
         # Of stepped weights: steps add up their terms in another order than a whole text does.
-        self.most = 2e-5 if seed == PUBLISHED else 1e-5
+        self.most = 1e-4 if seed == PUBLISHED else 1e-5
         self.theirs = peers.model(family, seed=max(seed, 0), **configuration(family, seed))
         theirs = folder / "theirs"
         theirs.mkdir()
@@ -138,7 +138,7 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
     texts = [*SENTENCES[:2], "die Frau"]
     rows = [pair.ours.source.encode(text).ids for text in texts]
     src = torch.tensor([[*row, EOS, *[PAD] * (max(map(len, rows)) - len(row))] for row in rows])
-    together = decode_batch(pair.ours.model, src, DecodeConfig(max_length=10))
+    together, largest = decode_batch(pair.ours.model, src, DecodeConfig(max_length=10)), 0.0
     for text, (best, *_) in zip(texts, together, strict=True):
         theirs, _ = pair.both(text)
         expected = pair.theirs.generate(
@@ -157,7 +157,8 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
             torch.from_numpy(recorded.trace.top_probabilities[:, 0]), probabilities, rtol=0, atol=1e-4
         )
         for layer, weights in enumerate(full.attentions):
-            difference(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], pair.most)
+            largest = max(largest, difference(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], pair.most))
+    print(f"largest difference of attention, step by step: {largest:.1e}")
 
 
 @pytest.mark.parametrize(
