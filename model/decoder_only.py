@@ -174,24 +174,22 @@ class DecoderOnly(TransformerVariant):
         with tapped(tap):
             return self.logits(self.decode(self.joined(src, tgt)))[:, -tgt.size(1) :]
 
-    def start(
-        self, src: Tensor, *, src_mask: Mask = None, causal: bool | None = None, tap: Tap | None = None
-    ) -> DecodeState:
+    def start(self, src: Tensor, *, tap: Tap | None = None) -> DecodeState:
         """Read a prompt at once, and return the state after it.
 
         Shapes:
             src: [batch, prompt] ids, possibly none at all; a prefix model reads whole sources, another one what
-            :meth:`opening` says. src_mask: [batch, 1, 1, prompt], masks.padding_mask(src) by default.
+            :meth:`opening` says.
         """
         src = padding_first(src)
-        mask = padding_mask(src) if src_mask is None else src_mask
+        mask = padding_mask(src)
         state = DecodeState(
             self_kv=(),
             cross_kv=(),
             src_mask=None if bool(mask.all()) else mask,
             tokens=src,
             sources=torch.arange(src.size(0)),
-            causal=self.config.causal if causal is None else causal,
+            causal=self.config.causal,
         )
         if not state.causal or not src.size(1):
             return state

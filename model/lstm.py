@@ -175,9 +175,9 @@ class LSTM(EncoderDecoder):
             memory = self.encode(src, src_mask=src_mask)
             return self.logits(self.decode(tgt, memory, src_mask=src_mask))
 
-    def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> LSTMState:
+    def start(self, src: Tensor, *, tap: Tap | None = None) -> LSTMState:
         """Encode the source and return the state before <sos>; arguments as for the Transformer."""
-        src_mask = padding_mask(src) if src_mask is None else src_mask
+        src_mask = padding_mask(src)
         with tapped(tap):
             memory = self.encode(src, src_mask=src_mask)
             hidden, cell = self._initial(memory)

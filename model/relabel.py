@@ -16,7 +16,6 @@ import json
 import math
 import os
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +77,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(options)
-    options.add_argument("--json", action="store_true", help="print the progress as lines of JSON instead of a bar")
     add_checkpoints(options)
     return options
 
@@ -101,6 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     config = _search(options)
     chosen = _choice(options, config)
     import torch
+    from tqdm import tqdm
 
     from model.checkpoint import load_model
     from model.folder import find_model, write_bytes
@@ -116,14 +115,17 @@ def main(arguments: Sequence[str]) -> int:
             _check_direction(loaded, task, side)
             loaded.model.to(device)
             jobs.append(_job(loaded, task, side))
+    if left_out := sum(job.left_out for job in jobs):
+        print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
     rows: list[str] = []
-    report = _lines(jobs) if options.json else _bar(jobs)
-    for job in jobs:
-        for number, batch in enumerate(job.batches()):
-            seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
-            pairs = _translated(job, batch, task, seeded, chosen)
-            rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
-            report(job, batch)
+    with tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1) as bar:
+        for job in jobs:
+            bar.set_description(job.loaded.name, refresh=False)
+            for number, batch in enumerate(job.batches()):
+                seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
+                pairs = _translated(job, batch, task, seeded, chosen)
+                rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
+                bar.update(len(batch))
     try:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
@@ -277,47 +279,6 @@ def _translated(
         distinct = list(dict.fromkeys(text for text in written_by_beam if text.strip()))
         for translation in chosen(distinct, sentence.references):
             yield {read: sentence.text, written: translation, "made": written}
-
-
-Report = Callable[[_Job, tuple[Sentence, ...]], None]
-"""Called after each translated batch."""
-
-
-def _bar(jobs: Sequence[_Job]) -> Report:
-    """Report progress on a terminal: one bar, with the name of the current model."""
-    from tqdm import tqdm
-
-    if left_out := sum(job.left_out for job in jobs):
-        print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
-    bar = tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1)
-
-    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
-        bar.set_description(job.loaded.name, refresh=False)
-        bar.update(len(batch))
-        if bar.n == bar.total:
-            bar.close()
-
-    return report
-
-
-def _lines(jobs: Sequence[_Job]) -> Report:
-    """Report progress to another program: a line of JSON on standard output after each batch.
-
-    Keys: model (the current one), done and sentences (of all models), seconds_left, left_out (sentences that are empty
-    or too long). The time left is estimated from tokens, since the longer sentences come last.
-    """
-    left_out = sum(job.left_out for job in jobs)
-    lengths = [len(sentence.ids) for job in jobs for sentence in job.sentences]
-    began, done, tokens = time.monotonic(), 0, 0
-
-    def report(job: _Job, batch: tuple[Sentence, ...]) -> None:
-        nonlocal done, tokens
-        done, tokens = done + len(batch), tokens + sum(len(sentence.ids) for sentence in batch)
-        left = (time.monotonic() - began) * (sum(lengths) - tokens) / tokens
-        counts = {"done": done, "sentences": len(lengths), "left_out": left_out}
-        print(json.dumps({"model": job.loaded.name, **counts, "seconds_left": round(left, 1)}), flush=True)
-
-    return report
 
 
 if __name__ == "__main__":

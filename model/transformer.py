@@ -156,21 +156,13 @@ class Transformer(EncoderDecoder):
             memory = self.encode(src, src_mask=src_mask)
             return self.logits(self.decode(tgt, memory, src_mask=src_mask))
 
-    def start(
-        self,
-        src: Tensor,
-        *,
-        src_mask: Mask = None,
-        causal: bool | None = None,
-        tap: Tap | None = None,
-    ) -> DecodeState:
+    def start(self, src: Tensor, *, tap: Tap | None = None) -> DecodeState:
         """Encode the source, and return the state before the first target token, <sos>.
 
         Shapes:
-            src: [batch, src] ids, right-padded; src_mask: masks.padding_mask(src) by default.
-        `causal` overrides the configuration: with False, earlier positions attend to later ones.
+            src: [batch, src] ids, right-padded.
         """
-        src_mask = padding_mask(src) if src_mask is None else src_mask
+        src_mask = padding_mask(src)
         with tapped(tap):
             cross_kv = self.decoder.project_memory(self.encode(src, src_mask=src_mask))
         return DecodeState(
@@ -180,7 +172,7 @@ class Transformer(EncoderDecoder):
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
             sources=torch.arange(src.size(0)),
-            causal=self.config.causal if causal is None else causal,
+            causal=self.config.causal,
         )
 
     def step(

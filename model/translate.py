@@ -215,14 +215,14 @@ def _as_json(loaded: LoadedModel, line: str, decoding: Decoding | None) -> dict[
         "finished": decoding.finished,
         "steps": steps,
     }
-    if decoding.beam_hypotheses:
+    if decoding.hypotheses:
         values["hypotheses"] = [
             {
                 "text": loaded.target.decode(each.tokens[decoding.n_prompt :]),
                 "score": each.score,
                 "log_prob": each.log_prob,
             }
-            for each in decoding.beam_hypotheses
+            for each in decoding.hypotheses
         ]
     return values
 

@@ -21,7 +21,7 @@ from model.config import DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
-from tests.pages.page import choose, shows_its_subject, visit
+from tests.pages.page import shows_its_subject, visit
 from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
@@ -176,17 +176,16 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
 
 
 PROBE = ("All heads", "One head", "Surgery", "Patching", "Importance", "Search", "Grammar", "Take away")
-MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
+MASKS = ("The masks", "Given target", "Trained without it")
 POSITIONS = (
     "The table",
     "One word",
     "The rotation",
-    "Alternatives",
     "In the scores",
     "Shuffle the words",
     "Longer than trained",
 )
-INSIDE = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+INSIDE = ("The machine", "Layer by layer", "The prediction", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
     "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]
@@ -209,8 +208,6 @@ COMPUTES = {"translate", "attention", "positions", "masks", "inside", "probe", "
 def test_every_tab_computes_inside_the_queue_and_shows_its_subject(page: str, watch: Watch) -> None:
     for query in VISITS[page]:
         at = visit(page, **({"model": "toy", "text": "abcdef"} | query))
-        if page == "translate" and not query:
-            choose(at, translate_tree=True)
         assert not at.error, query
         assert shows_its_subject(at, page), query
     assert not watch.outside, f"{len(watch.outside)} of {watch.calls} calls"

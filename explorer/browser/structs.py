@@ -262,7 +262,7 @@ class Departure(MachinePlace):
     """A link that was clicked: the page or part of a page that it leads to, and the cell on screen (row, column)."""
 
     seq: str = ""
-    place: Literal["attention", "cell", "positions", "masks", "translate", "ledger"] = "attention"
+    place: Literal["attention", "cell", "positions", "masks", "translate"] = "attention"
     row: int = 1
     column: int = 1
 

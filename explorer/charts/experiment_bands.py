@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from explorer.charts.chart import GREY, HEIGHT, Figure, Table
+from explorer.charts.chart import HEIGHT, Figure, Table
 from explorer.charts.vega_chart import marker, named, specification, value_axis
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
@@ -17,11 +17,9 @@ from explorer.locale.messages import t
 PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
 LEGEND_ROW = 24  # pixels
-SHAPES = ("circle", "square", "triangle-up", "diamond")  # of own runs
 UNEVEN = 4  # times as many updates as in another variant
 COLUMNS = ("x", "mean", "low", "high", "runs", "variant")
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
-OwnRun = tuple[str, str, Sequence[float], Sequence[float]]  # name, variant, x, y
 
 
 def bands(variants: Mapping[str, Series]) -> Table:
@@ -43,25 +41,15 @@ def band_figure(
     unit: str,
     top: float | None = None,
     mark: float = 0.0,
-    own: Sequence[OwnRun] = (),
 ) -> Figure:
-    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
-
-    `own` are single runs of the user, at most as many as `SHAPES`, drawn over the bands with a mark at each value.
-    """
+    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given."""
     data = bands(variants)
     caption = end_words(data, x_title, unit)
-    if own:
-        data["own"] = [""] * len(data["x"])
-        for name, variant, xs, ys in own:
-            for x, y in zip(xs, ys, strict=True):
-                for column, value in zip(data.values(), (x, y, y, y, 1, variant, name), strict=True):
-                    column.append(value)
     if mark:
         data["mark"] = [mark] * len(data["x"])
     lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
     uneven = bool(lasts) and max(lasts) > UNEVEN * min(lasts) and min(data["x"]) > 0
-    spec = _spec(tuple(variants), x_title, top, bool(mark), tuple(name for name, *_ in own), uneven)
+    spec = _spec(tuple(variants), x_title, top, bool(mark), uneven)
     return Figure(spec, data, caption, title)
 
 
@@ -110,19 +98,16 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
-    """Pivot the data into a table: one row per x, three columns per variant, one per own run."""
+    """Pivot the data into a table: one row per x, three columns per variant."""
     rows: dict[float, dict[str, Any]] = {}
     for i, x in enumerate(data["x"]):
         row = rows.setdefault(x, {t("at"): round(x)})
-        name = data["own"][i] if "own" in data else ""
         variant = data["variant"][i]
-        columns = {name: "mean"}
-        if not name:
-            columns = {
-                t("{variant}, mean", variant=variant): "mean",
-                t("{variant}, low", variant=variant): "low",
-                t("{variant}, high", variant=variant): "high",
-            }
+        columns = {
+            t("{variant}, mean", variant=variant): "mean",
+            t("{variant}, low", variant=variant): "low",
+            t("{variant}, high", variant=variant): "high",
+        }
         row |= {column: float(f"{data[of][i]:.4g}") for column, of in columns.items()}
     return [rows[x] for x in sorted(rows)]
 
@@ -143,10 +128,8 @@ def _columns(variants: Sequence[str]) -> alt.ExprRef:
 
 
 @cached_by_language(32)
-def _spec(
-    variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...], uneven: bool
-) -> dict[str, Any]:
-    """Specify bands with lines on top; variants differ in dashes as well as colours, own runs have marks.
+def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, uneven: bool) -> dict[str, Any]:
+    """Specify bands with lines on top; variants differ in dashes as well as colours.
 
     The x axis is logarithmic if curves end at `uneven` places, so that the short ones are not squeezed.
     """
@@ -173,19 +156,7 @@ def _spec(
     shades = shades.encode(strokeDash=alt.Undefined)
     lines = base.mark_line(strokeWidth=2)
     layers: list[Any] = [shades, lines]
-    if own:
-        stored, alone = alt.datum.own == "", alt.datum.own != ""
-        single = lines.mark_line(strokeWidth=1).encode(detail="own:N").transform_filter(alone)
-        grey: dict[str, Any] = {"symbolFillColor": GREY, "symbolStrokeColor": GREY, "symbolSize": 80}
-        legend = alt.Legend(orient="top", title=None, labelLimit=PHONE - 40, columns=_columns(own), **grey)
-        shapes = alt.Scale(domain=list(own), range=list(SHAPES[: len(own)]))
-        points = lines.mark_point(size=60, filled=True, opacity=1).transform_filter(alone)
-        points = points.encode(
-            shape=alt.Shape("own:N", legend=legend, sort=None, scale=shapes), strokeDash=alt.Undefined
-        )
-        layers = [shades.transform_filter(stored), lines.transform_filter(stored), single, points]
     if marked:
         layers.append(marker())
     rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added
-    rows += math.ceil(len(own) / legend_columns(own))
     return specification(*layers, height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1))

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-
 from explorer.decoding.model_diagram import ADDED
 from explorer.decoding.names import short_kind, short_name
 from explorer.locale.messages import message, t, translated
@@ -242,20 +240,3 @@ def _decoded(text: str) -> str:
     if not sentence.strip() or len(sentence) > MOST_OTHER:
         raise _Unfit("the sentence that it is taken from is empty or too long.")
     return sentence
-
-
-def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
-    """Scale non-negative weights to thousandths that sum to about 1000.
-
-    Raises:
-        ValueError: no weight is above 0, or one is negative or not a number.
-    """
-    row = np.asarray(weights, dtype=np.float64)
-    if not np.isfinite(row).all() or (row < 0).any():
-        raise _Unfit("Weights must be numbers of 0 or more; none may be empty.")
-    if row.sum() <= 0:
-        raise _Unfit("At least one weight must be above 0: a row has to look somewhere.")
-    parts = np.rint(PARTS * row / row.sum()).astype(int)
-    if not parts.any():
-        parts[row.argmax()] = PARTS
-    return tuple(int(part) for part in parts)

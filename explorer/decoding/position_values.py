@@ -1,4 +1,4 @@
-"""Compute tables of positions, check which requirements each meets, and the attention scores that they give."""
+"""Compute tables of positions, and the attention scores that they give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch import Tensor
 
 from explorer.decoding.translator import Translator
 from explorer.locale.messages import message
-from model.analysis import position_schemes as schemes
 from model.analysis.position_scores import (
     ByDistance,
     by_distance,
@@ -39,14 +38,6 @@ class TableSize:
     d_model: int
     length: int
     base: float
-
-
-@dataclass(frozen=True, eq=False)
-class Scheme:
-    """A table of positions [pos, d_model], and whether it meets each requirement."""
-
-    rows: Floats
-    wishes: dict[str, schemes.Wish]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,25 +74,6 @@ def dot_products_by_distance(rows: Floats) -> ByDistance:
     return by_distance(torch.from_numpy(rows @ rows.T))
 
 
-def measured_schemes(size: TableSize, learned: Floats | None) -> dict[str, Scheme]:
-    """Build each scheme at this size, and check it; a model's learned table keeps its own size."""
-    formulas: dict[str, schemes.Rows] = {
-        message("sinusoidal"): schemes.sinusoidal_rows(size.base),
-        message("none"): schemes.no_table,
-        message("integer"): schemes.integer_table,
-        message("normalised"): schemes.normalised_table,
-        message("binary"): schemes.binary_table,
-    }
-    measured = {
-        name: Scheme(rows(size.length, size.d_model).numpy(), schemes.wishes(rows, size.length, size.d_model))
-        for name, rows in formulas.items()
-    }
-    if learned is not None:
-        rows = schemes.learned_rows(torch.from_numpy(learned))
-        measured[LEARNED] = Scheme(learned, schemes.wishes(rows, *learned.shape, trained=True))
-    return measured
-
-
 def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict[str, Scores]:
     """The scores that each kind of positions gives; ALiBi's are those of one head, from 1."""
     length, width = size.length, size.d_model
@@ -109,7 +81,7 @@ def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict
         "sinusoidal": scores_with_rows(sinusoidal_table(length, width, size.base)),
         "RoPE": scores_with_rotation(length, width, size.base),
         "ALiBi": scores_with_distance(length, width, head),
-        "none": scores_with_rows(schemes.no_table(length, width)),
+        "none": scores_with_rows(torch.zeros(length, width, dtype=torch.float64)),
     }
     if learned is not None:
         scores[LEARNED] = scores_with_rows(torch.from_numpy(learned[:length]))

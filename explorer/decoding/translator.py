@@ -21,7 +21,7 @@ from model.checkpoint import LoadedModel
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.decode import Decoding as Recorded
 from model.decoding.decode import decode_recorded
-from model.decoding.search import BeamStep, Hypothesis
+from model.decoding.search import Hypothesis
 from model.edits import HeadEdits, edit_tap
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -44,8 +44,8 @@ class InputError(UserError):
 class Translation(Decoding):
     """A decoding by one of our models, with its source and target texts.
 
-    `seq` is equal for equal model, sentence, path and edits. After beam search, `beam` are its steps and `hypotheses`
-    its results with their texts. `edit` holds the head edits under which it was computed, if any. `src_ids` and
+    `seq` is equal for equal model, sentence, path and edits. After beam search, `hypotheses` are its results with
+    their texts. `edit` holds the head edits under which it was computed, if any. `src_ids` and
     `read_ids` are what encoder and decoder read; without an encoder, the decoder reads the source, and `text` is the
     continuation alone.
     """
@@ -54,7 +54,6 @@ class Translation(Decoding):
     text: str
     src_ids: tuple[int, ...]
     read_ids: tuple[int, ...]
-    beam: tuple[BeamStep, ...] = ()
     hypotheses: tuple[tuple[str, Hypothesis], ...] = ()
     edit: HeadEdits | None = None
 
@@ -211,10 +210,9 @@ class Translator:
             src_ids=src,
             read_ids=read,
             text=self.loaded.target.decode(recorded.answer),
-            beam=recorded.beam,
             hypotheses=tuple(
                 (self.loaded.target.decode(hypothesis.tokens[recorded.n_prompt :]), hypothesis)
-                for hypothesis in recorded.beam_hypotheses
+                for hypothesis in recorded.hypotheses
             ),
             edit=edit,
         )

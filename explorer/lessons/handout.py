@@ -1,9 +1,9 @@
-"""Write lessons as files for print: the handout with its figures, and the summary to hand in."""
+"""Write lessons as files for print: the handout with its figures."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
@@ -15,7 +15,7 @@ from explorer.files.html_page import STYLE, document, inline
 from explorer.lessons.answers import opens_with
 from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import Lesson, Question, Step
-from explorer.lessons.progress import Outcome, StepRecord
+from explorer.lessons.progress import Outcome
 from explorer.locale.glossary import split_at_terms
 from explorer.locale.language import ENGLISH
 from explorer.locale.messages import message, t, translated
@@ -173,54 +173,6 @@ def _answer(paper: Paper) -> str:
     if opens_with(paper.right, paper.solution):
         return f"<li>{inline_html(paper.right)}</li>"
     return f"<li><strong>{inline_html(paper.solution)}</strong>. {inline_html(paper.right)}</li>"
-
-
-def summary(
-    lessons: tuple[Lesson, ...],
-    *,
-    who: str,
-    when: str,
-    records: Mapping[tuple[str, int], StepRecord],
-    texts: Mapping[tuple[str, int], tuple[str, str]],
-) -> bytes:
-    """Write the page to hand in: every step with the given answer and its outcome.
-
-    `records` and `texts` are keyed by lesson and step; a text is the question and its right answer, placeholders
-    replaced.
-    """
-    title = t("Lessons: {name}", name=who) if who else t("Lessons")
-    parts = [f"<h1>{escape(title)}</h1>", f'<p class="small">{escape(when)}</p>']
-    for lesson in lessons:
-        steps = range(1, len(lesson.steps) + 1)
-        asked = [records.get((lesson.name, at), StepRecord()).outcome for at in steps if lesson.step(at).question]
-        outcomes = ", ".join(f"{asked.count(outcome)} {translated(name)}" for outcome, name in OUTCOMES.items())
-        result = t("{n} question: {outcomes}.", "{n:,} questions: {outcomes}.", n=len(asked), outcomes=outcomes)
-        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{escape(result)}</p>")
-        names = t("step"), t("question"), t("your answer"), t("outcome"), t("exercise done")
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        rows = (
-            _row(lesson, at, records.get((lesson.name, at), StepRecord()), *texts.get((lesson.name, at), ("", "")))
-            for at in steps
-        )
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
-    return document(title, "\n".join(parts), style=STYLE + _STYLE)
-
-
-def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: str) -> str:
-    step, answer = lesson.step(at), record.answer
-    # Links contain only outcomes: after a reload, the text of a right answer is that of the solution.
-    answer_text = answer.text if answer else (solution if record.outcome in (Outcome.FIRST_TRY, Outcome.LATER) else "")
-    outcome = translated(OUTCOMES[record.outcome]) if record.outcome in OUTCOMES else t("open")
-    if answer and answer.tries > 1:
-        outcome = t("{outcome}, {n} tries", outcome=outcome, n=answer.tries)
-    cells = (
-        escape(f"{at}. {step.title}"),
-        inline_html(question),
-        escape(answer_text),
-        escape(outcome) if step.question else "",
-        (t("yes") if record.done else t("no")) if step.done else "",
-    )
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _parser() -> MarkdownIt:

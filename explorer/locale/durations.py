@@ -8,14 +8,6 @@ from explorer.locale.messages import t
 from model import durations
 
 
-def clock(seconds: float) -> str:
-    """Write a duration: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
-    if round(seconds) < 86_400:
-        return durations.clock(seconds)
-    days, rest = divmod(round(seconds), 86_400)
-    return t("{n} day {hours} h", "{n} days {hours} h", n=days, hours=rest // 3600)
-
-
 def span(low: float, high: float) -> str:
     """Write a range of seconds: "20 to 45 s"; "about 4 min" if both ends read the same."""
     first, last, unit = durations.rounded_span(low, high)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.head_change import MOST_ROW, Change
-from explorer.decoding.names import numbered, short_name
+from explorer.decoding.head_change import Change
+from explorer.decoding.names import short_name
 from explorer.decoding.translator import InputError, Translation, Translator
 from explorer.locale.messages import later, t, translated
 from explorer.locale.text import fixed, percent, quoted
@@ -28,7 +28,7 @@ from model.edits import HeadEdits
 from model.metrics import bleu
 from model.points import Head
 from model.scoring import scoring_batches, translate_pairs
-from model.trace import VISIBLE, AttentionTrace
+from model.trace import AttentionTrace
 
 Floats = NDArray[np.float64]
 Means = dict[Head, NDArray[np.float32]]
@@ -248,14 +248,6 @@ def divergence(p: Floats, q: Floats) -> Floats:
 def means_over(loaded: LoadedModel, sample: Sample, heads: Sequence[Head]) -> Means:
     """Compute the mean output of each head over a sample, for the edit `mean`."""
     return mean_outputs(loaded.transformer, sample.pairs, heads)
-
-
-def visible_weights(trace: AttentionTrace, head: Head, row: int) -> dict[str, float]:
-    """The weights in a row of a head on its first `MOST_ROW` visible keys, by numbered token, with three decimals."""
-    kind, layer, number = head
-    names = numbered(trace.read_tokens if kind == "decoder" else trace.src_tokens)
-    visible = [j for j in range(len(names)) if trace.mask(kind)[row, j] == VISIBLE][:MOST_ROW]
-    return {names[j]: round(float(trace.weights(kind)[layer, number, row, j]), 3) for j in visible}
 
 
 def from_another(translator: Translator, other: Translation, own: Translation, change: Change) -> NDArray[np.float32]:

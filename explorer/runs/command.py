@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.locale.messages import message
@@ -16,7 +16,6 @@ from model.commands import subcommand_of
 from model.folder import real_path
 
 TRAIN = ("python", "-m", "model.train")
-RELABEL = ("python", "-m", "model.relabel")
 IN_TERMINAL, IN_FOLDER = message("in a terminal"), message("in a terminal, in the project's folder")
 WHERE = IN_TERMINAL if INSTALLED else IN_FOLDER
 
@@ -54,32 +53,6 @@ class TrainingOrder:
     def trial(self, checkpoints: Path) -> list[str]:
         """The command that estimates the run and writes nothing."""
         return [*self.command(checkpoints), "--dry-run", "--json"]
-
-
-@dataclass(frozen=True)
-class PairsOrder:
-    """Which pairs to make: from which task's training pairs, and by which models (empty = none).
-
-    `model` translates the sources and `reverse` the targets; `data` are the arguments for a user's own data, as in
-    :class:`TrainingOrder`. With a temperature `sample` above 0, models draw each token, from `seed`, instead of
-    searching.
-    """
-
-    task: str
-    data: tuple[str, ...] = ()
-    model: str = ""
-    reverse: str = ""
-    device: str = field(default="auto", compare=False)  # does not change the pairs
-    sample: float = 0.0
-    seed: int = 0
-
-    def command(self, checkpoints: Path, out: Path) -> list[str]:
-        """The whole command, beginning with "python", which writes the pairs to the file `out`."""
-        arguments = [*RELABEL, "--task", self.task, *self.data]
-        arguments += [*_option("--model", self.model), *_option("--reverse", self.reverse)]
-        if self.sample:
-            arguments += ["--sample", f"{self.sample:g}", "--seed", str(self.seed)]
-        return [*arguments, "--device", self.device, "--out", str(out), "--json", *_where(checkpoints)]
 
 
 def resume_command(name: str, checkpoints: Path) -> list[str]:

@@ -160,33 +160,21 @@ def divide(reading: Reading) -> Division:
 
 
 @cached
-def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str, *, within: bool = False) -> str:
-    """Describe a file of further pairs: their number, one of them, and what was left out; `changed` is a cache key.
-
-    The pair is the first or, with `within`, one a quarter into the file, since models write the shortest ones first.
+def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str) -> str:
+    """Describe a file of further pairs: their number, the first one, and what was left out; `changed` is a cache key.
 
     Raises:
         DataError: the file cannot be used.
     """
     pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    n = len(pairs.examples)
-    pair = pairs.examples[n // 4 if within else 0]
-    if within:
-        said = t(
-            "{n} pair, such as “{source}” → “{target}”.",
-            "{n:,} pairs, such as “{source}” → “{target}”.",
-            n=n,
-            source=pair.source,
-            target=pair.target,
-        )
-    else:
-        said = t(
-            "{n} pair, the first “{source}” → “{target}”.",
-            "{n:,} pairs, the first “{source}” → “{target}”.",
-            n=n,
-            source=pair.source,
-            target=pair.target,
-        )
+    pair = pairs.examples[0]
+    said = t(
+        "{n} pair, the first “{source}” → “{target}”.",
+        "{n:,} pairs, the first “{source}” → “{target}”.",
+        n=len(pairs.examples),
+        source=pair.source,
+        target=pair.target,
+    )
     return f"{said} {pairs.skipped_sentence()}".strip()
 
 

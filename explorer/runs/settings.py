@@ -44,8 +44,6 @@ TRAINING = (
     (message("Stability and chance"), STABILITY),
     (message("Which weights are kept"), SELECTION),
 )
-# The fields shown without "All settings".
-ALWAYS_DRAWN = frozenset((*MODEL, *MAIN, *TIME))
 
 _LABELS = {
     "d_model": message("Width (d_model)"),

@@ -140,20 +140,20 @@ def choice(name: str) -> Group:
 SELECTION = Group(tuple(item.name for item in fields(Selection)))
 LESSON = Group(("lesson", "at", "done", "present"))
 RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
-OPERATION, BLOCK = Group(("op",)), Group(("block", "follow"))
+BLOCK = Group(("block", "follow", "op"))
 LANGUAGE = Group(("lang",))
-GROUPS = (SELECTION, LESSON, LANGUAGE, RUN, ENTRY, EXPERIMENT, SAMPLE, OPERATION, BLOCK)
+GROUPS = (SELECTION, LESSON, LANGUAGE, RUN, ENTRY, EXPERIMENT, SAMPLE, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
 PAGES: dict[str, tuple[str, ...]] = {
-    "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit", "panel"),
+    "translate": (*_SENTENCE, "step", *_HEAD, "view", "edit"),
     "attention": SELECTION.names,
     "lessons": (*SELECTION.names, *BLOCK.names),
     "positions": _SENTENCE,
     "masks": _SENTENCE,
     "probe": (*_SENTENCE, "step", *_HEAD, "edit", *SAMPLE.names),
-    "inside": (*_SENTENCE, "step", *OPERATION.names, *BLOCK.names),
+    "inside": (*_SENTENCE, "step", *BLOCK.names),
     "train": RUN.names,
     "runs": ENTRY.names,
     "experiments": EXPERIMENT.names,

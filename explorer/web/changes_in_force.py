@@ -21,7 +21,6 @@ from model.user_error import UserError
 
 if TYPE_CHECKING:
     from explorer.decoding.head_edits import Means
-    from explorer.decoding.selection import Selection
     from explorer.decoding.translator import Translation
     from model.edits import HeadEdits
     from model.points import Head
@@ -130,17 +129,6 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
         return outputs
 
     return edits_for(changes, runtime.describe(model).model_config, computed if means else remembered, other)
-
-
-def edit_of_translation(selection: Selection, translation: Translation) -> HeadEdits | None:
-    """The edit under which a translation on screen was made; None for the model as it was trained.
-
-    Raises: as :func:`edits_of`.
-    """
-    if not translation.trace.edits:
-        return None
-    config = runtime.describe(selection.model).model_config
-    return edits_of(selection.model, selection.text, fitting(selection.edit, config)[0])
 
 
 def draw_edited(translation: Translation) -> None:

@@ -5,7 +5,7 @@ Nothing here imports torch before it is needed: the pages Train and Runs open wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,10 +15,9 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MadePairs
 from explorer.runs.metrics import Metrics, load_metrics
 from explorer.runs.origin import Repeatable, repeatable
-from explorer.runs.settings import ALWAYS_DRAWN, KINDS, TOKENS, refusal, value_of
+from explorer.runs.settings import refusal
 from explorer.runs.viewer_mode import viewing
 from explorer.web import address, runtime
 from explorer.web.figures import draw_table
@@ -40,8 +39,6 @@ WRONG_ANSWERS = message("Find all wrong validation answers")
 _IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
-_FILLED, _MADE = "train_filled_from", "train_made_"
-_MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
 def choose_one(label: str, options: Sequence[Option], *, key: str, **more: Any) -> Option:
@@ -225,53 +222,3 @@ def _find(loaded: LoadedModel, report: Report) -> WrongAnswers:
 def field_key(scope: str, name: str) -> str:
     """The session key of a setting's field."""
     return f"train_{scope}_{name}"
-
-
-def made_key(name: str) -> str:
-    """The session key of the checkbox of a file of made pairs."""
-    return f"{_MADE}{name}"
-
-
-def fill_form(
-    task: str,
-    preset: str,
-    changes: Mapping[str, str],
-    *,
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int = 0,
-    source: str = "",
-) -> None:
-    """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset.
-
-    `source` names what the form was filled from; the form says so until a run starts or another task is chosen.
-    """
-    scope = f"{task}_{preset}"
-    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_", _MADE))]:
-        del st.session_state[key]
-    for key in (*_MORE_SETTINGS, "train_name"):
-        st.session_state.pop(key, None)
-    for making in MadePairs(runtime.CHECKPOINTS).all():  # the run is to match the one that the form is filled from
-        st.session_state[made_key(making.name)] = False
-    st.session_state["train_task"] = task
-    st.session_state[f"train_preset_{task}"] = preset
-    computed = {"train_device": device, "train_precision": precision, "train_threads": threads}
-    given = {key: value for key, value in computed.items() if value not in ("auto", 0)}
-    for key, value in given.items():
-        st.session_state[key] = value
-    st.session_state["train_more"] = bool(given) or not set(changes) <= ALWAYS_DRAWN
-    for name, text in changes.items():
-        st.session_state[field_key(task if name in TOKENS else scope, name)] = value_of(KINDS[name], text)
-    choose_run(NEW)
-    st.session_state[_FILLED] = (task, source)
-
-
-def filled_from(task: str) -> str:
-    """The name of what another page has filled the form for this task from; empty if it has not."""
-    filled_task, source = st.session_state.get(_FILLED, ("", ""))
-    return str(source) if filled_task == task else ""
-
-
-def forget_filling() -> None:
-    """Stop saying that the form was filled, because a run has started."""
-    st.session_state.pop(_FILLED, None)

@@ -10,10 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import PAD, AttentionKind, DecodeConfig, ModelConfig
+from model.config import PAD, AttentionKind, ModelConfig
 from model.data.batching import pad
-from model.decoder_only import DecoderOnly
-from model.decoding.search import greedy, output_rules, target_log_probs
+from model.decoding.search import output_rules, target_log_probs
 from model.masks import causal_mask, padding_mask
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -80,14 +79,13 @@ class Reading:
     """One teacher-forced run over a batch.
 
     Shapes:
-        probabilities, losses: [batch, tgt], of the token that each row must predict, losses in nats; 0 at padding.
-        likeliest: [batch, tgt] ids of the likeliest next token. All three are [batch, 0] if nothing was predicted.
+        probabilities: [batch, tgt], of the token that each row must predict; 0 at padding.
+        likeliest: [batch, tgt] ids of the likeliest next token. Both are [batch, 0] if nothing was predicted.
     """
 
     masks: Masks
     recorder: AttentionRecorder
     probabilities: Tensor
-    losses: Tensor
     likeliest: Tensor
 
 
@@ -114,48 +112,10 @@ def read(
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
     if not predicts:
         nothing = hidden.new_empty(len(tgt), 0)
-        return Reading(masks, recorder, nothing, nothing, nothing.long())
+        return Reading(masks, recorder, nothing, nothing.long())
     log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
     of_labels = log_probs.gather(-1, labels[..., None])[..., 0]
-    real = labels != PAD
-    losses = (-of_labels).masked_fill(~real, 0.0)
-    return Reading(masks, recorder, of_labels.exp() * real, losses, log_probs.argmax(dim=-1))
-
-
-@dataclass(frozen=True, eq=False)
-class GreedyTranslation:
-    """The result of greedy search: the target ids that the rows predict, and their probabilities."""
-
-    path: tuple[int, ...]
-    probabilities: tuple[float, ...]
-
-    @property
-    def mean_probability(self) -> float:
-        """The mean of the probabilities."""
-        return float(np.mean(self.probabilities))
-
-
-@torch.inference_mode()
-def translate_greedily(
-    model: Transformer, ids: Sequence[int], *, causal: bool | None = None, padding: int = 0, closed: bool = True
-) -> GreedyTranslation:
-    """Translate one sentence greedily; source `ids` include <eos>.
-
-    `causal` overrides the configuration: with False, each step runs the whole prefix again without the causal mask.
-    `padding` is the number of padding tokens after the sentence; attention may see them unless they are `closed`.
-    """
-    src = torch.tensor([[*ids, *[PAD] * padding]])
-    mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
-    first = None
-    if isinstance(model, DecoderOnly):
-        src, first = model.opening(src)
-        mask = padding_mask(src)
-    state = model.start(src, src_mask=mask, causal=causal)
-    limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
-    steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config), first=first))
-    path = tuple(int(step.tokens[0]) for step in steps)
-    probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
-    return GreedyTranslation(path, probabilities)
+    return Reading(masks, recorder, of_labels.exp() * (labels != PAD), log_probs.argmax(dim=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,16 +165,3 @@ def most_ahead(weights: Weights) -> tuple[int, int, float]:
     ahead = np.diagonal(weights, offset=1, axis1=2, axis2=3).mean(axis=-1) if has_next else weights[..., 0]
     layer, head = np.unravel_index(int(ahead.argmax()), ahead.shape)[:2]
     return int(layer), int(head), float(ahead[layer, head].max())
-
-
-def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
-    """The first index at which two paths have different tokens; None if one is a prefix of the other."""
-    return next((i for i, (token, other) in enumerate(zip(a, b, strict=False)) if token != other), None)
-
-
-def largest_change(a: GreedyTranslation, b: GreedyTranslation) -> float:
-    """The largest difference between the probabilities of two decodings, up to the first token that differs."""
-    different = first_difference(a.path, b.path)
-    end = None if different is None else different + 1
-    pairs = zip(a.probabilities[:end], b.probabilities[:end], strict=False)
-    return max((abs(p - q) for p, q in pairs), default=0.0)

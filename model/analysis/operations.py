@@ -1,4 +1,4 @@
-"""Record one step of a translation operation by operation, and derive quantities from the recorded tensors."""
+"""Record a translation operation by operation, and derive quantities from the recorded tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from model.architectures import Model, empty_model
 from model.config import ModelConfig
-from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
+from model.decoding.search import output_rules, target_log_probs
 from model.dry_run import points
 from model.edits import HeadEdits, edit_tap
 from model.points import embedded, layer_output
@@ -26,19 +26,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor recorded there.
-
-    `reads` names the operations whose results are its inputs. `axes` are those of a whole run, with the batch first.
-    `parameters` counts the parameters that no earlier operation uses; `shared_with` names the earlier operation whose
-    matrix it shares.
-    """
+    """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor recorded there."""
 
     name: str
     value: Tensor
-    reads: tuple[str, ...]
-    axes: tuple[str, ...]
-    parameters: int
-    shared_with: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,12 +40,6 @@ class Operation:
     def short(self) -> str:
         """The last part of the name."""
         return self.name.rsplit(".", 1)[-1]
-
-    @property
-    def numbers(self) -> Floats:
-        """The result as an array, without the batch axis."""
-        numbers: Floats = self.value[0].float().numpy()
-        return numbers
 
     @property
     def finite(self) -> Tensor:
@@ -76,14 +61,12 @@ class Operation:
 class Recording:
     """A recorded run from text to prediction: its operations by name, in the order of computation.
 
-    `read_ids` are the target tokens read so far, <sos> first; the row of the last one makes the prediction. A `whole`
-    run reads all of them at once; any other run reads only the last, with the earlier keys and values cached.
+    `read_ids` are the target tokens read, <sos> first; the row of the last one makes the prediction.
     """
 
     operations: dict[str, Operation]
     src_ids: tuple[int, ...]
     read_ids: tuple[int, ...]
-    whole: bool
     logits: Tensor
     edit: HeadEdits | None = None
 
@@ -93,49 +76,24 @@ class Recording:
 
 @torch.inference_mode()
 def record(
-    model: Model,
-    source: Sequence[int],
-    path: Sequence[int],
-    step: int,
-    *,
-    whole: bool = False,
-    edit: HeadEdits | None = None,
+    model: Model, source: Sequence[int], path: Sequence[int], step: int, *, edit: HeadEdits | None = None
 ) -> Recording:
     """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation.
 
     With `edit`, heads are changed throughout, and what is recorded is what the model goes on with.
 
     Raises:
-        TypeError: a single step of an LSTM. EditError: the edit does not fit.
+        EditError: the edit does not fit.
     """
     src, read = model.config.inputs(source, path[:step])
-    recorder, ids, changed = PointRecorder(), torch.tensor([src], dtype=torch.long), edit_tap(edit, model.config)
-    tap = compose(changed, recorder)
-    if whole:
-        logits = model(ids, torch.tensor([read]), tap=tap)[:, -1]
-    elif not isinstance(model, Transformer):
-        raise TypeError("single steps can be recorded for a Transformer only.")
-    else:
-        state = model.start(ids, tap=tap)
-        for token in read[:-1]:
-            _, state = model.step(torch.tensor([token]), state, tap=changed)
-        logits, _ = model.step(torch.tensor([read[-1]]), state, tap=tap)
+    recorder, ids = PointRecorder(), torch.tensor([src], dtype=torch.long)
+    logits = model(ids, torch.tensor([read]), tap=compose(edit_tap(edit, model.config), recorder))[0, -1]
     # Ids and masks are inputs, not operations.
-    by_name = {point.name: point for point in points(model.config)}
-    computed = {name: value for name, value in recorder.tensors.items() if by_name[name].reads}
-    counts, operations = parameter_counts(model.config), {}
-    for name, value in computed.items():
-        point = by_name[name]
-        parameters, shared_with = counts.get(name, (0, ""))
-        reads = tuple(read for read in point.reads if read in computed)
-        operations[name] = Operation(name, value, reads, point.axes, parameters, shared_with)
-    last = operations["logits"]
-    rules = output_rules(model.config)
-    log_probs = (
-        target_log_probs(last.value, rules) if whole else allowed_log_probs(last.value, rules, first=len(read) == 1)
-    )
-    operations["softmax"] = Operation("softmax", log_probs.exp(), ("logits",), last.axes, 0)
-    return Recording(operations, src, read, whole, logits[0], edit)
+    inputs = {point.name for point in points(model.config) if not point.reads}
+    operations = {name: Operation(name, value) for name, value in recorder.tensors.items() if name not in inputs}
+    chances = target_log_probs(operations["logits"].value, output_rules(model.config)).exp()
+    operations["softmax"] = Operation("softmax", chances)
+    return Recording(operations, src, read, logits, edit)
 
 
 @lru_cache(maxsize=64)
@@ -161,13 +119,13 @@ def parameter_counts(config: ModelConfig) -> dict[str, tuple[int, str]]:
 def whole_runs(
     model: Model, source: Sequence[int], path: Sequence[int], *, edit: HeadEdits | None = None
 ) -> tuple[Recording, ...]:
-    """Record runs with every row of every step of a target path.
+    """Record every row of every step of a target path.
 
     One run over the whole path covers all steps of a causal decoder, whose rows do not change. A decoder that is not
     causal recomputes all rows at every step, so each step has its own run.
     """
     steps = (len(path),) if model.config.causal else range(1, len(path) + 1)
-    return tuple(record(model, source, path, step, whole=True, edit=edit) for step in steps)
+    return tuple(record(model, source, path, step, edit=edit) for step in steps)
 
 
 @torch.inference_mode()
@@ -195,73 +153,11 @@ def layer_by_layer(model: Transformer, run: Recording) -> Tensor:
     In a pre-norm model, the final norm is applied first, as in the model itself. The last entry is the real prediction.
 
     Shapes:
-        returns: logits [layer + 1, row, tgt_vocab]; one row for a step, all rows for a whole run.
+        returns: logits [layer + 1, row, tgt_vocab].
     """
     config = model.config
     names = [embedded("tgt", config), *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
     return torch.stack([model.logits(model.decoder.norm(run[name].value))[0] for name in names])
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """Points projected onto their first two principal components.
-
-    Shapes:
-        points: [point, 2]; explained_variance: the share of their variance that the two components explain, 0 to 1.
-    """
-
-    points: Floats
-    explained_variance: float
-
-
-def flatten(points: Tensor) -> Projection:
-    """Project [point, dimension] onto two dimensions, centred on the mean of all points."""
-    centred = (points - points.mean(dim=0)).double()
-    u, s, _ = torch.linalg.svd(centred, full_matrices=False)
-    total = float(s.square().sum())
-    if len(s) < 2:
-        u, s = nn.functional.pad(u, (0, 1)), nn.functional.pad(s, (0, 1))
-    explained = float(s[:2].square().sum()) / total if total > 0 else 1.0
-    projected: Floats = (u[:, :2] * s[:2]).float().numpy()
-    return Projection(projected, explained)
-
-
-@dataclass(frozen=True)
-class Match:
-    """A query's strongest key (from 0), its weight, and the two vectors' dot product and cosine similarity."""
-
-    key: int
-    weight: float
-    product: float
-    cosine: float
-
-
-def strongest_matches(query: Tensor, key: Tensor, weights: Tensor) -> list[Match]:
-    """The strongest key of every query.
-
-    Shapes:
-        query: [query, d_head]; key: [key, d_head]; weights: [query, key].
-    """
-    return [
-        Match(
-            key=int(k),
-            weight=float(weights[q, k]),
-            product=float(query[q] @ key[k]),
-            cosine=float(nn.functional.cosine_similarity(query[q], key[k], dim=0)),
-        )
-        for q, k in enumerate(weights.argmax(dim=-1))
-    ]
-
-
-def matches_of(run: Recording, scope: str, head: int) -> list[Match]:
-    """The strongest key of every query of one head (from 0) of an attention block."""
-    query, key, weights = (run[f"{scope}.{name}"].value[0, head] for name in ("query", "key", "weights"))
-    return strongest_matches(query, key, weights)
-
-
-def plane_of(run: Recording, scope: str, head: int, names: Sequence[str]) -> Projection:
-    """The vectors of one head with these names, stacked and projected onto the plane of their principal components."""
-    return flatten(torch.cat([run[f"{scope}.{name}"].value[0, head] for name in names]))
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:

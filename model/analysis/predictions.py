@@ -51,7 +51,7 @@ def layer_predictions(log_probs: Tensor, never: tuple[int, ...] = ()) -> LayerPr
 @torch.inference_mode()
 def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequence[int], step: int) -> LayerPredictions:
     """Apply the output projection after each stage ("logit lens"), at the rows up to a step of a target."""
-    logits = layer_by_layer(model, record(model, source, path, step, whole=True))
+    logits = layer_by_layer(model, record(model, source, path, step))
     return layer_predictions(logits.log_softmax(dim=-1), output_rules(model.config).never)
 
 

@@ -59,13 +59,12 @@ def beam_search(
         allowed = log_probs if index >= len(prefix) else _only(log_probs, prefix[index])
         extended = (totals.to(allowed.device)[:, :, None] + allowed).flatten(1)  # [n, slot · vocab]
         best, flat = extended.topk(min(2 * width, extended.size(1)), dim=1)
-        token_log_probs = log_probs.flatten(1).gather(1, flat).cpu()
         candidates, flat = best.cpu(), flat.cpu()
         parents, chosen = flat // log_probs.size(-1), flat % log_probs.size(-1)
         penalty = length_penalty(config.length_penalty, config.alpha, index + 1)
         scores = candidates / penalty
         slots = _assign_slots(candidates, chosen, width)
-        yield BeamStep(index, sentences, chosen, parents, token_log_probs, candidates, scores, slots)
+        yield BeamStep(sentences, chosen, parents, candidates, scores, slots)
 
         totals, tokens, origins = _next_beams(candidates, chosen, parents, slots, width)
         ended = scores.masked_fill(slots != ENDED, -torch.inf)

@@ -17,7 +17,6 @@ from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoder_only import DecoderOnly
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import (
-    BeamStep,
     Hypothesis,
     PathStep,
     allowed_log_probs,
@@ -81,7 +80,7 @@ class Decoding:
     """One sentence decoded with everything recorded.
 
     `path` holds the predicted target ids (with <eos> if the target is finished); the first `n_forced` were given.
-    After beam search, `beam` and `beam_hypotheses` hold its steps and results, and `path` is the best hypothesis.
+    After beam search, `hypotheses` holds its results, and `path` is the best of them.
     `log_sums` [tgt, temperature] turns the trace's probabilities into those at other temperatures (temperature.py).
 
     A decoder-only model reads the source itself, so the trace has a row for every token of it as well, and `path` is
@@ -92,8 +91,7 @@ class Decoding:
     n_forced: int
     trace: AttentionTrace
     log_sums: NDArray[np.float32]
-    beam: tuple[BeamStep, ...] = ()
-    beam_hypotheses: tuple[Hypothesis, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
     n_prompt: int = 0
 
     @property
@@ -133,13 +131,12 @@ def decode_recorded(
     prefix = tuple(prefix[:limit])
     n_forced = len(prefix)
     rules, decoder = output_rules(model.config), stepper(model)
-    beam: tuple[BeamStep, ...] = ()
     results: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
         tap = edit_tap(edit, model.config)
         state = decoder.start(src, tap=tap)
         step = partial(decoder.step, tap=tap)
-        beam = tuple(beam_search(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
+        beam = list(beam_search(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
         results = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = results[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
@@ -155,7 +152,7 @@ def decode_recorded(
     path = tuple(int(choice.tokens[0]) for choice in steps)
     log_probs = torch.stack([choice.log_probs[0] for choice in steps])  # [tgt, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results)
+    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), results)
 
 
 def _continue_recorded(
@@ -198,11 +195,10 @@ def _continue_recorded(
             rows.append(hidden.tensors[point][0, -1])
         return step, torch.tensor([last]), state, rows
 
-    beam: tuple[BeamStep, ...] = ()
     results: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and limit > 0:
         step, first, state, _ = start(edits)
-        beam = tuple(beam_search(step, state, limit=limit, config=config, rules=search_rules, first=first))
+        beam = list(beam_search(step, state, limit=limit, config=config, rules=search_rules, first=first))
         found = hypotheses(beam, 1, config.beam_size)[0]
         results = tuple(replace(each, tokens=(*given, *each.tokens)) for each in found)
         given, limit = results[0].path, 0
@@ -222,7 +218,7 @@ def _continue_recorded(
         rows = [*own, *rows]
     log_probs = torch.stack(rows)  # [row, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), beam, results, n_prompt)
+    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), results, n_prompt)
 
 
 def _weights(

@@ -75,16 +75,14 @@ class BeamStep:
 
     Shapes:
         sentences: [n] the sentence of the batch in each row. All others are [n, candidate]:
-        tokens: ids; parents: the beam slot of the previous step that each extends; log_probs: of the token;
+        tokens: ids; parents: the beam slot of the previous step that each extends;
         totals: summed log-probabilities of the hypothesis; scores: totals over the length penalty; slots: the beam slot
         in which each continues, or ENDED (finished with <eos>) or PRUNED.
     """
 
-    index: int
     sentences: Tensor
     tokens: Tensor
     parents: Tensor
-    log_probs: Tensor
     totals: Tensor
     scores: Tensor
     slots: Tensor

@@ -15,8 +15,6 @@ _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for bas
 _TRAIN = ("python", "-m", "model.train")
 _REPRODUCE = ("python", "-m", "model.reproduce")
 MADE = "made"  # the folder, in stored commands, of a chain's models and pairs and of the runs that start from them
-# Settings that save time and change no weights; a run that somebody wants to watch leaves them out.
-SPARING = ("snapshots", "save_every")
 # The runtime of every stored run, so that the same command gives the same weights, bit for bit.
 DEVICE, THREADS = "cpu", 1
 

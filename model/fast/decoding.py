@@ -175,12 +175,11 @@ class FastDecoder:
         self._output = (model.output.weight, model.output.bias)
         self._zero = self._embedding.new_zeros(())
 
-    def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> StepState:
+    def start(self, src: Tensor, *, tap: Tap | None = None) -> StepState:
         """Read the source; arguments as in :meth:`Transformer.start`."""
         if self._read_prompt is not None:
-            return self._from(self._read_prompt(src, src_mask=src_mask, tap=tap))
-        src_mask = padding_mask(src) if src_mask is None else src_mask
-        batch = src.size(0)
+            return self._from(self._read_prompt(src, tap=tap))
+        src_mask, batch = padding_mask(src), src.size(0)
         memory = self._encode(src, src_mask=src_mask, tap=tap)
         cross = tuple(
             (key.flatten(0, 1).contiguous(), value.flatten(0, 1).contiguous()) for key, value in self._project(memory)

@@ -1,4 +1,4 @@
-"""The teaching pages in a real browser: tabs, sliders and choices by keyboard, the link to them, and figures drawn."""
+"""The teaching pages in a real browser: a slider by keyboard, and the link to it."""
 
 from playwright.sync_api import Page, expect
 
@@ -17,20 +17,14 @@ def slide(page: Page, label: str, key: str, value: str) -> None:
     raise AssertionError(f"the slider {label} says {thumb.get_attribute('aria-valuetext')}, not {value} …")
 
 
-def test_an_operation_of_inside_by_keyboard_and_its_link(visit: Visit, elsewhere: Visit) -> None:
-    page = visit("/inside?model=adjective-swap&text=I+read+red+books&step=4&inside_tab=All+operations")
-    page.get_by_text("Decoder 2", exact=True).click()
-    box = page.get_by_role("combobox", name="Operation")
-    expect(box).to_have_value("Keys W_K·x (cross)")
-    box.fill("Softmax over keys (cross)")
-    expect(page.get_by_role("option", name="Softmax over keys (cross)")).to_be_visible()
-    box.press("Enter")
-    expect(page.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
+def test_a_step_of_a_tab_is_chosen_by_keyboard_and_linked(visit: Visit, elsewhere: Visit) -> None:
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books&step=4&inside_tab=Layer+by+layer")
+    expect(page.get_by_role("heading", name="Step 4, stage by stage")).to_be_visible()
     settle(page)
     slide(page, "Step", "ArrowLeft", "3:")
-    wait_for(page, step="3", inside_tab="All operations")
+    wait_for(page, step="3", inside_tab="Layer by layer")
     again = elsewhere(page.url)
-    expect(again.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
+    expect(again.get_by_role("heading", name="Step 3, stage by stage")).to_be_visible()
     expect(again.get_by_test_id("stMain")).to_contain_text("3: reads lis, predicts livres")
     page.get_by_role("link", name="Masks").click()
     page.wait_for_url("**/masks*")

@@ -211,8 +211,7 @@ def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends
     )
     assert box_of(copy)["y"] == box_of(export)["y"] == box_of(embed)["y"], "one row, also in the narrow sidebar"
     assert page.get_by_text("Page that steps").count() == 0
-    tree = page.get_by_text("All continuations, as a tree")
-    below = tree.evaluate(
+    below = page.locator(".stMain [data-testid=stElementContainer]").last.evaluate(
         """e => {
           const main = document.querySelector(".stMain");
           return main.scrollHeight - main.scrollTop - e.getBoundingClientRect().bottom;

@@ -21,7 +21,7 @@ from tests.tiny import T5, sources, targets, tiny_config, tiny_model
     data=st.data(),
 )
 def test_table_follows_the_papers_formula(position: int, d_model: int, base: float, data: st.DataObject) -> None:
-    """What follows from it, such as one rotation for each distance: analysis/test_position_schemes.py."""
+    """What follows from it, such as one rotation for each distance: analysis/test_position_scores.py."""
     pair = data.draw(st.integers(0, d_model // 2 - 1))
     table = sinusoidal_table(position + 1, d_model, base)
     angle = position / base ** (2 * pair / d_model)

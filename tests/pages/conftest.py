@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from explorer.runs import dry_run, lifecycle, made_pairs
+from explorer.runs import dry_run, lifecycle
 from explorer.runs.dry_run import read_plan
 from explorer.runs.process import LAUNCHES, read_launch, start_process
 from explorer.screens.train import data as train_data
@@ -91,18 +91,16 @@ def training(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     """The same for the Train page: processes only sleep, plans are ready at once, and nothing is left running."""
     sleep = ["python", "-c", "import time; time.sleep(600)"]
     monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
-    for starter in (lifecycle, made_pairs):
-        monkeypatch.setattr(
-            starter, "start_process", lambda folder, name, command: start_process(folder, name, [*sleep, *command])
-        )
+    monkeypatch.setattr(
+        lifecycle, "start_process", lambda folder, name, command: start_process(folder, name, [*sleep, *command])
+    )
     train_page.plan_service.clear()
     train_data._samples.clear()  # which corpora are on this machine is up to each test
     yield checkpoints
-    for folder in (checkpoints, checkpoints / made_pairs.MADE):
-        for path in (folder / LAUNCHES).glob("*.json"):
-            launch = read_launch(folder, path.stem)
-            if launch is not None and launch.alive:
-                psutil.Process(launch.pid).kill()
+    for path in (checkpoints / LAUNCHES).glob("*.json"):
+        launch = read_launch(checkpoints, path.stem)
+        if launch is not None and launch.alive:
+            psutil.Process(launch.pid).kill()
 
 
 _calls: list[str] = []

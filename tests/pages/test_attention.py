@@ -19,7 +19,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
 from tests.explorer.sent import decodings, mount, one_cell
-from tests.pages.page import address, choose, click, maps, plotted, run, table_with, visit, words
+from tests.pages.page import address, choose, click, maps, run, table_with, visit, words
 
 TEXT = "I read red books"
 PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
@@ -185,13 +185,10 @@ def test_links_to_former_panels_lead_to_what_they_showed() -> None:
     assert address(at)["panel"] == "compare.way-heads.which-rollout"
     assert address(panel("aggregates"))["panel"] == "compare.way-heads"
     at = panel("tree.dropped-no")
-    assert (at.session_state["tree_beam"], at.session_state["tree_pruned"]) == (True, False)
-    assert address(at)["panel"] == "tree.dropped-no", "on Translate, whose link opens the tree again"
     assert mount(at, "stepper")["start"]["head"] == 2
-    choose(at, translate_tree=False)
     assert "panel" not in address(at)
     at.switch_page("pages/attention.py").run()
-    assert mount(at, "heads"), "the tree does not call back who goes on to Attention"
+    assert mount(at, "heads"), "the former tree does not call back who goes on to Attention"
     at = panel("own")
     assert at.file_uploader(key="own_file")
     at.switch_page("pages/attention.py").run()
@@ -235,36 +232,6 @@ def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> N
         choose(at, compare_which=which)
         assert sentence in words(at)
         assert (np.isnan(maps(at)[1]) == (mask != 0)).all()
-
-
-def test_the_tree_shows_hypotheses_and_opens_a_node(toys: Path) -> None:
-    at = choose(visit("translate", **PLACE), translate_tree=True)
-    table, seq = table_with(at, "state"), translation(toys).seq
-    assert set(table["state"]) >= {"on screen", "kept", "dropped"}
-    assert any("hypothesis 1" in names for names in table["end of"])
-    assert "Beam search scored" in words(at)
-    dropped = int(np.flatnonzero(table["state"] == "dropped")[0])
-    at.session_state[f"tree_table_{seq}"] = {"selection": {"rows": [dropped], "columns": []}}
-    run(at)
-    place, step = at.session_state["_session_selection"], int(table["step"][dropped])
-    assert place.step == len(place.path) == step
-    path = " ".join(map(translator(toys).loaded.target.label, place.path))
-    assert path == f"{table['after'][dropped]} {table['token'][dropped]}".strip()
-    assert "a chosen path" in words(at)
-    choose(at, tree_beam=False)
-    assert address(at)["panel"] == "tree.beam-no"
-
-
-def test_a_node_on_the_path_in_view_only_moves_the_step(toys: Path) -> None:
-    at = visit("translate", **PLACE, panel="tree")
-    (chart,) = plotted(at)
-    index = int(next(trace for trace in chart["data"] if trace.get("name") == "on screen")["customdata"][3])
-    key = f"tree_chart_{translation(toys).seq}"
-    for points in ([{"customdata": index}], [{"customdata": "nonsense"}, 5]):
-        at.session_state[key] = {"selection": {"points": points}}
-        run(at)
-        assert at.session_state["_session_selection"].step == 3
-        assert at.session_state["_session_selection"].path is None
 
 
 def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:

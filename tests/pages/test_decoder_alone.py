@@ -31,9 +31,9 @@ FAULT = "fault in Headlight"
 TABS: dict[str, list[str | None]] = {
     "translate": [None],
     "attention": [None],
-    "inside": ["The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes"],
-    "masks": ["The masks", "While decoding"],
-    "positions": ["The table", "One word", "The rotation", "Alternatives", "In the scores", "Longer than trained"],
+    "inside": ["The machine", "Layer by layer", "The prediction", "Sizes"],
+    "masks": ["The masks"],
+    "positions": ["The table", "One word", "The rotation", "In the scores", "Longer than trained"],
 }
 
 

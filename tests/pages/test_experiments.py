@@ -1,6 +1,5 @@
-"""The Experiments page in Streamlit's test harness, and the Train form that it fills."""
+"""The Experiments page in Streamlit's test harness."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +9,10 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import arm_runs
 from explorer.runs.experiment_relations import differs
-from model.data import get_task
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import SPARING, Arm, Experiment
+from model.experiments.recipe import Arm, Experiment
 from model.experiments.stored import path_of, read_runs, write_run
-from model.presets import get_preset
-from model.train import parser
-from model.training.settings import make_settings, parse_assignments
-from tests.explorer.toy_models import save_toy
-from tests.explorer.toy_runs import eval_line, write_metrics
-from tests.pages.page import address, assert_says, button, choose, click, press, run, table_with, visit, words
-from tests.pages.test_train import options
+from tests.pages.page import address, assert_says, choose, click, run, table_with, visit, words
 from tests.some import some
 
 
@@ -80,44 +72,6 @@ def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> Non
     assert "Loss on validation" in words(run(at))
 
 
-def test_a_run_of_ones_own_is_drawn_over_the_stored_ones(checkpoints: Path) -> None:
-    (arm, *_) = arm_runs(EXPERIMENTS["label-smoothing"])
-    folder = checkpoints / "mine"
-    save_toy(folder, "adjective-swap")
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config |= {"preset": arm.recipe.preset, "set": arm.recipe.settings, "training": {"seed": arm.runs[0].seed}}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    stored = arm.runs[0].valid
-    points = zip(stored["step"], stored["exact_match"], strict=True)
-    write_metrics(folder, [eval_line(int(step), 0.1, share) for step, share in points])
-    assert "drawn with marks: mine (no smoothing, 1)." in words(opened("label-smoothing"))
-    assert "mine (no smoothing, 1)" not in words(opened("norm"))
-
-
-@pytest.mark.usefixtures("training")
-@pytest.mark.parametrize(
-    ("name", "arm"), [("positions", 2), ("lstm-reverse", 1), ("heads", 1), ("notebook-phrases", 2), ("rate", 4)]
-)
-def test_run_again_fills_the_train_form(name: str, arm: int) -> None:
-    """The command on the Train page has the settings of the stored one that change weights; earlier entries are reset.
-
-    Snapshots are kept, so that the run's heads can be watched.
-    """
-    experiment = EXPERIMENTS[name]
-    recipe = experiment.recipe(experiment.arms[arm])
-    at = opened(name)
-    at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # an earlier entry
-    choose(at, **{f"experiment_way_{name}": arm, f"experiment_seed_{name}": 3})
-    press(at, "Run it again on the Train page")
-    assert "This form was filled from the experiment " in words(at)
-    chosen, stored = options(at), parser().parse_args(recipe.command(3)[3:])
-    assert (chosen.task, chosen.preset) == (recipe.base.task, recipe.preset)
-    assert (chosen.device, chosen.precision, chosen.threads) == (stored.device, stored.precision, stored.threads)
-    data, preset = get_task(recipe.base.task).data, get_preset(recipe.preset)
-    wanted = {key: value for key, value in recipe.settings.items() if key not in SPARING} | {"seed": "3"}
-    assert make_settings(data, preset, parse_assignments(chosen.set)) == make_settings(data, preset, wanted)
-
-
 NORM = EXPERIMENTS["norm"]
 CHAIN = Experiment(
     "chain",
@@ -128,9 +82,7 @@ CHAIN = Experiment(
 )
 
 
-def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_that_start_from_a_chain_show_both_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a run is stored and after."""
     monkeypatch.setitem(EXPERIMENTS, "chain", CHAIN)
     monkeypatch.setattr(experiment_arms.arm_runs, "__defaults__", (tmp_path,))
@@ -145,7 +97,6 @@ def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
     at = opened("chain")
     assert [block.value for block in at.code] == commands
     assert "The first of two commands makes the files that a run starts from" in words(at)
-    assert button(at, "Run it again on the Train page").disabled
 
 
 def test_missing_and_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,25 +1,20 @@
 """The Inside page in Streamlit's test harness: the machine, every operation, and the tabs below it."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.examples import opening_step
-from explorer.decoding.operation_names import parts
 from explorer.decoding.translator import Translation
 from explorer.locale.text import weight_percent
 from explorer.web import runtime
-from model.analysis.operations import Recording, record
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.decoding.search import output_rules, target_log_probs
-from model.embeddings import count_parameters
 from tests.explorer.sent import decoding, messages, mount
 from tests.pages.page import (
     address,
@@ -27,10 +22,8 @@ from tests.pages.page import (
     choose,
     click,
     has_key,
-    maps,
     plotted,
     run,
-    table_with,
     tables,
     visit,
     widget,
@@ -46,7 +39,7 @@ def _untrained(toys: Path) -> None:
     """All tests of this file are about shapes and sums, not about what a model has learned."""
 
 
-def inside(tab: str = "All operations", **query: str) -> AppTest:
+def inside(tab: str, **query: str) -> AppTest:
     return visit("inside", **({"model": "post", "text": TEXT, "inside_tab": tab} | query))
 
 
@@ -60,76 +53,20 @@ def step_on(at: AppTest) -> Any:
     return slider
 
 
-def on_part(at: AppTest, part: str) -> AppTest:
-    (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
-    return chooser.set_value(part).run()
-
-
-def opened(at: AppTest, part: str, name: str) -> AppTest:
-    """Open another part, and choose one of its operations."""
-    return on_part(at, part).selectbox(key=f"inside_operation_{part}").set_value(name).run()
-
-
-def recorded(at: AppTest, toys: Path, step: int) -> Recording:
-    """What the model computed for the sentence on screen."""
-    shown = translation(at)
-    return record(load_model(toys / shown.model).model, shown.source.ids, shown.path, step, whole=True)
-
-
-@pytest.mark.parametrize("name", ["post", "pre"])
-def test_shapes_counts_and_means_are_the_modules(toys: Path, name: str) -> None:
-    at = inside(model=name)
-    loaded = load_model(toys / name)
-    rows: dict[str, dict[str, Any]] = {}
-    for part in parts(loaded.model_config):
-        on_part(at, part)
-        assert not at.exception
-        rows |= {row["name in the code"]: row for row in tables(at)[0].to_dict("records")}
-    operations = recorded(at, toys, step_on(at).value).operations
-    assert rows.keys() == operations.keys()
-    for each, row in rows.items():
-        assert row["shape"] == " × ".join(str(n) for n in operations[each].value.shape[1:])
-        assert row["mean"] == pytest.approx(operations[each].mean, abs=6e-5)
-        assert row["standard deviation"] == pytest.approx(operations[each].standard_deviation, abs=6e-5)
-    assert sum(row["parameters"] for row in rows.values()) == count_parameters(loaded.model)
-
-
-@pytest.mark.parametrize(("model", "order"), [("post", ("residual1", "norm1")), ("pre", ("out_proj", "residual1"))])
-def test_post_norm_and_pre_norm_are_listed_as_they_are(model: str, order: tuple[str, str]) -> None:
-    at = inside(model=model)
-    assert f"{model}-norm" in words(at)
-    table = tables(at)[0].set_index("name in the code")
-    names = [name.rsplit(".", 1)[-1] for name in table.index]
-    assert order in pairwise(names)
-    assert (names[0] == "norm1") == (model == "pre")
-    around = "Add position (positional encoding) (Source in) and Output projection W_O"
-    assert table["reads"]["encoder.0.residual1"] == around
-
-
-def test_what_is_open_is_what_was_computed(toys: Path) -> None:
-    at = opened(inside(), "Decoder 2", "decoder.1.feed_forward.activation")
-    found = recorded(at, toys, step_on(at).value)
-    value = found["decoder.1.feed_forward.activation"].value[0]
-    assert np.array_equal(maps(at)[0], value.numpy())
-    assert f"Of {value.shape[1]} units, {100 * (value > 0).float().mean():.0f} % are active on average" in words(at)
-    opened(at, "Decoder 1", "decoder.0.norm2")
-    table = table_with(at, "mean before")
-    assert np.allclose(table["mean before"], found["decoder.0.residual2"].value[0].mean(dim=1), atol=1e-4)
-    assert np.allclose(table["standard deviation after"], 1, atol=0.05)
-
-
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("asked", "block"),
     [
-        ("encoder.0.feed_forward.activation", "encoder.0.feed_forward.activation"),
-        ("encoder.layers.0.feed_forward.activation", "encoder.0.feed_forward.activation"),  # a link of long ago
+        ("encoder.0.feed_forward.activation", "encoder.0.feed_forward"),
+        ("encoder.layers.0.feed_forward.activation", "encoder.0.feed_forward"),  # a link of long ago
+        ("decoder.1.cross_attn.scores", "decoder.1.cross_attn"),
         ("<b>no such operation</b>", ""),
     ],
 )
-def test_a_link_opens_an_operation(asked: str, name: str) -> None:
-    at = inside(op=asked)
-    assert address(at).get("op", "") == name, "without one, the first operation is open and needs no mention"
-    assert f"In the code: {name}" in words(at)
+def test_a_link_to_an_operation_opens_its_block_in_the_machine(asked: str, block: str) -> None:
+    at = inside("All operations", op=asked)
+    assert mount(at, "machine")["start"]["block"] == block
+    assert "inside_tab" not in address(at)
+    assert "op" not in address(at)
 
 
 def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> None:
@@ -149,7 +86,7 @@ def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> No
     probability = 100 * float(logits.softmax(dim=-1)[shown.path[step - 1]])
     assert probability < 100 * float(shown.trace.probabilities[step - 1]), "tokens that are never chosen count here"
     assert table["its probability (%)"].tolist()[-1] == pytest.approx(probability, abs=0.01)
-    assert step_on(run(at, inside_tab="All operations")).value == step
+    assert step_on(run(at, inside_tab="The prediction")).value == step
 
 
 def test_temperature_and_smoothing_move_the_bars() -> None:

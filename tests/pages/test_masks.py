@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.mask_effects import translate_greedily
-from model.checkpoint import load_model
-from model.config import EOS
 from model.trace import FUTURE, PADDING
 from tests.explorer.sent import messages
 from tests.pages.page import choose, maps, tables, visit, words
-from tests.paths import CHECKPOINTS
 
 SENTENCE = "I read red books"
 
@@ -101,15 +97,6 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
 
 
 @pytest.mark.usefixtures("shipped")
-def test_lifting_the_mask_while_decoding_runs_the_prefix_again() -> None:
-    at = masks("While decoding")
-    assert tables(at)[-1]["masked"].tolist() == ["je", "lis", "livres", "rouge", "<eos>"]
-    loaded = load_model(CHECKPOINTS / "adjective-swap")
-    path = translate_greedily(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False).path
-    assert tables(at)[-1]["lifted"][: len(path)].tolist() == [loaded.target.label(i) for i in path]
-
-
-@pytest.mark.usefixtures("shipped")
 def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> None:
     at = masks("Trained without it")
     scores = "exact match at the end, best first: with the mask 100.0 % (step 300), without it 0.0 % (step 300)."
@@ -119,14 +106,3 @@ def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> 
     right, wrong = table["on its own it says"]
     assert right == "je lis livres rouge" != wrong
     assert "looks one token ahead" in words(at)
-
-
-@pytest.mark.usefixtures("shipped")
-def test_closed_padding_changes_nothing_and_open_padding_does() -> None:
-    at = masks("Open padding")
-    column = "largest change (percentage points)"
-    none, closed, opened = (float(change) for change in tables(at)[0][column])
-    assert none == 0
-    assert closed < 1e-3 < opened
-    choose(at, masks_pads=20)
-    assert float(tables(at)[0][column][1]) < 1e-3

@@ -67,14 +67,8 @@ def test_the_rotation_is_verified_live() -> None:
     assert tables(at)[0]["largest error (10⁻¹⁵)"].max() < 1000
 
 
-def test_alternatives_and_what_breaks(toys: Path) -> None:
-    at = positions("Alternatives", model="learned")
-    verdicts = tables(at)[0].set_index("scheme").loc["learned (this model)"]
-    broken = {wish for wish, verdict in verdicts.items() if verdict.startswith("✗")}
-    assert broken == {"any d_model", "deterministic", "extends to unseen lengths", "linear in the offset"}
+def test_a_learned_table_is_shown_before_the_formula(toys: Path) -> None:
     weight = load_model(toys / "learned").model.positions_src.embedding.weight.detach().numpy()
-    choose(at, pe_scheme="learned (this model)")
-    assert np.array_equal(maps(at)[0], weight)
     at = positions(model="learned")
     assert np.allclose(maps(at)[0], weight[:128])
     choose(at, pe_rows="of the formula")

@@ -382,14 +382,8 @@ def test_a_link_restores_the_edits_and_the_sample_of_a_mean() -> None:
     assert address(at)["sample"] == "task.60"
 
 
-def test_a_row_edited_by_hand() -> None:
-    at = probe("Surgery")
-    at.session_state["surgery_row_fold"] = True
-    choose(at, surgery_row_kind="cross")
-    next(box for box in at.selectbox if box.label == "Row (query)").set_value(0).run()
-    next(box for box in at.selectbox if box.label == "or look at one key only").select_index(0).run()
-    click(at, "surgery_row_do")
-    assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
+def test_a_row_edited_elsewhere_is_in_force_and_left_out_of_the_sample() -> None:
+    at = probe("Surgery", edit="cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9))
     assert "Rows edited by hand and parts of other sentences apply to one sentence only" in words(at)
     assert tables(at)[-1]["KL (nats)"][0] > 0
 

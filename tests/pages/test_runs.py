@@ -239,18 +239,15 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
 def test_heads_form_over_the_snapshots(two: AppTest) -> None:
     at, shown = two, film(two)
     assert len({tuple(frame["rows"]) for frame in shown["frames"]}) == 1
-    assert_says(
-        at, "The model's own answer at this step:", "as a mean over 32 validation sentences with known alignment"
-    )
-    assert len(at.get("vega_lite_chart")) == 2
+    assert_says(at, "The model's own answer at this step:")
+    assert len(at.get("vega_lite_chart")) == 1
     at.session_state["film_mine"] = {"at": {"seq": shown["seq"], "frame": 1, "layer": 1, "head": 3}}
     run(at)
-    assert_says(at, "Step 10, layer 1, head 3.", "L1 H3:")
+    assert_says(at, "Step 10, layer 1, head 3.")
     assert film(at) == shown, "another moment and head change the words and not the film"
     for kind in ("encoder", "decoder"):
         choose(at, film_kind=kind)
         assert film(at)["kind"] == kind
-        assert "entropy over its highest value" in words(at)
 
 
 def test_missing_and_damaged_snapshots_get_a_message(checkpoints: Path) -> None:

@@ -1,27 +1,14 @@
-"""What a run on the Train page learns from: a person's own pairs, and pairs that models write.
+"""What a run on the Train page learns from: a person's own pairs. Processes are stand-ins."""
 
-Processes are stand-ins.
-"""
-
-import json
 import os
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from explorer.runs.made_pairs import MADE, MadePairs
-from explorer.runs.process import LAUNCHES, Launch, read_launch
-from explorer.web import runtime
-from explorer.web.runs import fill_form, made_key
-from model import relabel
 from model.data.number_words import number_words
-from model.folder import CONFIG, read_config, write_json
-from tests.explorer.toy_runs import save_run
-from tests.pages.page import assert_says, button, choose, press, run, tables, visit, words
+from tests.pages.page import choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
 TWENTY = "".join(f"word {n}\tWort {n}\n" for n in range(20))
@@ -192,137 +179,3 @@ def test_pairs_can_be_added_to_those_of_a_task() -> None:
     upload(at, "empty.tsv", b"a\tb\n")
     assert options(at).add_data == []
     assert "empty.tsv" in words(at)
-
-
-# Pairs that models write
-
-NAME = "reverse-by-mine-back-by-mine"
-PAIRS = '{"source": "a*b*", "target": "*b*a"}\n{"source": "cd", "target": "dc", "made": "target"}\n'
-
-
-@pytest.fixture
-def more(training: Path) -> AppTest:
-    """The form with its further settings open, beside a model of the task."""
-    save_run(training / "mine")
-    runtime.models_changed()
-    at = visit("train")
-    at.toggle(key="train_more").set_value(True)
-    return run(at)
-
-
-def launched(training: Path, name: str = NAME) -> Launch:
-    launch = read_launch(training / MADE, name)
-    assert launch is not None
-    return launch
-
-
-def end(training: Path, name: str = NAME, pairs: str = "", log: str = "") -> None:
-    """The process ends, having written these pairs or this log."""
-    if pairs:
-        relabel.parser().parse_args(launched(training, name).arguments[6:]).out.write_text(pairs, encoding="utf-8")
-    if log:
-        (training / MADE / LAUNCHES / f"{name}.log").write_text(log, encoding="utf-8")
-    process = psutil.Process(launched(training, name).pid)
-    process.kill()
-    process.wait(10)
-
-
-def progress(at: AppTest) -> list[str]:
-    return [element.proto.text.replace("\\", "") for element in at.get("progress")]
-
-
-def added(at: AppTest) -> list[Path]:
-    found: list[Path] = options(at).add_data
-    return found
-
-
-def test_pairs_are_made_watched_and_used_by_the_training(more: AppTest, training: Path) -> None:
-    at = more
-    shown = next(code.value.split() for code in at.code if "model.relabel" in code.value)
-    press(at, "Make the pairs")
-    assert list(launched(training).arguments[3:]) == shown
-    making = relabel.parser().parse_args(shown[3:])
-    wanted = ("reverse", "mine", "mine", training)
-    assert (making.task, making.model, making.reverse, making.checkpoints) == wanted
-    assert button(at, "Make the pairs").disabled
-    line: dict[str, Any] = {"model": "mine", "done": 96, "sentences": 400, "left_out": 0, "seconds_left": 65.0}
-    (training / MADE / LAUNCHES / f"{NAME}.log").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert progress(run(at)) == [f"{NAME}: “mine” translates: 96 of 400 sentences, about 1 min 05 s left"]
-    other = visit("train")
-    assert progress(other) == progress(at), "after a reload, and in another tab"
-
-    end(training, pairs=PAIRS)
-    assert progress(run(at)) == progress(run(other)) == []
-    assert f"{NAME}: made. Settings → All settings adds these pairs to the training." in words(other)
-    assert added(at) == [making.out]
-    assert_says(
-        at,
-        "2 pairs, such as “a*b*” → “*b*a”. Written by models: targets by “mine”, sources by “mine”.",
-        f"These pairs exist already: “{NAME}” is in the list.",
-    )
-    choose(at, train_task="copy")
-    assert [box.key for box in at.checkbox] == ["train_copy_writer_draws"], "they are pairs of another task"
-    choose(at, train_task="reverse", **{f"train_made_{NAME}": True})
-    assert added(at) == [making.out]
-    press(at, "Remove these pairs")
-    assert added(at) == []
-    assert MadePairs(training).all() == []
-    assert not button(at, "Make the pairs").disabled
-
-
-def test_drawn_pairs_have_another_seed_each_time(more: AppTest, training: Path) -> None:
-    at = more
-    choose(at, train_reverse_writer_draws=True)
-    for seed in (1, 2):
-        press(at, "Make the pairs")
-        name = f"{NAME}-drawn-{seed}"
-        making = relabel.parser().parse_args(list(launched(training, name).arguments[6:]))
-        assert (making.sample, making.seed, making.out.stem) == (0.7, seed, name)
-        end(training, name, PAIRS)
-        said = f"targets by “mine”, sources by “mine”, drawn at random (temperature 0.7, seed {seed})."
-        assert said in words(run(at))
-    choose(at, train_reverse_writer_draws=False)
-    press(at, "Make the pairs")
-    assert "--sample" not in launched(training).arguments
-
-
-def test_stop_and_a_failure(more: AppTest, training: Path) -> None:
-    at = press(press(more, "Make the pairs"), "Stop")
-    assert MadePairs(training).all() == []
-    choose(at, train_reverse_writer_model="mine")
-    press(at, "Make the pairs")
-    end(training, log="there is no model *x*.\n")
-    assert f"{NAME} was not made:" in words(run(at))
-    assert "was not made" not in words(press(at, "Close"))
-    choose(at, train_task="adjective-swap")
-    assert button(at, "Make the pairs").disabled
-    assert "No trained model here translates English to French. Train a model on these data first" in words(at)
-
-
-def test_own_data_is_named_in_the_command(more: AppTest, training: Path) -> None:
-    at = more
-    choose(at, train_task="files", train_pasted=TWENTY)
-    assert "Train a model on these data first" in words(at), "what reverses letters has nothing to do with them"
-    config = read_config(training / "mine")
-    write_json(training / "mine" / CONFIG, config | {"data": config["data"] | {"task": "files"}})
-    runtime.models_changed()
-    run(at)
-    assert button(at, "Make the pairs").disabled, "no model is proposed for data without a language"
-    choose(at, train_files_writer_reverse="mine")
-    press(at, "Make the pairs")
-    making = relabel.parser().parse_args(launched(training, "files-back-by-mine").arguments[6:])
-    for name in ("task", "data", "source_column", "target_column", "header", "valid_share", "source_lang"):
-        assert getattr(making, name) == getattr(options(at), name)
-    assert (making.model, making.reverse) == (None, "mine")
-
-
-def test_a_form_filled_from_elsewhere_leaves_older_pairs_out(training: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of an experiment is repeated as it was."""
-    made = MadePairs(training)
-    made.folder.mkdir()
-    (made.folder / f"{NAME}.json").write_text('{"task": "reverse", "model": "mine"}', encoding="utf-8")
-    (made.folder / f"{NAME}.jsonl").write_text(PAIRS, encoding="utf-8")
-    session: dict[str, object] = {made_key(NAME): True}
-    monkeypatch.setattr("explorer.web.runs.st.session_state", session)
-    fill_form("reverse", "tiny", {})
-    assert session[made_key(NAME)] is False

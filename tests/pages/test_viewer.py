@@ -11,16 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.probing.sample import SampleChoice, to_link
 from explorer.runs.archive import import_zip
-from explorer.runs.command import PairsOrder
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MadePairs
 from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.page import PAGES, visit, words
 from tests.some import some
 
-CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Make the pairs"}
+CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import"}
 CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
@@ -78,8 +76,6 @@ REFUSED: dict[str, Callable[[Runs], object]] = {
     "delete": lambda runs: runs.delete("mine"),
     "import": lambda runs: import_zip(io.BytesIO(b"whatever"), runs.checkpoints),
     "upload": lambda runs: store("pairs.tsv", b"a\tb\n", runs.checkpoints),
-    "make pairs": lambda runs: MadePairs(runs.checkpoints).start(PairsOrder("reverse", model="mine")),
-    "remove pairs": lambda runs: MadePairs(runs.checkpoints).remove("reverse-by-mine"),
 }
 
 

@@ -232,7 +232,6 @@ function drawLinks(S, block) {
   } else if (block?.kind === "positions") links.push(["positions", t("Positions")]);
   else if (!block || ["linear", "softmax", "word"].includes(block.kind))
     links.push(["translate", S.data.diagram.encoder.length ? t("Open in Translate") : t("Open in Continue")]);
-  if (positions && block) links.push(["ledger", t("All operations")]);
   links = links.filter(([name]) => S.source.leadsTo?.(name) ?? true);
   const buttons = /** @type {HTMLButtonElement[]} */ (children(box, links.length, () => makeButton("link")));
   links.forEach(([name, label], i) => {

@@ -237,7 +237,7 @@ export interface MachineMount {
 
 export interface Departure extends MachinePlace {
   seq: string;
-  place: "attention" | "cell" | "positions" | "masks" | "translate" | "ledger";
+  place: "attention" | "cell" | "positions" | "masks" | "translate";
   row: number;
   column: number;
 }

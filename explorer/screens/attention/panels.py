@@ -44,11 +44,13 @@ def _drawer(name: str) -> Draw:
 
 
 def leave() -> None:
-    """Follow a link to a panel that has moved: the tree to Translate, a file of one's own to a page of its own."""
+    """Follow a link to a panel that has gone: the tree to Translate's paths, a file of one's own to its own page."""
     asked = address.present()
-    if name_of(asked.get("panel", "")) == "tree":
+    name = name_of(asked.pop("panel", ""))
+    if name == "tree":
+        session.move(panel="")
         st.switch_page("pages/translate.py", query_params=asked)
-    if name_of(asked.get("panel", "")) == "own":
+    if name == "own":
         session.move(panel="")
         st.switch_page("pages/own.py")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.charts.experiment_bands import SHAPES, band_figure, wide
+from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.rests import rests_plot
 from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, plain
+from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
@@ -21,20 +21,17 @@ from explorer.runs.experiment_arms import (
     table,
     validation_curves,
 )
-from explorer.runs.experiment_reruns import reruns
 from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
 from explorer.runs.experiment_rests import places
-from explorer.runs.lifecycle import Runs
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview, unbroken
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
-from explorer.web.runs import choose_one, fill_form, metrics_of
+from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import DEVICE, SPARING, THREADS, Experiment
+from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
-from model.folder import model_folders, modified
 
 SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
 TEXT = "headlight"  # for both models
@@ -60,7 +57,7 @@ def draw() -> None:
         _results(experiment, arms)
     else:
         st.info(_not_run(experiment))
-    _repeat(experiment, arms)
+    _commands(experiment, arms)
 
 
 def _choose() -> Experiment | None:
@@ -151,31 +148,19 @@ def _draw_list(sentences: Sequence[str]) -> None:
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
-    """Draw the curves of the stored runs, and over them those of the user's own runs with the same settings."""
-    runs = Runs(runtime.CHECKPOINTS)
+    """Draw the curves of the stored runs."""
     names = {key: translated(MEASURES[key][0]) for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
     _, title, unit = MEASURES[name]
-    newest_first = sorted(model_folders(runtime.CHECKPOINTS), key=modified, reverse=True)
-    own_runs = reruns(arms, newest_first, lambda folder: metrics_of(runs, folder.name))
-    drawn = own_runs[: len(SHAPES)]
     figure = band_figure(
         validation_curves(arms, name),
         x_title=t("updates"),
         title=translated(title),
         unit=unit,
         top=100.0 if name == "exact_match" else None,
-        own=[(run.name, run.variant, *run.curve(name)) for run in drawn],
     )
     draw_figure(figure)
-    if own_runs:
-        drawn_names = listed(f"{run.name} ({run.variant}, {run.seed})" for run in drawn)
-        st.caption(
-            plain(
-                t("Your newest runs with these settings (variant, seed), drawn with marks: {runs}.", runs=drawn_names)
-            )
-        )
     with st.expander(t("These curves as a table")):
         draw_table(wide(figure.data), figure.caption, file="curves")
 
@@ -205,40 +190,8 @@ def _rests(arms: Sequence[ArmRuns]) -> None:
     )
 
 
-def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the choice of a run to repeat on the Train page, and the commands."""
-    st.markdown(f"##### {t('Run it again')}")
-    variant, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
-    numbers = range(len(arms))
-    key = f"experiment_way_{experiment.name}"
-    number = variant.selectbox(t("Variant"), numbers, format_func=lambda i: arms[i].label, key=key)
-    chosen_seed = seed.selectbox(t("Seed"), arms[number or 0].recipe.seeds, key=f"experiment_seed_{experiment.name}")
-    arm = arms[number or 0]
-    again = t("Run it again on the Train page")
-    if button.button(again, type="primary", width="stretch", disabled=bool(arm.recipe.from_chain)):
-        settings = {key: value for key, value in arm.recipe.settings.items() if key not in SPARING}
-        source = t(
-            "the experiment “{title}”, variant “{variant}”, seed {seed}",
-            title=translated(experiment.title),
-            variant=arm.label,
-            seed=chosen_seed,
-        )
-        fill_form(
-            experiment.base.task,
-            arm.recipe.preset,
-            {**settings, "seed": str(chosen_seed)},
-            device=DEVICE,
-            precision=experiment.base.precision,
-            threads=THREADS,
-            source=source,
-        )
-        st.switch_page("pages/train.py")
-    if arm.recipe.from_chain:
-        sentence = t(
-            "The form trains models from the beginning, but these runs start from files that other commands make. Use "
-            "the commands below."
-        )
-        st.caption(plain(sentence))
+def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the commands of the runs."""
     with st.expander(t("The commands that made these runs")):
         everything = f"{typed('model.experiments')} {experiment.name}"
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))

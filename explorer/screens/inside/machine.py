@@ -19,15 +19,13 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message
-from explorer.screens.inside.operations import recorded_run
+from explorer.screens.inside.steps import recorded_run
 from explorer.web import address, changes_in_force, runtime, session
 from explorer.web.open_translation import with_changes
 from model.analysis.operations import Recording, added_positions, record, whole_runs
 from model.config import ATTENTION_KINDS, ModelConfig
 
 KEY = "machine"
-LEDGER = message("All operations")
 _NAMED = re.compile(r"([a-z_]+(?:\.\d{1,4})?(?:\.[a-z_]+\d?)?)(?:\.h(\d{1,4}))?(?:\.([a-z_]+))?")
 
 
@@ -89,7 +87,8 @@ def _view(translation: Translation, model: ModelDescription) -> MachineView:
     step = min(here, last) if here else opening_step(summary, translation) if summary else last
     view = MachineView(translation, config, blocks_of(config))
     query = address.BLOCK.current()
-    opened = opened_of(query.get("block", ""), view.blocks)
+    former = query.get("op", "").replace(".layers.", ".")  # a link to an operation, which had a tab of its own
+    opened = opened_of(query.get("block", former), view.blocks)
     place = MachinePlace(opened.block, opened.head, opened.part, step, query.get("follow", ""))
     return dataclasses.replace(view, start=view.fitting(place))
 
@@ -119,7 +118,7 @@ def _details(seq: str, version: str, opened: Opened, step: int, _translation: Tr
 def _run(translation: Translation, step: int) -> Recording:
     """The run up to a step with all its rows, under the changes of the translation."""
     if translation.edit is None:
-        return recorded_run(translation, step, whole=True)
+        return recorded_run(translation, step)
     return _changed_run(translation.seq, runtime.fingerprint(translation.model), step, translation)
 
 
@@ -128,7 +127,7 @@ def _changed_run(seq: str, version: str, step: int, _translation: Translation) -
     del seq, version  # parts of the cache key only
     shown = _translation
     return runtime.with_model(
-        shown.model, lambda model: record(model, shown.source.ids, shown.path, step, whole=True, edit=shown.edit)
+        shown.model, lambda model: record(model, shown.source.ids, shown.path, step, edit=shown.edit)
     )
 
 
@@ -152,10 +151,6 @@ def _go(departure: Departure, translation: Translation, view: MachineView) -> No
     place = departure.place
     block = next((block for block in view.blocks if block.name == departure.block), None)
     session.move(step=departure.step)
-    if place == "ledger":
-        address.BLOCK.write({})
-        st.session_state["inside_tab"] = LEDGER
-        st.rerun()
     here = dataclasses.replace(
         session.selection(), model=runtime.listed_name(translation.model), text=_text(), view="", panel="", cell=None
     )

@@ -1,25 +1,19 @@
-"""The Inside page: the whole model in one diagram, and the computation with every intermediate value."""
+"""The Inside page: the whole model in one diagram, and what its vectors and predictions say."""
 
 from __future__ import annotations
-
-import streamlit as st
 
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t
-from explorer.screens.inside.machine import LEDGER, draw_machine_tab
+from explorer.screens.inside.machine import draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
-from explorer.screens.inside.operations import draw_computation_tab
 from explorer.screens.inside.prediction import draw_layers_tab, draw_prediction_tab
-from explorer.screens.inside.queries_and_keys import draw_similarity_tab
 from explorer.screens.inside.training_steps import after_training
-from explorer.web.address import present
 from explorer.web.page_parts import Tabs, draw_page
 
 
 def draw() -> None:
     """Draw the question, then the tabs."""
-    _follow_former_link()
     draw_page(
         "inside",
         t("What happens between the text and the prediction?"),
@@ -27,17 +21,6 @@ def draw() -> None:
         tabs_of,
         lstm_tabs=_machine_tab,
     )
-
-
-def _follow_former_link() -> None:
-    """Open the operations for links of earlier versions, whose first tab was the operations and had no name."""
-    query = present()
-    former = query.get("inside_tab") == "The computation" or (
-        "inside_tab" not in query
-        and any(name == "op" or name.startswith(("inside_part_", "inside_way")) for name in query)
-    )
-    if former and "inside_tab" not in st.session_state:
-        st.session_state["inside_tab"] = LEDGER
 
 
 def _machine_tab(translation: Translation, model: ModelDescription) -> Tabs:
@@ -48,8 +31,6 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
     return {
         **_machine_tab(translation, model),
-        LEDGER: lambda: draw_computation_tab(translation, model),
-        message("Queries and keys"): lambda: draw_similarity_tab(translation, model),
         message("Layer by layer"): lambda: draw_layers_tab(translation, model),
         message("The prediction"): lambda: draw_prediction_tab(translation, model),
         message("Sizes"): lambda: draw_size_tab(model),

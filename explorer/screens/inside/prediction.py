@@ -11,7 +11,7 @@ from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from explorer.locale.text import fixed, listed, quoted
-from explorer.screens.inside.operations import choose_step, recorded_run
+from explorer.screens.inside.steps import choose_step, recorded_run
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
@@ -73,7 +73,7 @@ def stage_columns(predictions: LayerPredictions, stages: list[str], target: Toke
 def draw_prediction_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw softmax with temperature, and label smoothing with its effect on the loss."""
     step = choose_step(translation, "chance_step")
-    logits, right_id = recorded_run(translation, step, whole=False).logits, translation.path[step - 1]
+    logits, right_id = recorded_run(translation, step).logits, translation.path[step - 1]
     with controls("chance"):
         left, right = st.columns(2, gap="large")
     label = t("Temperature T")

@@ -1,9 +1,8 @@
-"""Downloads of lessons: the handout for a class, and the summary to hand in."""
+"""Downloads of a lesson: the handout for a class."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from functools import partial
 
 import streamlit as st
@@ -16,12 +15,10 @@ from explorer.decoding.view_options import format_view, parse_view
 from explorer.files.picture_drawing import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
-from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary
+from explorer.lessons.handout import Figure, Paper, handout, paper_of
 from explorer.lessons.lesson import OF_HEADS, Lesson, Step
-from explorer.lessons.progress import StepRecord
 from explorer.locale.messages import t
 from explorer.locale.text import quoted
-from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import evaluate, fill, start_of
 from explorer.web import runtime
 from explorer.web.downloads import download_button
@@ -29,25 +26,16 @@ from model.config import DecodeConfig
 from model.folder import CheckpointError
 from model.trace import kinds_of
 
-MAX_NAME = 120
 
-
-def draw_downloads(lessons: tuple[Lesson, ...]) -> None:
+def draw_downloads(lesson: Lesson) -> None:
     """Draw download buttons in an expander; each file is made when its button is pressed."""
-    fold = st.expander(t("On paper: handout and summary"), key="lesson_take", on_change="rerun")
-    if not fold.open or not lessons:
+    fold = st.expander(t("On paper"), key="lesson_take", on_change="rerun")
+    if not fold.open:
         return
     with fold:
-        who = st.text_input(t("Your name, for the summary"), key="lesson_who", max_chars=MAX_NAME, autocomplete="off")
         with st.container(horizontal=True):
-            _draw_button(
-                t("Summary to hand in"), partial(_summary, lessons, who or "", _records(lessons)), "lessons-summary"
-            )
-            if len(lessons) == 1:
-                (lesson,) = lessons
-                stem = f"lesson-{lesson.name}"
-                _draw_button(t("Handout"), partial(make_handout, lesson, False), stem)
-                _draw_button(t("Handout with answers"), partial(make_handout, lesson, True), f"{stem}-key")
+            _draw_button(t("Handout"), partial(make_handout, lesson, False), f"lesson-{lesson.name}")
+            _draw_button(t("Handout with answers"), partial(make_handout, lesson, True), f"lesson-{lesson.name}-key")
         st.caption(t("HTML files that open in any browser, without a network, and print well."))
 
 
@@ -115,34 +103,3 @@ def _figure(drawn: Selection) -> Figure | None:
         sentence=quoted(drawn.text),
     )
     return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg"), caption)
-
-
-def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], StepRecord]:
-    """The state of every step, read here because files are made outside the session."""
-    return {
-        (lesson.name, at): lesson_session.record(lesson.name, at)
-        for lesson in lessons
-        for at in range(1, len(lesson.steps) + 1)
-    }
-
-
-def _summary(lessons: tuple[Lesson, ...], who: str, records: dict[tuple[str, int], StepRecord]) -> bytes:
-    begun = {name for (name, _), record in records.items() if record != StepRecord()}
-    chosen = tuple(lesson for lesson in lessons if lesson.name in begun) or lessons
-    texts = {
-        (lesson.name, at): _question_and_solution(step)
-        for lesson in chosen
-        for at, step in enumerate(lesson.steps, start=1)
-    }
-    when = f"{datetime.date.today():%Y-%m-%d}"
-    return summary(chosen, who=who, when=when, records=records, texts=texts)
-
-
-def _question_and_solution(step: Step) -> tuple[str, str]:
-    if step.question is None:
-        return "", ""
-    try:
-        question = fill(step.question.text, start_of(step))
-    except TermError:
-        question = step.question.text
-    return question, "" if step.missing(runtime.models()) else _solution(step, start_of(step))

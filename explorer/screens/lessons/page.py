@@ -120,7 +120,6 @@ def _draw_list(lessons: Library) -> None:
         _draw_entry(number, lesson)
     if lessons.lessons:
         _draw_where_progress_is()
-    draw_downloads(lessons.lessons)
 
 
 def _draw_where_progress_is() -> None:
@@ -205,7 +204,7 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     if at == len(lesson.steps):
         _draw_ending(lesson)
         if not presenting:
-            draw_downloads((lesson,))
+            draw_downloads(lesson)
 
 
 def _widths(step: Step, presenting: bool) -> list[int]:

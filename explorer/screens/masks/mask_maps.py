@@ -1,10 +1,9 @@
-"""The tabs The masks and Open padding: one head's scores and weights under its masks, and unmasked padding."""
+"""The tab The masks: one head's scores and weights under its masks."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts.plotly_charts import Columns
 from explorer.decoding.labelled_map import SCORE
 from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
@@ -13,25 +12,17 @@ from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import weight_percent
 from explorer.screens.masks.readings import batch_of, readings
-from explorer.web import bound, runtime
+from explorer.web import bound
 from explorer.web.choose_head import choose_head
-from explorer.web.figures import draw_map, draw_table
+from explorer.web.figures import draw_map
 from explorer.web.page_parts import URL, controls, draw_caption
-from model.analysis.mask_effects import (
-    GreedyTranslation,
-    Switches,
-    attention_to_future,
-    largest_change,
-    translate_greedily,
-)
-from model.config import EOS, AttentionKind
+from model.analysis.mask_effects import Switches, attention_to_future
+from model.config import AttentionKind
 from model.points import Head
 from model.trace import VISIBLE
 
 ALONE, BATCH = message("this sentence"), message("a padded batch")
-MAX_PADDING = 24
 _ROW_FOR = "_masks_row_for"  # in the session: the sentence that the choice of a row belongs to
-_NOTHING = 5e-7  # change of a probability, which rounding may cause
 
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
@@ -117,63 +108,3 @@ def _masks_caption(reading: MaskedReading, head: Head, switches: Switches, *, in
     elif kind != "decoder":
         sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
     return " ".join(sentences)
-
-
-def draw_padding_tab(translation: Translation, model: ModelDescription) -> None:
-    """Draw the translation and its probabilities without padding, and with masked and unmasked padding."""
-    config = model.model_config
-    room = config.max_positions - len(translation.source.ids) - 1
-    most = min(MAX_PADDING, room) if config.positions == "learned" else MAX_PADDING
-    if most < 1:
-        st.info(t("The sentence fills all positions of this model; there is no room for padding."))
-        return
-    label = t("Padding tokens after the sentence")
-    n = int(st.slider(label, 0, most, min(4, most), key="masks_pads", bind=URL))
-    ids = (*translation.source.ids, EOS)
-    alone, closed, opened = (
-        runtime.computed(translation.model, translate_greedily, ids, padding=padding, closed=is_closed)
-        for padding, is_closed in ((0, True), (n, True), (n, False))
-    )
-    runs = {
-        t("no padding"): alone,
-        t("{n} padding token, closed", "{n:,} padding tokens, closed", n=n): closed,
-        t("{n} padding token, open", "{n:,} padding tokens, open", n=n): opened,
-    }
-    columns: Columns = {
-        "": list(runs),
-        t("translation"): [model.target.decode(run.path) for run in runs.values()],
-        t("mean probability (%)"): [round(100 * run.mean_probability, 2) for run in runs.values()],
-        t("largest change (percentage points)"): [round(100 * largest_change(alone, run), 5) for run in runs.values()],
-    }
-    draw_table(columns, t("Translations without padding, with closed padding and with open padding"), file="padding")
-    draw_caption(_padding_caption(alone, closed, opened if n else None))
-
-
-def _padding_caption(alone: GreedyTranslation, closed: GreedyTranslation, opened: GreedyTranslation | None) -> str:
-    """A sentence on the changes by closed and open padding; `opened` is None if there is no padding."""
-    moved = largest_change(alone, closed)
-    first = (
-        t("Closed padding changes nothing: every probability is the same to six decimals.")
-        if moved < _NOTHING
-        else t(
-            "Closed padding hardly changes anything: no probability moved by more than {change:.4f} percentage points.",
-            change=100 * moved,
-        )
-    )
-    if opened is None:
-        return f"{first} {t('Add padding to see what it does when it is open.')}"
-    change = 100 * largest_change(alone, opened)
-    second = (
-        t(
-            "Open padding is read like a word: the translation stays the same, and probabilities move by up to "
-            "{change:.1f} percentage points.",
-            change=change,
-        )
-        if opened.path == alone.path
-        else t(
-            "Open padding is read like a word: the translation changes, and probabilities move by up to {change:.1f} "
-            "percentage points.",
-            change=change,
-        )
-    )
-    return f"{first} {second}"

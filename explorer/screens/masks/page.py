@@ -6,8 +6,7 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t
 from explorer.screens.masks.given_target import draw_pair_tab, draw_target_tab
-from explorer.screens.masks.mask_maps import draw_masks_tab, draw_padding_tab
-from explorer.screens.masks.while_decoding import draw_decoding_tab
+from explorer.screens.masks.mask_maps import draw_masks_tab
 from explorer.web.page_parts import Tabs, draw_page
 
 
@@ -26,11 +25,10 @@ def draw() -> None:
 
 def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     """The tabs of the page, by title; a lesson draws one of them beside its text."""
-    has_encoder = model.model_config.has_encoder
     return {
         message("The masks"): lambda: draw_masks_tab(translation, model),
-        message("Given target"): (lambda: draw_target_tab(translation, model)) if has_encoder else None,
-        message("While decoding"): lambda: draw_decoding_tab(translation, model),
+        message("Given target"): (lambda: draw_target_tab(translation, model))
+        if model.model_config.has_encoder
+        else None,
         message("Trained without it"): draw_pair_tab,
-        message("Open padding"): (lambda: draw_padding_tab(translation, model)) if has_encoder else None,
     }

@@ -6,7 +6,7 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t
 from explorer.screens.positions.one_word import draw_word_tab
-from explorer.screens.positions.schemes import draw_alternatives_tab, draw_scores_tab
+from explorer.screens.positions.scores import draw_scores_tab
 from explorer.screens.positions.sinusoidal import draw_rotation_tab, draw_table_tab
 from explorer.screens.positions.word_order import draw_longer_tab, draw_shuffle_tab
 from explorer.web.page_parts import Tabs, draw_page
@@ -33,7 +33,6 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
         message("The table"): lambda: draw_table_tab(model),
         message("One word"): lambda: draw_word_tab(translation, model),
         message("The rotation"): lambda: draw_rotation_tab(model),
-        message("Alternatives"): lambda: draw_alternatives_tab(model),
         message("In the scores"): lambda: draw_scores_tab(model),
         message("Shuffle the words"): (lambda: draw_shuffle_tab(translation, model)) if has_encoder else None,
         message("Longer than trained"): lambda: draw_longer_tab(translation, model),

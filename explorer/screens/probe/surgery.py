@@ -14,7 +14,6 @@ from explorer.decoding.head_change import (
     Kind,
     describe,
     for_any_sentence,
-    thousandths,
     to_link,
 )
 from explorer.decoding.names import index_name
@@ -31,14 +30,12 @@ from explorer.probing.edit_effect import (
     quality_of,
     quality_words,
     step_rows,
-    visible_weights,
 )
 from explorer.probing.importance import SENTENCES
 from explorer.probing.measured import Measured
 from explorer.probing.random_heads import measure_random
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
-from explorer.screens.probe.one_head import choose_head
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
@@ -49,7 +46,6 @@ from model.points import Head
 
 SURGERY, EFFECT_PART = message("Surgery"), "probe_effect"  # this part; key and URL parameter of the choice of parts
 CHOSEN = "✓"
-_PROBLEM = "surgery_problem"
 
 
 def mark_words() -> dict[Kind, str]:
@@ -78,7 +74,7 @@ def draw_surgery(subject: Subject, measured: Measured | None) -> None:
         undo, clear = changes_in_force.undo, changes_in_force.clear
         st.button(t("Undo"), key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=undo)
         st.button(t("Clear all"), key="surgery_clear", disabled=not changes, on_click=clear)
-    _draw_tools(subject.model.model_config, before, measured)
+    _draw_tools(subject.model.model_config, measured)
     if effect is not None:
         _draw_steps(effect)
         _draw_sample(subject, changes, effect.edit, measured)
@@ -222,7 +218,7 @@ def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: 
             st.caption(plain(t("The change of the loss with {random}.", random=control.beside(change))))
 
 
-def _draw_tools(config: ModelConfig, translation: Translation, measured: Measured | None) -> None:
+def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
     """Draw all tools; each applies its changes at once."""
     chosen = [(kind, *place) for kind in ATTENTION_KINDS for place in _chosen(kind)]
     left, right = st.columns([3, 2], vertical_alignment="bottom")
@@ -249,13 +245,7 @@ def _draw_tools(config: ModelConfig, translation: Translation, measured: Measure
         args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
     )
     _draw_choice_of_heads(config, measured)
-    problem = st.session_state.pop(_PROBLEM, None)
-    if problem:
-        st.warning(plain(problem))
-    fold = st.expander(t("Edit a row by hand"), key="surgery_row_fold", on_change="rerun")
-    if fold.open:
-        with fold:
-            _draw_row(translation, *choose_head(config, "surgery_row"))
+    st.caption(t("A single row is changed in the machine on Inside: open a head there and drag one of its weights."))
 
 
 def _put_heads(new: list[Change]) -> None:
@@ -323,50 +313,3 @@ def _chosen(kind: AttentionKind) -> list[Place]:
 
 def _names_key(kind: AttentionKind) -> str:
     return f"surgery_heads_{kind}"
-
-
-def _draw_row(translation: Translation, kind: AttentionKind, layer: int, head: int) -> None:
-    trace = translation.trace
-    names = trace.src_tokens if kind == "encoder" else trace.read_tokens
-
-    def row_name(row: int) -> str:
-        if kind == "encoder":
-            return f"{row + 1} {names[row]}"
-        predicts = trace.predicted_tokens[row]
-        return t("{row} {reads} (predicts {predicts})", row=row + 1, reads=names[row], predicts=predicts)
-
-    row: int = st.selectbox(
-        t("Row (query)"), range(len(names)), format_func=row_name, key=f"surgery_row_{kind}_{translation.seq}"
-    )
-    weights = visible_weights(trace, (kind, layer, head), row)
-    key = f"surgery_weights_{kind}_{layer}_{head}_{row}_{translation.seq}"
-    edited = st.data_editor(
-        [{"key": name, "weight": weight} for name, weight in weights.items()],
-        hide_index=True,
-        disabled=["key"],
-        key=key,
-        column_config={
-            "key": t("key"),
-            "weight": st.column_config.NumberColumn(t("weight"), min_value=0.0, step=0.001, format="%.3f"),
-        },
-    )
-    wanted: str | None = st.selectbox(
-        t("or look at one key only"),
-        list(weights),
-        index=None,
-        key=f"{key}_only",
-        placeholder=t("as in the table"),
-    )
-    values = [entry["weight"] if wanted is None else float(entry["key"] == wanted) for entry in edited]
-    st.caption(t("Weights are scaled to sum to 1; keys that the row may not see stay at 0."))
-    args = (kind, layer, head, row, values)
-    st.button(t("Use this row"), key="surgery_row_do", on_click=_put_row, args=args)
-
-
-def _put_row(kind: AttentionKind, layer: int, head: int, row: int, values: list[float | None]) -> None:
-    try:
-        weights = thousandths([float("nan") if value is None else value for value in values])
-    except ValueError as problem:
-        st.session_state[_PROBLEM] = str(problem)
-        return
-    changes_in_force.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])

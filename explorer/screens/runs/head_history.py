@@ -1,4 +1,4 @@
-"""The tab Watch heads form: attention in a sentence, and scores of single heads, at every snapshot of a run."""
+"""The tab Watch heads form: attention in a sentence at every snapshot of a run."""
 
 from __future__ import annotations
 
@@ -8,33 +8,27 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
-from explorer.browser.structs import FilmPlace
-from explorer.charts.head_scores_over_training import head_figure, head_rows
 from explorer.charts.training_curves import loss_figure
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.decoding.translator import InputError
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.web import runtime
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
-from explorer.web.runs import choose_one, metrics_of
+from explorer.web.runs import metrics_of
 from model.checkpoint import snapshot_steps
 from model.config import AttentionKind, DecodeConfig
 from model.folder import CheckpointError
 
 if TYPE_CHECKING:
-    from explorer.runs.head_history import HeadScores, Moment, ScoreName
+    from explorer.runs.head_history import Moment
 
 MAX_TEXT = 200
-SCORE_LABELS: dict[ScoreName, str] = {
-    "aligned": message("Looks at the right source token"),
-    "normalised_entropy": message("Looks widely (entropy)"),
-}
 
 
 def draw_heads(runs: Runs, entry: Entry) -> None:
@@ -67,14 +61,13 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
 
 
 def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:
-    """Draw the film, and texts and curves for its current position; moving in it reruns only this part."""
-    from explorer.runs.head_history import first_head
+    """Draw the film, and text and loss for its current position; moving in it reruns only this part."""
+    from explorer.runs.head_history import sharpest_head
 
-    history = _history(runs, name, [moment.step for moment in moments])
     frames = tuple(Frame.of(moment.trace, kind, moment.step) for moment in moments)
     tokens = moments[-1].trace
     seq = f"{name} {kind} {' '.join(tokens.src_tokens)} {' '.join(tokens.predicted_tokens)} {len(frames)}"
-    layer, head = first_head(history, kind) if history else (frames[0].layers, 1)
+    layer, head = sharpest_head(moments, kind)
     film = Film(seq, kind, frames, frame=len(frames) - 1, layer=layer, head=head)
     place = film_view(film, key=f"film_{name}")
     moment, frame = moments[place.frame], frames[place.frame]
@@ -88,37 +81,13 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     st.caption(plain(caption))
     with st.expander(t("This head at this step as a table")):
         draw_table(frame.table(place.layer, place.head), t("Weights of this head at this step"), file="head")
-    left, right = st.columns(2, gap="large")
-    with left:
-        if history:
-            _score_curves(kind, history, place, moment.step)
-        else:
-            st.caption(t("Scores of individual heads need the validation sentences, which are not on this machine."))
-    with right:
-        draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True))
+    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True))
     st.caption(
         t(
             "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at "
             "the right place need not matter for the answer: to find out, switch it off."
         )
     )
-
-
-def _score_curves(kind: AttentionKind, history: list[HeadScores], place: FilmPlace, step: int) -> None:
-    """Draw one score of every head over the snapshots."""
-    from explorer.runs.head_history import score_caption, score_names, scores_by_step
-
-    figure = st.container()  # the switch is below it, so that both curves start at the same height
-    options = score_names(history, kind)
-    labels = {name: translated(SCORE_LABELS[name]) for name in options}
-    key = f"film_score_{len(options)}"
-    score = choose_one(t("Score of heads"), options, key=key, format_func=labels.__getitem__)
-    values = scores_by_step(history, kind, score)
-    with figure:
-        draw_figure(head_figure(values, place.layer, place.head, step, labels[score]))
-    st.caption(score_caption(score, history[0].n_sentences))
-    with st.expander(t("All heads as a table")):
-        draw_table(head_rows(values), labels[score], file="heads-over-training")
 
 
 def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]:
@@ -147,33 +116,3 @@ def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]
     del stamp  # part of the key only
     with runtime.snapshot_turn():
         return moment(load_snapshot(Path(folder), step), step, text, path)
-
-
-def _history(runs: Runs, name: str, steps: list[int]) -> list[HeadScores]:
-    """The scores of all heads at every snapshot; empty if they cannot be measured."""
-    from explorer.runs.head_history import stamp
-
-    folder = runs.folder(name)
-    stamps = tuple(stamp(folder, step) for step in steps)
-    try:
-        with st.spinner(t("Measuring every head at every snapshot …"), show_time=False):
-            return _measured_history(str(folder), stamps, tuple(steps))
-    except CheckpointError:
-        return []
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _measured_history(folder: str, stamps: tuple[str, ...], steps: tuple[int, ...]) -> list[HeadScores]:
-    from explorer.runs.head_history import head_scores, load_snapshot, validation_sample
-
-    del stamps  # part of the key only
-    history: list[HeadScores] = []
-    sample = None
-    for step in steps:
-        with runtime.snapshot_turn():
-            loaded = load_snapshot(Path(folder), step)
-            sample = sample or validation_sample(loaded)
-            if sample is None:
-                return []
-            history.append(head_scores(loaded, step, sample))
-    return history

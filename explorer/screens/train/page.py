@@ -13,12 +13,10 @@ from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
-from explorer.runs.made_pairs import MadePairs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
-from explorer.screens.train.added_pairs import choose_added, draw_unfinished
-from explorer.screens.train.data import Data, choose_data
+from explorer.screens.train.data import Data, choose_added, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -34,7 +32,7 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, RUN, choose_run, draw_missing, filled_from, forget_filling, run_box
+from explorer.web.runs import NEW, RUN, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
 from model.presets import PRESETS, Preset
@@ -73,19 +71,11 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    made_pairs = MadePairs(runs.checkpoints)
-    making = st.container()  # used if the panel that makes pairs is not on the page
-    origin = st.container()
     left, right = st.columns(2, gap="large")  # on a laptop, the right half shows every preset
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
-        with making:
-            draw_unfinished(made_pairs, apart=True)
         return
-    if source := filled_from(data.task):
-        sentence = t("This form was filled from {source}. Change what you like, then start.", source=source)
-        origin.info(plain(sentence))
     with right:
         data = _with_tokens(data, left)
         preset = data.adapted(_choose_preset(data))
@@ -103,11 +93,8 @@ def _draw_form(runs: Runs) -> None:
             parts = st.container()
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
-            order = replace(order, added=choose_added(data, made_pairs, order.device))
+            order = replace(order, added=choose_added(data, runs.checkpoints))
             changes += further_fields(preset, data, scope, order.init)
-        else:
-            with making:
-                draw_unfinished(made_pairs, apart=True)
     if order.init:
         sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
         sizes.caption(plain(sentence))
@@ -240,5 +227,4 @@ def _start(runs: Runs, order: TrainingOrder) -> None:
         return
     st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)
-    forget_filling()
     st.rerun()

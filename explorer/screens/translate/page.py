@@ -36,10 +36,7 @@ from explorer.web.open_translation import (
     open_translation,
     own_choice,
 )
-from explorer.web.panel_choices import name_of, open_panel
 from model.data import TASKS, get_task
-
-_TREE, _TREE_KEY = "tree", "translate_tree"
 
 
 def draw() -> None:
@@ -144,7 +141,7 @@ def _explore(opened: OpenTranslation) -> None:
         st.rerun()
     if parse_view(result.view).guess != is_guessed(opened):
         st.rerun()  # what is above the stepper appears or disappears
-    _write_address(opened)
+    session.write_address(address_of(opened))
     if way_out is not None:
         frame.draw_way_out(way_out)
     elif sidebar.asked("export"):
@@ -166,27 +163,10 @@ def _fork(opened: OpenTranslation, step: int, token: int) -> None:
 
 
 def _other_paths(opened: OpenTranslation) -> None:
-    """Draw the forks made so far, each with a button that opens it, and the tree of all continuations."""
+    """Draw the forks made so far, each with a button that opens it."""
     for number, other in enumerate(chosen_paths(opened.own, session.forks()), start=1):
         if number == 1:
             st.markdown(f"##### {t('Paths you chose')}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _draw_path_button(opened, other, t("Shown"), t("Show"), key=f"path-fork-{number}")
             st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
-    about = t("Your paths, and what beam search considers.")
-    st.session_state[_TREE_KEY] = name_of(session.selection().panel) == _TREE
-    if st.toggle(t("All continuations, as a tree"), key=_TREE_KEY, help=about, on_change=_switch_tree):
-        from explorer.web import decode_tree_panel  # imports a chart library that the first screen does not need
-
-        decode_tree_panel.draw(opened.selection, opened.translation)
-        _write_address(opened)  # again, because the tree has choices of its own
-
-
-def _write_address(opened: OpenTranslation) -> None:
-    """Write the place on screen to the address, and the tree if it is open; other panels are not of this page."""
-    panel = session.selection().panel
-    session.write_address(dataclasses.replace(address_of(opened), panel=panel if name_of(panel) == _TREE else ""))
-
-
-def _switch_tree() -> None:
-    open_panel(_TREE if st.session_state[_TREE_KEY] else "")

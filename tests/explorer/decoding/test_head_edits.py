@@ -108,9 +108,7 @@ def test_a_moved_token_has_the_vector_of_its_new_position_and_no_other_has(
     edit = edits_for((change,), model.config, Mock(), lambda asked: moved_by(model, asked))
     shown = reverse.translate(TEXT, DecodeConfig(), edit=edit)
     assert shown.trace.edits == (f"{'source' if side == 'src' else 'target'} token 2 at position 5",)
-    own, moved = (
-        record(model, shown.source.ids, shown.path, len(shown.path), whole=True, edit=each) for each in (None, edit)
-    )
+    own, moved = (record(model, shown.source.ids, shown.path, len(shown.path), edit=each) for each in (None, edit))
     point = f"{side}.positions"
     table = added_positions(model, own)[point]
     difference = (moved[point].value - own[point].value)[0].numpy()

@@ -1,8 +1,7 @@
-"""Hypotheses and chosen paths as lists to open, and the tree of all of them, on translations of `reverse`."""
+"""Hypotheses and chosen paths as lists to open, on translations of `reverse`."""
 
 import pytest
 
-from explorer.decoding.decode_tree import branches_of, tree_of
 from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.decoding.translator import Translation, Translator
 from explorer.locale.text import percent
@@ -49,25 +48,10 @@ def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(reverse
     assert [each.path for each in listed] == [None, own.hypotheses[1][1].path, own.hypotheses[2][1].path]
     text, best = own.hypotheses[0]
     assert (text, best.path) == (own.text, own.path)
-    totals = {branch.path: branch.total for branch in branches_of(own.beam, str)}
-    assert [totals[found.path] for _, found in own.hypotheses] == pytest.approx([h.log_prob for _, h in own.hypotheses])
     scores = [found.score for _, found in own.hypotheses]
     assert scores == sorted(scores, reverse=True)
     assert listed[0].detail == f"score {best.score:.3f}"
     greedy = reverse.translate(TEXT, DecodeConfig())
-    assert hypotheses(greedy) == greedy.beam == (), "without beam search"
+    assert hypotheses(greedy) == (), "without beam search"
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
     assert [each.detail.endswith(" · cut off") for each in hypotheses(cut)] == [True, True]
-
-
-def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Translation) -> None:
-    translation, _ = forked(reverse, own, 2)
-    label = reverse.loaded.target.label
-    tree = tree_of(own, own, [translation], own, label)
-    assert tree[own.path].names == ("the model's own choice", "on screen", "hypothesis 1")
-    assert "path 1 you chose" in tree[translation.path].names
-    for rank, (_, found) in enumerate(own.hypotheses, start=1):
-        assert f"hypothesis {rank}" in tree[found.path].names
-    assert {branch.path for branch in branches_of(own.beam, label)} <= {node.path for node in tree.nodes}
-    probabilities = [tree[own.path[:end]].probability for end in range(1, len(own.path) + 1)]
-    assert probabilities == pytest.approx(own.trace.probabilities.tolist(), rel=1e-4)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from explorer.decoding import head_change, view_options
 from explorer.decoding.coordinates import NoSingleHead, Place
-from explorer.decoding.head_change import Change, added, fitting, from_link, thousandths
+from explorer.decoding.head_change import Change, added, fitting, from_link
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
@@ -167,15 +167,6 @@ def test_a_new_change_takes_the_place_of_the_old_one_of_that_head() -> None:
     assert added((row,), [later]) == (row, later)
     assert added((row, later), [Change("cross", 1, 1, "row", 1, (2,))])[0] == later
     assert added((row, later), [first]) == (first,)
-
-
-@pytest.mark.parametrize(("weights", "expected"), [([1, 3], (250, 750)), ([0, 1e-9], (0, 1000)), ([2.0], (1000,))])
-def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...]) -> None:
-    assert thousandths(weights) == expected
-    assert sum(thousandths([1] * 5000)) > 0
-    for invalid in ([0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []):
-        with pytest.raises(ValueError, match=r"(?i)weight"):
-            thousandths(invalid)
 
 
 def test_only_decoder_rows_are_merged_by_what_they_predict() -> None:

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lessons.handout import Figure, Paper, handout, html_of, inline_html, summary
+from explorer.lessons.handout import Figure, Paper, handout, html_of, inline_html
 from explorer.lessons.lesson import Lesson, Step
-from explorer.lessons.progress import Answer, Outcome, StepRecord
 from tests.explorer.lessons.examples import HOSTILE, asked
 
 
@@ -25,19 +24,6 @@ def test_paper_holds_words_figures_and_answers_as_text() -> None:
     assert page.count("Look at figure 1.") == 2
     assert page.index("2. ") < page.index("<svg>") < page.index("because")
     assert "because" not in handout(lesson, papers, figures, answers=False).decode()
-    taken = summary(
-        (lesson,),
-        who=HOSTILE,
-        when="2026-01-01",
-        records={
-            ("one", 1): StepRecord(Outcome.FIRST_TRY, True, Answer(HOSTILE, 3)),
-            ("one", 2): StepRecord(Outcome.LATER),
-        },
-        texts={("one", 1): ("which?", "o"), ("one", 2): ("which?", "o")},
-    ).decode()
-    assert "<img" not in taken
-    assert "2 questions: 1 right at the first try, 1 right after more tries, 0 shown" in taken
-    assert "3 tries" in taken
 
 
 def test_markdown_on_paper_is_escaped() -> None:

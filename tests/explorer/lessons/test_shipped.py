@@ -18,7 +18,6 @@ from explorer.lessons.handout import html_of
 from explorer.lessons.lesson import OF_HEADS, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import FOLDER
-from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, library, start_of
 from explorer.web import runtime
@@ -128,7 +127,7 @@ def test_a_tab_that_a_step_opens_is_on_its_page(lesson: Lesson, at: int) -> None
     link = lesson.step(at).link
     assert link is not None
     source = (ROOT / "explorer" / "screens" / link.page / "page.py").read_text(encoding="utf-8")
-    assert f'"{link.tab}"' in source or (link.page, link.tab) == ("inside", LEDGER)
+    assert f'"{link.tab}"' in source
 
 
 @steps(lambda step: step.done)

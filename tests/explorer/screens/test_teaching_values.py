@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from explorer.charts.model_internals import activation_plot, label_sides
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
 from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
@@ -13,8 +12,6 @@ def test_a_single_step_is_numbered_by_its_position() -> None:
     assert numbered(["."], 9) == ["9 ."]
     assert labels(["<b>"], 2) == ["2 &lt;b&gt;"]
     values = np.array([[0.5, -2.0]], dtype=np.float32)
-    assert activation_plot(values, ["."], "", side="position", first=9).table["position"] == ["9 ."]
-    assert "at 9 “.”, dimension 1" in activation_plot(values, ["."], "", side="position", first=9).caption
     scores = token_map("cross", values, (".",), ("a", "b"), "", first_row=9, unit=SCORE, signed=True, top=None)
     assert map_table(scores) == [{"query": "9 .", "1 a": 0.5, "2 b": -2.0}]
     assert map_caption(scores) == "The score furthest from 0 is −2.000, of query “9 .” and key “2 b”."
@@ -27,14 +24,6 @@ def test_closed_cells_are_counted_once_by_reason() -> None:
     assert closed_cells(codes[:, :2]) == "5 of 6 cells are open; closed: 1 in the future ╱."
     assert closed_cells(codes[1:]) == "4 of 6 cells are open; closed: 2 padding ╳."
     assert closed_cells(codes[:, :1]) == "All 3 cells are open."
-
-
-def test_labels_of_points_that_lie_together_stand_on_different_sides() -> None:
-    close = np.array([[0.0, 0.0], [0.01, 0.0], [0.0, 0.01], [1.0, 1.0]])
-    sides = label_sides(close, ["1 word", "2 word", "3 word", "4 word"])
-    assert len(set(sides[:3])) == 3
-    assert sides[3] == "top center"
-    assert label_sides(np.zeros((1, 2)), ["1 word"]) == ["top center"]
 
 
 def test_companions_have_other_lengths_and_none_is_mostly_padding() -> None:

@@ -176,8 +176,8 @@ def test_an_address_that_came_back_is_left_alone_until_the_page_goes_elsewhere(c
 def test_a_change_takes_along_what_another_group_has_just_written(session: Session) -> None:
     """A widget's request may leave the browser before the address of the run before it arrives there."""
     session.write(address.BLOCK, block="1")
-    session.write(address.OPERATION, op="")
-    session.write(address.OPERATION, op="scores")
+    session.write(address.ENTRY, entry="")
+    session.write(address.ENTRY, entry="mine")
     session.arrives(block="1")
-    session.write(address.OPERATION, op="scores")
-    assert session.write(address.BLOCK, block="2") == {"block": "2", "op": "scores"}
+    session.write(address.ENTRY, entry="mine")
+    assert session.write(address.BLOCK, block="2") == {"block": "2", "entry": "mine"}

@@ -7,18 +7,14 @@ import pytest
 import torch
 
 from model.analysis.mask_effects import (
-    GreedyTranslation,
     Switches,
     attention_to_future,
     attention_to_keys,
-    first_difference,
-    largest_change,
     mask_codes,
     masks_for,
     most_ahead,
     padded_batch,
     read,
-    translate_greedily,
 )
 from model.config import EOS, PAD
 from model.trace import FUTURE, PADDING, VISIBLE
@@ -68,20 +64,6 @@ def test_with_all_masks_it_is_the_models_own_run() -> None:
     logits = model(src, tgt).index_fill(-1, torch.tensor([0, 1]), -torch.inf)
     expected = logits.softmax(dim=-1).gather(-1, labels[..., None])[..., 0] * (labels != PAD)
     torch.testing.assert_close(found.probabilities, expected, rtol=0, atol=1e-6)
-    assert (found.losses[labels == PAD] == 0).all()
-
-
-def test_padding_changes_an_answer_only_where_it_is_open_and_the_future_not_the_first_token() -> None:
-    model, source = tiny_model(), (5, 6, 7, EOS)
-    alone, padded = translate_greedily(model, source), translate_greedily(model, source, padding=9, closed=True)
-    assert alone.path == padded.path
-    assert alone.probabilities == pytest.approx(padded.probabilities, abs=1e-5)
-    opened = translate_greedily(model, source, padding=9, closed=False)
-    assert opened.probabilities[0] != pytest.approx(alone.probabilities[0], abs=1e-4)
-    ahead = translate_greedily(model, source, causal=False)
-    assert ahead.path[0] == alone.path[0], "the first token has no future to see"
-    assert ahead.probabilities[0] == pytest.approx(alone.probabilities[0], abs=1e-6)
-    assert ahead.probabilities[2] != pytest.approx(alone.probabilities[2], abs=1e-5)
 
 
 def test_a_batch_is_padded_as_training_pads_it() -> None:
@@ -110,12 +92,3 @@ def test_shares_of_attention_by_hand() -> None:
     weights[1, 0, [0, 1], [1, 2]] = 0.5, 1.0
     assert most_ahead(weights) == (1, 0, 0.75)
     assert most_ahead(np.ones((2, 3, 1, 1), dtype=np.float32)) == (0, 0, 1.0)
-
-
-def test_two_decodings_are_compared_up_to_the_token_that_differs() -> None:
-    one, other = GreedyTranslation((4, 5, 6), (0.9, 0.8, 0.1)), GreedyTranslation((4, 7, 6), (0.85, 0.5, 0.9))
-    assert first_difference(one.path, other.path) == 1
-    assert largest_change(one, other) == pytest.approx(0.3)
-    assert first_difference((4, 5), (4, 5, 6)) is None
-    assert largest_change(one, one) == 0
-    assert largest_change(GreedyTranslation((), ()), one) == 0

@@ -80,7 +80,6 @@ def test_parents_rebuild_every_hypothesis(model: TableModel, width: int) -> None
     steps = list(beam_search(model.step, model.start(), limit=6, config=config))
     walked = {}
     for index, step in enumerate(steps):
-        assert step.index == index
         for rank, slot in enumerate(step.slots[0].tolist()):
             if slot == PRUNED:
                 continue
@@ -88,7 +87,6 @@ def test_parents_rebuild_every_hypothesis(model: TableModel, width: int) -> None
             rows = [model.tables[0].get(path[:i], {EOS: 1.0}).get(token, 0.0) for i, token in enumerate(path)]
             assert all(rows)
             assert float(step.totals[0, rank]) == pytest.approx(sum(map(math.log, rows)), abs=1e-4)
-            assert float(step.log_probs[0, rank]) == pytest.approx(math.log(rows[-1]), abs=1e-4)
             if slot == ENDED:
                 walked[path] = float(step.scores[0, rank])
     for one in hypotheses(steps, 1, width)[0]:

@@ -51,7 +51,7 @@ def test_labels_shift_by_exactly_one_row_between_read_and_predicted(seed: int, m
     assert decoding.path == found[0].path
     assert np.log(trace.probabilities).sum() == pytest.approx(found[0].log_prob, abs=1e-4)
     if method == "beam":
-        assert [one.tokens for one in decoding.beam_hypotheses] == [one.tokens for one in found]
+        assert [one.tokens for one in decoding.hypotheses] == [one.tokens for one in found]
     if method == "greedy":
         assert decoding.path == tuple(trace.top_ids[:, 0].tolist())
         np.testing.assert_array_equal(trace.probabilities, trace.top_probabilities[:, 0])

@@ -1,4 +1,4 @@
-"""The tabs Alternatives and In the scores: position schemes by requirement, and their effect on attention scores."""
+"""The tab In the scores: what kinds of positions do to attention scores."""
 
 from __future__ import annotations
 
@@ -7,34 +7,16 @@ import streamlit as st
 from explorer.charts import positions as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.position_values import LEARNED, learned_rows, measured_schemes, scores_by_scheme
+from explorer.decoding.position_values import LEARNED, learned_rows, scores_by_scheme
 from explorer.locale.messages import t, translated
 from explorer.locale.text import percent
 from explorer.screens.positions.sinusoidal import choose_size
 from explorer.web import bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_caption, draw_plot
-from model.analysis.position_schemes import WISHES
 from model.analysis.position_scores import HEADS, ByDistance
 
 IN_SCORES = ("sinusoidal", "RoPE", "ALiBi", "none")
-
-
-def draw_alternatives_tab(model: ModelDescription) -> None:
-    """Draw which requirements each scheme meets, measured at the sliders' size, and the rows of one scheme."""
-    size = choose_size(model.model_config)
-    schemes = measured_schemes(size, runtime.computed(model.name, learned_rows))
-    columns: Columns = {t("scheme"): [translated(name) for name in schemes]}
-    for wish in WISHES:
-        verdicts = [scheme.wishes[wish] for scheme in schemes.values()]
-        columns[translated(wish)] = [
-            f"{'✓' if verdict.holds else '✗'} {translated(verdict.measurement)}" for verdict in verdicts
-        ]
-    st.markdown(f"##### {t('What an encoding should do, and where each scheme fails')}")
-    draw_table(columns, t("Schemes by requirement: met or not, with the measured number"), file="schemes")
-    label, names = t("Look at"), list(schemes)
-    name = bound.segmented(label, names, default="binary", key="pe_scheme")
-    draw_plot(figures.scheme_plot(name, schemes[name].rows), f"pe_scheme_{name}")
 
 
 def draw_scores_tab(model: ModelDescription) -> None:

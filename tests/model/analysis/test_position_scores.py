@@ -9,9 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis import position_schemes as schemes
 from model.analysis import sinusoidal_checks
-from model.analysis.position_schemes import WISHES, Wish, linear_miss, nearest_pair, wishes
 from model.analysis.position_scores import by_distance, scores_with_distance, scores_with_rotation, scores_with_rows
 from model.analysis.sinusoidal_checks import check_rotation, table_difference
 from model.analysis.token_vectors import token_vectors
@@ -45,47 +43,6 @@ def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
     assert waves[0].item() == pytest.approx(2 * math.pi)
     angles = 2 * math.pi / waves
     torch.testing.assert_close(sinusoidal_table(2, d_model, base)[1, ::2], angles.sin(), rtol=0, atol=1e-12)
-
-
-def kept(found: dict[str, Wish]) -> set[str]:
-    return {wish for wish, verdict in found.items() if verdict.holds}
-
-
-@pytest.mark.parametrize(
-    ("rows", "broken"),
-    [
-        (schemes.sinusoidal_rows(10_000.0), set()),
-        (schemes.no_table, {"unique"}),
-        (schemes.integer_table, {"linear in the offset", "bounded"}),
-        (schemes.normalised_table, {"linear in the offset", "extends to unseen lengths"}),
-        (schemes.binary_table, {"linear in the offset", "any d_model"}),
-    ],
-)
-@pytest.mark.parametrize(("length", "d_model"), [(64, 64), (100, 32), (17, 8)])
-def test_what_each_scheme_breaks(rows: schemes.Rows, broken: set[str], length: int, d_model: int) -> None:
-    found = wishes(rows, length, d_model)
-    assert kept(found) == set(WISHES) - broken
-    is_affine = rows in (schemes.integer_table, schemes.normalised_table)
-    assert is_affine == found["linear in the offset"].measurement.startswith("affine")
-
-
-def test_repeats_and_linear_maps_are_found_where_there_are_some() -> None:
-    assert schemes.binary_table(4, 3).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
-    assert schemes.binary_table(3, 100).shape == (3, 100)
-    assert nearest_pair(schemes.binary_table(5, 2)) == 0.0
-    assert nearest_pair(sinusoidal_table(40, 8)) > 0.1
-    assert nearest_pair(torch.tensor([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])) == 0.0
-    assert nearest_pair(torch.zeros(1, 4)) == math.inf
-    growing = torch.stack([2.0 ** torch.arange(8), 3.0 ** torch.arange(8)], dim=1).double()
-    assert linear_miss(growing, 1) < 1e-9
-    assert linear_miss(torch.arange(8.0).double()[:, None] ** 2, 1) > 0.01
-
-
-def test_a_learned_table_is_what_was_trained_and_no_more() -> None:
-    rows = schemes.learned_rows(torch.randn(40, 16, generator=torch.Generator().manual_seed(0)))
-    assert kept(wishes(rows, 40, 16, trained=True)) == {"unique", "bounded"}
-    with pytest.raises(ValueError, match="40 positions of 16"):
-        rows(41, 16)
 
 
 def test_scores_are_gathered_by_distance() -> None:
@@ -151,7 +108,7 @@ CONFIG = tiny_config(max_positions=20)
 
 
 def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That rows are rotations of earlier ones: test_position_schemes.py."""
+    """That rows are rotations of earlier ones: test_position_scores.py."""
     check = check_rotation(20, 16, 10_000.0, 3)
     assert check.largest_error < 1e-13
     assert check.angles[0] == pytest.approx(3)
