@@ -114,11 +114,7 @@ FLAGS = (
 # Tests look at a page for seconds: Chromium without what only a window needs, if Debian's package of it is installed,
 # and scripts without the optimizing compilers take a quarter less processor time. Benchmarks measure without these.
 FOR_TESTS = "chromium-headless-shell"
-REBOUND = "rebound.example"  # a foreign name that the tests' browser looks up as this machine
-FLAGS_FOR_TESTS = (
-    "--js-flags=--no-turbofan --no-maglev --min-semi-space-size=64",
-    f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1",
-)
+FLAGS_FOR_TESTS = ("--js-flags=--no-turbofan --no-maglev --min-semi-space-size=64",)
 
 
 def find_chromium(*, for_tests: bool = False) -> str | None:

@@ -1,7 +1,7 @@
 """Settings of all tests: fixed seeds, one thread, the same examples on every machine, and the distribution of work.
 
-The whole suite runs in several processes, each of which runs one test file at a time. A process that gets a browser
-test starts its own browser and server (tests/e2e/conftest.py).
+The whole suite runs in several processes, each of which runs one test file at a time; the browser tests of the app run
+in one process, which starts the only browser and server that they need (tests/e2e/conftest.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -75,9 +75,47 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+# Browser tests without the shared server, which therefore may run in any process.
+APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
+# Tests that compare with `transformers`, which takes seconds to import.
+PEERS = (
+    "decoding/test_attention_file_huggingface",
+    "files/test_live_site",
+    "lessons/test_step_for_importers",
+    "pages/test_runs",
+    "pages/test_translators_from_elsewhere",
+    "runs/test_import_translator",
+    "text/test_bytelevel",
+    "text/test_sentencepiece",
+)
+
+
+def shared_by(file: str) -> str:
+    """What this file shares with others that therefore run in the same process, or nothing."""
+    file = file.replace("\\", "/")
+    folder, _, name = file.rpartition("/")
+    if folder.endswith("tests/e2e") and not name.startswith(APART):
+        return "app"
+    return "peers" if folder.endswith("model/importing") or file.removesuffix(".py").endswith(PEERS) else ""
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file run in one process, and so do those of files that share what is slow to start."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return shared_by(file) or file
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.is_relative_to(quick.TESTS / "fuzz"):
+            item.add_marker(pytest.mark.slow)
         marked = {mark.name for mark in item.iter_markers()}
         if quick.is_quick_throughout(item.path) and not marked & {"slow", "nightly"}:
             item.add_marker(pytest.mark.quick)
@@ -85,14 +123,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Files with slow tests come first, then pages, so that no process ends with a long one; browser files are spread.
+    """What takes longest comes first, so that no process ends with it: the app in a browser, slow tests, then pages.
 
-    Browser tests mostly wait, and take longer than others: those of all processes at once would leave cores idle, and
-    the others would share the cores afterwards.
+    Other browser tests are spread, as they mostly wait: all of them at once would leave cores idle.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
+    shared = {file[0].path: shared_by(str(file[0].path)) for file in files}
     files.sort(
-        key=lambda file: (not any(item.get_closest_marker("slow") for item in file), "pages" not in file[0].path.parts)
+        key=lambda file: (
+            shared[file[0].path] != "app",
+            not any(item.get_closest_marker("slow") for item in file),
+            "pages" not in file[0].path.parts,
+        )
     )
     browser = [file for file in files if "e2e" in file[0].path.parts]
     others = [file for file in files if "e2e" not in file[0].path.parts]

@@ -15,13 +15,14 @@ import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from explorer.decoding.translator import Translation
-from explorer.screens.attention.panels import PANELS
 from explorer.web import measurements, model_queue, runtime
 from model.config import DecodeConfig
 from model.edits import HeadEdit, HeadEdits
+from tests import pseudo
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
-from tests.pages.page import shows_its_subject, visit
+from tests.pages.page import VISITS, shows_its_subject, visit
+from tests.pages.test_languages import english, texts
 from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
@@ -164,7 +165,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
     monkeypatch.setattr(model_queue, "_queue", queue)
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     measurements.store.clear()
-    save_toy(tmp_path / "toy", "reverse", **ODD)
+    save_toy(tmp_path / "toy", "adjective-swap", **ODD)
     save_run(tmp_path / "run")
     for pair in ("adjective-swap", "adjective-swap-unmasked"):  # what Masks compares
         save_toy(tmp_path / pair, "adjective-swap", causal=pair == "adjective-swap")
@@ -175,41 +176,24 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
     measurements.store.clear()
 
 
-PROBE = ("All heads", "One head", "Surgery", "Patching", "Importance", "Search", "Grammar", "Take away")
-MASKS = ("The masks", "Given target", "Trained without it")
-POSITIONS = (
-    "The table",
-    "One word",
-    "The rotation",
-    "In the scores",
-    "Shuffle the words",
-    "Longer than trained",
-)
-INSIDE = ("The machine", "Layer by layer", "The prediction", "Sizes")
-VISITS: dict[str, list[dict[str, str]]] = {
-    "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
-    "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]
-    + [{"edit": "cross.2.1.uniform"}],
-    "positions": [{"positions_tab": tab} for tab in POSITIONS],
-    "masks": [{"masks_tab": tab} for tab in MASKS],
-    "inside": [{"inside_tab": tab} for tab in INSIDE],
-    "probe": [{"probe_tab": tab, "sample": "task.3", "edit": "cross.1.1.mean~cross.2.2.zero"} for tab in PROBE],
-    "runs": [{"entry": "run"}],
-    "train": [{}, {"run": "run"}],
-    "experiments": [{}],
-    "lessons": [{}],
-    "own": [{}],
-}
 ODD = {"d_model": 18, "n_encoder_heads": 3, "n_decoder_heads": 1, "layer_norm": "scalar", "positions": "learned"}
 COMPUTES = {"translate", "attention", "positions", "masks", "inside", "probe", "runs"}
 
 
 @pytest.mark.parametrize("page", VISITS)
-def test_every_tab_computes_inside_the_queue_and_shows_its_subject(page: str, watch: Watch) -> None:
-    for query in VISITS[page]:
-        at = visit(page, **({"model": "toy", "text": "abcdef"} | query))
+def test_every_tab_shows_its_subject_computes_inside_the_queue_and_has_no_english_left(
+    page: str, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a pack of the tests, which writes every English word with accents."""
+    monkeypatch.setenv("HEADLIGHT_LOCALES", str(pseudo.packs()))
+    here = {"model": "toy", "text": "I read red books"}
+    for number, query in enumerate(VISITS[page]):
+        if not number:  # what is cached now must not be in English afterwards
+            visit(page, **here | query)
+        at = visit(page, **here | query, lang=pseudo.CODE)
         assert not at.error, query
-        assert shows_its_subject(at, page), query
+        assert shows_its_subject(at, page, pseudo.prefix), query
+        assert not {text: found for text in texts(at) if (found := english(text))}, query
     assert not watch.outside, f"{len(watch.outside)} of {watch.calls} calls"
     assert bool(watch.calls) == (page in COMPUTES), f"{watch.calls} calls"
     assert watch.queue.most <= 2

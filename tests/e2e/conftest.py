@@ -1,32 +1,40 @@
 """Fixtures of the browser tests: a browser, a server, and a tab whose requests and errors are recorded."""
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Response, expect, sync_playwright
 
 from explorer.decoding.translator import Translator
 from explorer.web.security import FRAMES
 from model.checkpoint import load_model
 from model.config import DecodeConfig
+from model.folder import SHIPPED
 from model.trace import AttentionTrace
 from tests.browser import TIMEOUT_MS, Server, Watch, find_chromium, launch, new_profile, serve, settle
 from tests.e2e.address import TEXT
 from tests.e2e.bench import Bench
 from tests.e2e.tab import Tab
+from tests.explorer.toy_runs import save_run
 from tests.paths import CHECKPOINTS
+from tests.scripts_model import save_model_of_scripts
 
 HERE = Path(__file__).parent
+# Without --slow, the tests of one page and of the components alone.
+WITHOUT_SLOW = ("test_component", "test_translate")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.e2e)
+            if not item.path.name.startswith(WITHOUT_SLOW):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -83,9 +91,21 @@ def course() -> Iterator[Course]:
 
 
 @pytest.fixture(scope="session")
-def server(course: Course) -> Iterator[Server]:
-    """One server for all tests of this process, except those that start their own; the course may embed it."""
-    with serve({FRAMES: course.site}) as running:
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The models that come with Headlight, a finished run `toy`, and `scripts`, which reads words of many scripts."""
+    folder = tmp_path_factory.mktemp("shared")
+    for name in SHIPPED:
+        shutil.copytree(CHECKPOINTS / name, folder / name)
+    save_run(folder / "toy", steps=(0, 10, 20, 30))
+    save_model_of_scripts(folder / "scripts")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(course: Course, checkpoints: Path) -> Iterator[Server]:
+    """One server for all tests, except those that start their own; the course may embed it."""
+    folders = {"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}
+    with serve({FRAMES: course.site, "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "1"} | folders) as running:
         yield running
         assert "Traceback" not in running.output()
 
@@ -160,15 +180,23 @@ def elsewhere(other_tab: Tab) -> Callable[[str], Page]:
 
 
 @pytest.fixture
-def visit(page: Page, server: Server) -> Callable[[str], Page]:
+def visit(page: Page, server: Server) -> Iterator[Callable[[str], Page]]:
     """`visit("/attention?layer=2")`: open an address of the shared server and wait until the page is drawn."""
+    refused: list[str] = []
+
+    def note(answer: Response) -> None:
+        if answer.status >= 400:
+            refused.append(answer.url)
 
     def go(address: str = "/") -> Page:
         page.goto(server.url + address)
         settle(page)
         return page
 
-    return go
+    page.on("response", note)
+    yield go
+    page.remove_listener("response", note)
+    assert refused == [], "a page asked for what does not exist"
 
 
 @pytest.fixture

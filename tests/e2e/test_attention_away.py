@@ -5,14 +5,11 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser import click_cell, download
 from tests.e2e.address import TEXT, Visit
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
-
-pytestmark = pytest.mark.slow  # files are created and opened
 
 
 def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_path: Path) -> None:

@@ -323,7 +323,7 @@ FONTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("words", "width"), [(2, 1920), (8, 1366), (45, 1366)])
+@pytest.mark.parametrize(("words", "width"), [(2, 1920), (45, 1366)])
 def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
     stage: Bench, width: int, words: int
 ) -> None:

@@ -28,8 +28,6 @@ from tests.probes import (
     zip_file,
 )
 
-pytestmark = pytest.mark.slow  # every page, many times
-
 # A sample of three sentences, so that the Probe page is measured quickly.
 SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
 HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}

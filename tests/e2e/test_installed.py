@@ -24,10 +24,7 @@ from model.folder import SHIPPED
 from tests.browser import TIMEOUT_MS, free_port
 from tests.paths import ROOT
 
-pytestmark = [
-    pytest.mark.slow,  # it builds, installs and trains
-    pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these folders"),
-]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these folders")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOP = ("headlight", f"headlight-{PROJECT['version']}.dist-info")

@@ -10,12 +10,11 @@ from playwright.sync_api import Page, expect
 from tests import pseudo
 from tests.browser import Server, rest, serve
 from tests.e2e.address import Visit, query, wait_for
-from tests.test_model_gateway import VISITS
+from tests.pages.page import VISITS
 
 SENTENCE = "model=adjective-swap&text=I+read+red+books"
 
 
-@pytest.mark.slow
 def test_another_language_keeps_what_is_on_screen(visit: Visit) -> None:
     """On Translate; tests/pages changes the language of the other pages, and test_live_site.py that of other views."""
     page = visit(f"/?{SENTENCE}&kind=cross&layer=1&head=2&step=4")
@@ -51,11 +50,9 @@ WIDTHS, TALL = (1366, 390), 5000  # pixels
 
 
 @pytest.fixture(scope="module")
-def speaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def speaking() -> Iterator[Server]:
     """A server that has the pseudo-language, too."""
-    folder = tmp_path_factory.mktemp("packs")
-    pseudo.write_pack(folder)
-    with serve({"HEADLIGHT_LOCALES": str(folder)}) as running:
+    with serve({"HEADLIGHT_LOCALES": str(pseudo.packs())}) as running:
         yield running
 
 

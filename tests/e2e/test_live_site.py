@@ -31,7 +31,6 @@ OWN = {
     "adjective-swap": "We buy blue cars",
     "reverse-decoder": "headlight",  # a decoder alone
     "multi30k-en-de": "A brown dog doesn't run through the deep snow.",  # words in pieces
-    "dates": "7 May 1998",
     "reverse": "headlight",
 }
 
@@ -69,10 +68,7 @@ def assert_same(page: Page, expected: Translation) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if i == 0 else pytest.param(name, marks=pytest.mark.slow if i < 3 else pytest.mark.nightly)
-        for i, name in enumerate(OWN)
-    ],
+    [name if i < 2 else pytest.param(name, marks=pytest.mark.nightly) for i, name in enumerate(OWN)],
 )
 def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     page: Page, watch: Watch, site: str, name: str
@@ -274,18 +270,18 @@ def test_beam_search_and_drawing_at_random(page: Page, site: str) -> None:
     expect(page.locator(".answer .text")).to_have_text(drawn)
 
 
-@pytest.mark.parametrize("harm", ["truncated", "changed", "missing"])
+@pytest.mark.parametrize("harm", ["changed", "missing"])
 def test_a_damaged_model_is_refused_and_another_one_opens(page: Page, site: str, folder: Path, harm: str) -> None:
     (weights,) = (folder / "models" / "reverse").glob("model-*")
     whole = weights.read_bytes()
-    damaged = {"truncated": whole[:-8], "changed": whole[:-1] + bytes([whole[-1] ^ 1]), "missing": None}[harm]
+    damaged = whole[:-1] + bytes([whole[-1] ^ 1]) if harm == "changed" else None
     page.route(
         f"**/{weights.name}", lambda route: route.fulfill(body=damaged) if damaged else route.fulfill(status=404)
     )
     page.goto(f"{site}?model=reverse")
     says = "could not be loaded (404)" if harm == "missing" else "was cut short, or is not the one"
     expect(page.get_by_role("alert")).to_contain_text(says)
-    page.locator(".which [name=model]").select_option("dates")
+    page.locator(".which [name=model]").select_option("adjective-swap")
     answered(page)
     expect(page.get_by_role("alert")).to_be_hidden()
     page.unroute(f"**/{weights.name}")
@@ -376,11 +372,12 @@ def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch
     assert watch.taken() == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_accessible(page: Page, site: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
-    rules = {"runOnly": {"type": "rule", "values": ["color-contrast"]}} if scheme == "dark" else {}  # the rest is alike
+def test_it_is_accessible(page: Page, site: str) -> None:
+    colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}  # in the dark, the rest is alike
     for place in ("", "attention/", "inside/", "lessons/"):
+        page.emulate_media(color_scheme="light")
         visit(page, f"{site}{place}", model="reverse", text="attention", lesson="attention", at="1")
-        found = Axe().run(page, options=rules).response["violations"]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+        for scheme, rules in (("light", {}), ("dark", colours)):
+            page.emulate_media(color_scheme=scheme)
+            found = Axe().run(page, options=rules).response["violations"]
+            assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []

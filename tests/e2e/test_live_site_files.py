@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import time
-import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,19 +18,7 @@ from tests.browser import TIMEOUT_MS, Watch
 from tests.e2e.live_site import Quiet, answered, served, translator, visit
 from tests.explorer.toy_models import save_toy
 
-API = """
-const values = { "cmi.core.lesson_status": "not attempted", "cmi.suspend_data": "", "cmi.core.lesson_location": "" };
-const set = (name, value) => ((values[name] = value), "true");
-window.API = {
-  LMSInitialize: () => "true", LMSFinish: () => "true", LMSCommit: () => "true", LMSSetValue: set,
-  LMSGetValue: (name) => values[name] ?? "", LMSGetLastError: () => "0", LMSGetErrorString: () => "",
-  LMSGetDiagnostic: () => "",
-};
-window.platform = values;
-"""
 
-
-@pytest.mark.slow
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
@@ -94,24 +81,3 @@ def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path, c
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value("usb stick")
     expect(page.get_by_role("button", name="All heads")).to_be_visible()
     assert watch.taken() == []
-
-
-@pytest.mark.slow
-def test_a_package_for_a_learning_platform_opens_its_lesson(page: Page, tmp_path: Path) -> None:
-    """By itself it says that no platform is there; in a platform's frame it tells it the progress."""
-    assert main([str(tmp_path), "--scorm", "--model", "reverse"]) == 0
-    with zipfile.ZipFile(tmp_path / "attention.zip") as package:
-        package.extractall(tmp_path / "attention")
-    file = (tmp_path / "attention" / "index.html").as_uri()
-    page.goto(file)
-    answered(page)
-    expect(page.locator("#offline")).to_contain_text("platform")
-    other = page.context.new_page()
-    other.add_init_script(API)
-    other.goto(file)
-    answered(other)
-    other.get_by_role("textbox", name="How many steps").fill("6")
-    other.get_by_role("button", name="Check the answer").click()
-    other.wait_for_function("platform['cmi.core.lesson_status'] === 'incomplete' && platform['cmi.suspend_data']")
-    assert "attention.1" in other.evaluate("platform['cmi.suspend_data']")
-    other.close()

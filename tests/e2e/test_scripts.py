@@ -1,6 +1,5 @@
 """Sentences in Hebrew, Arabic, Chinese and Japanese, read by a model of our own: each runs as it is written."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,13 @@ from explorer.site.command import main
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import Server, box_of, serve, settle
+from tests.browser import Server, box_of, settle
 from tests.e2e.address import wait_for
 from tests.e2e.bench import Bench
 from tests.e2e.live_site import served
 from tests.e2e.stage import CURVES, settled
 from tests.explorer.planted_heads import random_trace
-from tests.scripts_model import ARABIC, CHINESE, HEBREW, JAPANESE, UNBROKEN, save_model_of_scripts
+from tests.scripts_model import ARABIC, CHINESE, HEBREW, JAPANESE, UNBROKEN
 
 ENGLISH = "the boy reads a new book"
 MIXED = "אני אוהב את New York"
@@ -35,23 +34,8 @@ HEAD = Place("cross", 1, 1, step=1)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model's folder, trained once for all these tests."""
-    models = tmp_path_factory.mktemp("models")
-    save_model_of_scripts(models / "scripts")
-    return models
-
-
-@pytest.fixture(scope="module")
-def reader(folder: Path) -> Translator:
-    return Translator(load_model(folder / "scripts"))
-
-
-@pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[Server]:
-    with serve({"HEADLIGHT_CHECKPOINTS": str(folder)}) as running:
-        yield running
-        assert "Traceback" not in running.output()
+def reader(checkpoints: Path) -> Translator:
+    return Translator(load_model(checkpoints / "scripts"))
 
 
 def read(reader: Translator, text: str, says: str = ENGLISH) -> AttentionTrace:
@@ -199,8 +183,9 @@ def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
     expect(page.locator("table.matrix").first).to_have_attribute("dir", "ltr")
 
 
-def test_the_page_that_computes_runs_the_same_way(page: Page, folder: Path, tmp_path: Path) -> None:
-    assert main([str(tmp_path / "site"), "--checkpoints", str(folder), "--examples", "0"]) == 0
+def test_the_page_that_computes_runs_the_same_way(page: Page, checkpoints: Path, tmp_path: Path) -> None:
+    command = [str(tmp_path / "site"), "--checkpoints", str(checkpoints), "--model", "scripts", "--examples", "0"]
+    assert main(command) == 0
     with served(tmp_path / "site") as address:
         page.goto(f"{address}?model=scripts&text={ARABIC}")
         expect(page.locator(".answer .text")).to_have_text(ENGLISH)

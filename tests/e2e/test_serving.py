@@ -6,14 +6,13 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, box_of, serve, settle
+from tests.browser import Server, Watch, box_of, serve, settle
 from tests.paths import ROOT
 
 
@@ -139,34 +138,6 @@ def test_behind_a_proxy_as_the_readme_says() -> None:
             urllib.request.urlopen(put)
 
 
-# What a foreign page can do to a server: read it, and open the connection that controls it.
-ATTACK = """async (host) => {
-  const read = await fetch(`http://${host}/_stcore/host-config`).then((answer) => answer.status, () => 0);
-  const socket = new WebSocket(`ws://${host}/_stcore/stream`, ["streamlit"]);
-  return [read, await new Promise((done) => {
-    socket.onopen = () => done("open");
-    socket.onerror = () => done("refused");
-  })];
-}"""
-
-
-@pytest.mark.nightly  # tests/explorer/web/test_hosts.py has the rules
-def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser) -> None:
-    """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port."""
-    with serve({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}) as server, closing(browser.new_context()) as profile:
-        page = profile.new_page()
-        foreign, own = f"{REBOUND}:{server.port}", f"127.0.0.1:{server.port}"
-        answer = page.goto(f"http://{foreign}/")
-        assert answer is not None
-        assert (answer.status, page.title()) == (403, "")
-        assert f"If that is its name, start it with --browser.serverAddress {REBOUND}" in page.inner_text("body")
-        assert page.evaluate(ATTACK, foreign) == [403, "refused"]
-        assert upgraded(server, f"http://{REBOUND}", f"localhost:{server.port}") == 403
-        page.goto(f"http://{own}/")
-        page.wait_for_selector(IDLE, timeout=TIMEOUT_MS)
-        assert page.evaluate(ATTACK, own) == [200, "open"]
-
-
 def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
     """At the size of its code it shows a view and nothing around it; a page of another site does not get it."""
     page = visit("/?model=reverse&text=attention&step=3")
@@ -212,12 +183,3 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
         page.goto(course.site.replace("127.0.0.1", "localhost"))
     assert page.frame_locator("iframe").get_by_test_id("stApp").count() == 0
     assert len(watch.taken()) == 1
-
-
-def test_a_page_asks_for_nothing_that_does_not_exist(new_page: Page, server: Server) -> None:
-    refused: list[str] = []
-    new_page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
-    for address in ("/", "/attention?model=reverse&text=abc"):
-        new_page.goto(server.url + address)
-        settle(new_page)
-    assert refused == []

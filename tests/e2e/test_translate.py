@@ -33,22 +33,6 @@ def translated(page: Page, text: str) -> None:
     expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
 
 
-def test_a_link_lets_a_class_predict_first(visit: Visit) -> None:
-    page = visit(f"{RED_BOOKS}&view=guess")
-    translated(page, "What does the model write? Predict it first.")
-    assert "rouge" not in page.locator("main").inner_text()
-    expect(page.locator(".target .next .token")).to_have_text("?")
-    page.get_by_role("button", name="Show", exact=True).click()
-    expect(page.locator(".guessed")).to_contain_text("The model writes")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".target .next .token")).to_have_text("?")
-    assert "guess" in query(page)["view"]
-    page.get_by_role("button", name="Options").click()
-    page.get_by_role("button", name="Predict first").click()
-    translated(page, "je lis livres rouge")
-    wait_for(page, view=None)
-
-
 def test_open_and_see_a_translation(visit: Visit) -> None:
     """The first screen: the best available model, an example of its task, the answer and all kinds of attention."""
     page = visit("/")
@@ -150,23 +134,6 @@ def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) 
         assert on_screen() == (answer, path)
 
 
-@pytest.mark.parametrize(
-    ("query", "place", "text"),
-    [
-        ("model=reverse&text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", ".line.source", "<"),  # a letter is a token
-        ("model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "[data-testid=stAlert]", "<img src=x onerror=alert(1)>"),
-        ("model=adjective-swap&text=!%5B%5D(http%3A%2F%2Fexample.org%2Fx.png)%20%24x%24", ".line.source", "example"),
-    ],
-)
-def test_markup_in_the_address_stays_text(visit: Visit, query: str, place: str, text: str) -> None:
-    """Dialogs, script errors and requests to other hosts fail the test when its tab is emptied."""
-    page = visit(f"/?{query}")
-    expect(page.locator(place).first).to_contain_text(text)
-    page.locator(".stepper details summary").click()
-    page.wait_for_timeout(300)
-    assert page.locator("img[src='x'], img[src*='example.org']").count() == 0
-
-
 def test_the_tour_goes_by_arrow_keys_and_is_not_offered_again(visit: Visit) -> None:
     page = visit(RED_BOOKS)
     step, last = steps(page)
@@ -234,6 +201,7 @@ def test_export_stands_beside_copy_link_and_the_page_ends_where_its_content_ends
     expect(page.get_by_role("dialog").locator("code")).to_contain_text("step=1")
 
 
+@pytest.mark.nightly
 def test_a_figure_whose_program_does_not_arrive_says_so(new_page: Page, server: Server, watch: Watch) -> None:
     """As on a class's Wi-Fi; the next visit tries again."""
     new_page.route("**/headlight/*/stepper.json", lambda route: route.fulfill(status=503, body="busy"))

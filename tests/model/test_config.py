@@ -28,6 +28,7 @@ from model.config import (
     with_former_names,
 )
 from model.nearest import nearest
+from tests.fuzz.inputs import tries
 
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
 ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
@@ -35,6 +36,7 @@ FOUR_HEADS = {"n_encoder_heads": 4, "n_decoder_heads": 4}
 
 
 @pytest.mark.parametrize("cls", CLASSES)
+@tries(10)
 @given(data=st.data())
 def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
     values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}

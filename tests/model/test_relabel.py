@@ -138,7 +138,7 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
 SHORT = [*SMALL, "max_steps=4", "eval_every=2", "save_every=2", "eval_sentences=4", "max_tokens=64"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # three runs; tests/model/test_reproduce.py trains with made pairs
 @pytest.mark.usefixtures("few_sentences")
 def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     added = tmp_path / "more.jsonl"

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
 
+from explorer.screens.attention.panels import PANELS
 from tests.explorer.sent import messages
 from tests.paths import ROOT
 
@@ -27,6 +29,32 @@ SHOWN = {
     "runs": "dataframe",
     "train": "code",
     "translate": "bidi_component",
+}
+# Every tab of every page, by the rest of its address.
+PROBE = ("All heads", "One head", "Surgery", "Patching", "Importance", "Search", "Grammar", "Take away")
+MASKS = ("The masks", "Given target", "Trained without it")
+POSITIONS = (
+    "The table",
+    "One word",
+    "The rotation",
+    "In the scores",
+    "Shuffle the words",
+    "Longer than trained",
+)
+INSIDE = ("The machine", "Layer by layer", "The prediction", "Sizes")
+VISITS: dict[str, list[dict[str, str]]] = {
+    "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
+    "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]
+    + [{"edit": "cross.2.1.uniform"}],
+    "positions": [{"positions_tab": tab} for tab in POSITIONS],
+    "masks": [{"masks_tab": tab} for tab in MASKS],
+    "inside": [{"inside_tab": tab} for tab in INSIDE],
+    "probe": [{"probe_tab": tab, "sample": "task.3", "edit": "cross.1.1.mean~cross.2.2.zero"} for tab in PROBE],
+    "runs": [{"entry": "run"}],
+    "train": [{}, {"run": "run"}],
+    "experiments": [{}],
+    "lessons": [{}],
+    "own": [{}],
 }
 
 
@@ -139,11 +167,14 @@ def assert_says(at: AppTest, *sentences: str) -> None:
     assert [sentence for sentence in sentences if sentence not in said] == [], said
 
 
-def shows_its_subject(at: AppTest, page: str) -> bool:
-    """Whether the page has what it is about or says why not; long work waits for a click, and Export has its files."""
-    offers = at.get("download_button") or [each for each in at.button if each.label.startswith("Switch off all")]
-    says = kinds(at) & {SHOWN[page], "dataframe", "info", "warning"} or "The answer:" in words(at)
-    return bool(says or offers)
+def shows_its_subject(at: AppTest, page: str, written: Callable[[str], str] = str) -> bool:
+    """Whether the page has what it is about or says why not; long work waits for a click, and Export has its files.
+
+    `written` puts English into the language of the page.
+    """
+    waits = [each for each in at.button if each.label.startswith(written("Switch off all"))]
+    says = kinds(at) & {SHOWN[page], "dataframe", "info", "warning"} or written("The answer:") in words(at)
+    return bool(says or waits or at.get("download_button"))
 
 
 def assert_shows_something(at: AppTest) -> None:

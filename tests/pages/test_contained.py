@@ -1,8 +1,6 @@
 """What goes wrong in one part of a page, or in one model folder, stays there: a sentence, a way on, one traceback."""
 
-import json
 import shutil
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,7 @@ from explorer.web import runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
 from model import faults
 from model.folder import UNFORESEEN, CheckpointError
-from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
-from tests.fuzz.inputs import _TIMES, replaced
-from tests.fuzz.strange_folders import Strange, strange_files
-from tests.fuzz.test_strange_folders import changed
 from tests.pages.page import PAGES, assert_shows_something, choose, click, run, visit, words
 from tests.some import some
 
@@ -164,59 +158,3 @@ def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: 
     else:
         assert_shows_something(at)
     assert {path.name for path in mine.parent.iterdir()} == ({"other"} if others else set())
-
-
-ODD_PAGES = ("translate", "runs", "train", "inside")
-VISITS = 4 * _TIMES  # of each page
-
-
-@pytest.fixture
-def odd(checkpoints: Path) -> Path:
-    """The folder that is changed, beside a healthy model."""
-    save_toy(checkpoints / "healthy", "reverse")
-    return save_run(checkpoints / "odd", steps=(10, 30))
-
-
-def healthy() -> list[tuple[str, str]]:
-    """The kind and content of everything in the main part of a healthy model's page."""
-    at = opened("translate", "healthy")
-    assert at.selectbox(key="model").value == "healthy"
-    return [(element.type, str(getattr(element, "value", ""))) for element in at.main]
-
-
-@pytest.fixture(scope="module")
-def strange_changes(tmp_path_factory: pytest.TempPathFactory) -> list[Strange]:
-    """Changes of one file each; making all of them, to choose from, takes seconds."""
-    whole = save_run(tmp_path_factory.mktemp("whole") / "odd", steps=(10, 30))
-    return strange_files(whole)[: VISITS * len(ODD_PAGES)]
-
-
-@pytest.mark.parametrize("page", some(ODD_PAGES, 2))
-def test_a_strange_folder_has_a_page_and_changes_no_other(odd: Path, strange_changes: list[Strange], page: str) -> None:
-    before = healthy()
-    for strange in strange_changes[ODD_PAGES.index(page) :: len(ODD_PAGES)]:
-        with changed(odd, strange):
-            runtime.models_changed()
-            opened(page, "odd")
-            assert healthy() == before, f"{strange.file}: {strange.what}"
-
-
-@pytest.mark.parametrize("page", some(ODD_PAGES, 2))
-def test_a_giant_value_adds_little_to_a_page(odd: Path, page: str) -> None:
-    """Finding D32: 20 MB in one field of config.json put 20 to 40 MB on everybody's pages."""
-
-    def length(name: str) -> int:
-        """The number of bytes of all that the page sends."""
-        protos = (getattr(element, "proto", None) for element in opened(page, name)._tree)
-        return sum(proto.ByteSize() for proto in protos if proto is not None)
-
-    path = odd / "config.json"
-    whole = json.loads(path.read_bytes())
-    before = length("healthy")
-    fillers = deque(("x" * 20_000_000, "ab " * 300_000, "\u202e" * 300_000))
-    fillers.rotate(ODD_PAGES.index(page))  # each field holds each of them on one page
-    for way, filler in zip((("model", "d_model"), ("title",), ("data", "task")), fillers, strict=True):
-        path.write_text(json.dumps(replaced(whole | {"title": "t"}, way, filler)), encoding="utf-8")
-        runtime.models_changed()
-        assert length("healthy") - before < 2000, (way, filler[:2])
-        assert length("odd") - before < 20_000, (way, filler[:2])

@@ -20,14 +20,12 @@ from tests.pages.page import (
     address,
     assert_says,
     choose,
-    click,
     has_key,
     plotted,
     run,
     tables,
     visit,
     widget,
-    words,
 )
 from tests.paths import CHECKPOINTS
 
@@ -100,15 +98,6 @@ def test_temperature_and_smoothing_move_the_bars() -> None:
     assert plotted(at)[0]["data"][1]["y"][0] > before[0]
     choose(at, chance_epsilon=0.5)
     assert max(plotted(at)[1]["data"][1]["y"]) == pytest.approx(50, abs=2)
-
-
-def test_the_papers_models() -> None:
-    at = inside("Sizes")
-    assert "Paper base: 63 million parameters with 37,000 pieces; the paper prints 65 million" in words(at)
-    click(at, "budget_paper big")
-    assert "Paper big: 214 million parameters with 37,000 pieces; the paper prints 213 million" in words(at)
-    for name, value in (("heads", 1), ("d_model", 16), ("heads", 16)):
-        choose(at, **{f"budget_size_{name}": value})
 
 
 def headers(at: AppTest) -> dict[str, Any]:

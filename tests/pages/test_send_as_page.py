@@ -44,7 +44,7 @@ def panels(at: AppTest) -> list[str]:
     return [block.proto.popover.label for block in at.get("popover")]
 
 
-@pytest.mark.parametrize(("page", "watched"), [("runs", ""), ("train", ""), ("train", "a <b>sentence</b>")])
+@pytest.mark.parametrize(("page", "watched"), [("runs", ""), ("train", "a <b>sentence</b>")])
 def test_the_page_has_the_model_and_opens_its_sentence(
     training: Path, offered: dict[str, Callable[[], bytes]], page: str, watched: str
 ) -> None:

@@ -29,11 +29,12 @@ from model.architectures import make_transformer
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import DecodeConfig, ModelConfig, to_dict
 from model.points import HEAD_POINTS
-from tests.explorer.browser.test_live import EDITS, SENTENCES, SHIPPED, VARIANTS, differences, pytestmark, run
+from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, run
+from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
 from tests.explorer.planted_heads import random_trace
 from tests.paths import CHECKPOINTS
 
-__all__ = ["pytestmark"]
+pytestmark = [pytest.mark.slow, NEEDS_NODE]
 
 TOKENIZERS_OF = "adjective-swap"
 OTHERS: dict[str, dict[str, Any]] = {
@@ -49,6 +50,9 @@ OTHERS: dict[str, dict[str, Any]] = {
         "positions": "alibi",
     },
 }
+# Daily, a decoder alone, an encoder and a decoder, and the variants whose blocks or steps differ.
+DAILY = ("reverse-decoder", "adjective-swap", "rope", "gate", "deep, uneven and not causal")
+CASES = [pytest.param(name, marks=[] if name in DAILY else pytest.mark.nightly) for name in (*SENTENCES, *OTHERS)]
 ROUNDED = {"scale": 4, "full": 4, "mean": 5, "deviation": 5}
 """Significant digits of the numbers that the header has rounded."""
 
@@ -118,7 +122,7 @@ def opened_places(heads: tuple[tuple[str, int], ...]) -> tuple[Opened, ...]:
     return (*places, next(Opened(block, 1, "scores") for block, count in heads if count))
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, *OTHERS])
+@pytest.mark.parametrize("name", CASES)
 def test_the_machine_and_every_opened_block(name: str, tmp_path: Path) -> None:
     loaded = load_model(folder_of(name, tmp_path))
     config, model, translator = loaded.model_config, loaded.transformer, Translator(loaded)
@@ -171,7 +175,7 @@ def spots_of(stages: tuple[MachineStage, ...], config: ModelConfig, sizes: dict[
     return spots
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, *OTHERS])
+@pytest.mark.parametrize("name", CASES)
 def test_where_each_number_is_from_agrees_with_the_tensors(name: str, tmp_path: Path) -> None:
     loaded = load_model(folder_of(name, tmp_path))
     config, text = loaded.model_config, SENTENCES.get(name, SENTENCES[TOKENIZERS_OF])[0]

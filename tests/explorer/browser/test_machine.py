@@ -105,8 +105,10 @@ def pictures(name: str, length: str) -> Iterator[tuple[Block, dict[str, Any], np
             yield block, found, numbers[found["at"] : end].reshape(found["rows"], found["width"])
 
 
-@pytest.mark.parametrize("length", TEXTS)
-@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [*((name, "some") for name in (*MODELS, *OTHERS)), ("adjective-swap", "one"), ("reverse-decoder", "sixty")],
+)
 def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
     view, shown, _ = made(name, length)
     last = len(shown.path)
@@ -139,7 +141,7 @@ def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
     assert seen == wanted_kinds
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["adjective-swap-unmasked", "multi30k-en-de", "reverse-decoder"])
 def test_the_header_says_what_each_block_is_and_the_message_is_small(name: str) -> None:
     view, shown, runs = made(name, "some")
     payload = encoded(name, "some")
@@ -211,7 +213,7 @@ def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
     trace = random_trace(["a"] * 61, ["b"] * 60, layers=(6, 6), heads=(8, 8))
     view = MachineView(Decoding(trace, "s", "large"), model.config, blocks)
     sent = {"": len(encode(view, runs, added_positions(model, runs[-1])))}
-    for block in blocks:
+    for block in (block for block in blocks if block.layer < 2):  # all layers are alike
         for head in (0, 8) if block.attention else (0,):
             opened = Opened(block.name, head)
             sent[block.name] = len(encode_details(block, opened, runs[-1], model, seq="s", step=0))

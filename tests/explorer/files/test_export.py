@@ -5,6 +5,7 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -22,10 +23,10 @@ from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
+from tests.fuzz.inputs import tries
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("kind", ATTENTION_KINDS)
+@pytest.mark.parametrize(("view", "kind"), list(zip(VIEWS, cycle(ATTENTION_KINDS), strict=False)))
 def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: AttentionKind) -> None:
     trace = noisy()
     shown = on_screen(trace, view, kind)
@@ -140,12 +141,10 @@ def test_every_view_is_drawn_with_any_tokens(view: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
-@pytest.mark.parametrize("view", ["head", "lines"])  # the same marks are drawn in every kind of file
-def test_every_kind_of_file_opens_and_is_the_same_file_again(view: str, kind: Format) -> None:
-    content = draw(on_screen(noisy(), view), kind)
+def test_every_kind_of_file_opens_and_is_the_same_file_again(kind: Format) -> None:
+    content = draw(on_screen(noisy(), "head"), kind)
     check(content, kind)
-    if view == "head":
-        assert draw(on_screen(noisy(), view), kind) == content
+    assert draw(on_screen(noisy(), "head"), kind) == content
 
 
 @pytest.mark.parametrize("size", [1, 100])
@@ -193,6 +192,7 @@ def test_characters_without_a_font_are_named() -> None:
     assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
 
 
+@tries(10)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]

@@ -73,7 +73,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
         one.process.wait()
 
 
-@pytest.mark.slow  # three servers
+@pytest.mark.nightly  # three servers; without their processes: test_launch.py
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> None:
     port = free_port()

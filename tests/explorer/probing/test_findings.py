@@ -27,7 +27,7 @@ NAMES = ("reverse", "reverse-decoder", "adjective-swap", "adjective-swap-unmaske
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(NAMES, 3))
+@pytest.mark.parametrize("name", some(NAMES, 6))
 def test_the_card_quotes_what_is_found(name: str) -> None:
     loaded, found = measured(name)
     lines = findings(loaded, found)
@@ -62,7 +62,7 @@ OTHERS = (*sorted({*NAMES} - {"adjective-swap", "reverse-decoder"}), "multi30k-e
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["adjective-swap", *some(("reverse-decoder", *OTHERS), 9)])
+@pytest.mark.parametrize("name", some(("adjective-swap", "reverse-decoder", *OTHERS), 9))
 def test_the_card_quotes_what_is_counted(name: str) -> None:
     loaded = load_model(CHECKPOINTS / name)
     sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)

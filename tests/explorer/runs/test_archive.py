@@ -222,7 +222,7 @@ def test_a_damaged_zip_file_gets_a_message_whatever_packed_it(
         for name, content in files.items():
             archive.writestr(name.replace("mine", "m\xfcne"), content)
     whole, refusals, rng = made.getvalue(), [], random.Random(method)
-    for number in range(300):
+    for number in range(60):
         torn = bytearray(whole)
         for place in (rng.randrange(len(torn)), rng.randrange(len(torn) - 300, len(torn))):
             torn[place] = rng.randrange(256)
@@ -231,7 +231,7 @@ def test_a_damaged_zip_file_gets_a_message_whatever_packed_it(
         except (ArchiveError, CheckpointError) as refusal:
             refusals.append(str(refusal))
     unreadable = [said for said in refusals if said.startswith("This is not a zip file that can be read (")]
-    assert len(unreadable) > 100
-    assert len(list(tmp_path.iterdir())) == 300 - len(refusals)
+    assert len(unreadable) > 20
+    assert len(list(tmp_path.iterdir())) == 60 - len(refusals)
     for content in (b"", b"no zip", b"PK\x03\x04" + b"\x00" * 40):
         assert "not a zip file" in refused(io.BytesIO(content), tmp_path / "x")

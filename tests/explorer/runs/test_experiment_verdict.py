@@ -133,7 +133,7 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated() -> None:
     ]
     assert len(claimed) == 252
     assert 0 < sum(claimed) / len(claimed) <= LEVEL, "every split of ten runs into two arms: it may claim, but rarely"
-    rng, runs, drawn = np.random.default_rng(2), noisy(40), 400
+    rng, runs, drawn = np.random.default_rng(2), noisy(40), 100
     several = []
     for _ in range(drawn):
         order = rng.permutation(40)

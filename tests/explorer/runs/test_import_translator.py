@@ -49,15 +49,6 @@ def test_the_languages_of_a_model_with_several_are_chosen(tmp_path: Path) -> Non
     assert not (tmp_path / "xx").exists()
 
 
-def test_shards_come_from_a_zip_file(tmp_path: Path) -> None:
-    family_peers.save("t5", tmp_path / "theirs")
-    model = family_peers.model("t5", 200)
-    (tmp_path / "theirs" / "model.safetensors").unlink()
-    model.save_pretrained(tmp_path / "theirs", max_shard_size="20KB")
-    assert import_zip(zipped(tmp_path / "theirs", top="t5/"), tmp_path) == "t5"
-    assert load_model(tmp_path / "t5").summary["error"] is None
-
-
 def test_nothing_is_told_of_other_folders_of_the_server(tmp_path: Path) -> None:
     """Finding D38: who typed a path learned whether it exists, is a folder, and may be read."""
     (tmp_path / "empty").mkdir()
@@ -98,24 +89,6 @@ def test_a_bomb_and_a_path_that_leads_out_are_refused(theirs: Any, name: str, tm
     with pytest.raises(ArchiveError, match="times as large"):
         import_zip(zipped(folder), tmp_path / "models")
     assert not (tmp_path / "models").exists()
-
-
-def test_only_a_pickle_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
-    folder = peer.copied(tmp_path / "theirs")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ArchiveError, match="save_pretrained"):
-        import_zip(zipped(folder), tmp_path / "models")
-    with pytest.raises(ImportFailed, match="save_pretrained"):
-        import_translator(folder, tmp_path / "models")
-    assert not any((tmp_path / "models").iterdir())
-
-
-def test_a_damaged_file_leaves_nothing(tmp_path: Path) -> None:
-    folder = peer.copied(tmp_path / "theirs")
-    (folder / "source.spm").write_bytes(b"\xff")
-    with pytest.raises(ValueError, match=r"source\.spm"):
-        import_zip(zipped(folder), tmp_path / "models")
-    assert not any((tmp_path / "models").iterdir())
 
 
 def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,7 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(monkeypatch: pytest
 
 
 @pytest.mark.timeout(1200)  # a whole start, on a busy machine
+@pytest.mark.nightly  # a process that imports everything; only a new import breaks it
 def test_what_is_made_ready_is_what_the_first_visits_need() -> None:
     """Translate has no heavy imports left to do when it runs, and Probe neither imports nor measures.
 

@@ -20,8 +20,10 @@ from tests.tiny import random_ids, tiny_config, tiny_model
 SRC = [*random_ids(6, seed=3).tolist(), EOS]
 TGT = [SOS, *random_ids(4, seed=4).tolist()]
 SCHEMES: list[dict[str, Any]] = [
-    *({"norm_first": first, "positions": p} for first in (True, False) for p in ("learned", "none", "rope", "alibi")),
-    *({"norm_first": first, "positions": "learned", "attention_gate": True} for first in (True, False)),
+    {"norm_first": True, "positions": "learned"},
+    {"norm_first": False, "positions": "none"},
+    {"norm_first": True, "positions": "alibi"},
+    {"norm_first": False, "positions": "learned", "attention_gate": True},
     {"positions": "rope", "rope_base": 50.0, "rope_halves": True, "key_value_heads": 1},
 ]
 

@@ -8,9 +8,10 @@ from model.train import parser
 from model.training.own_data import own_task
 from tests import own_files
 from tests.own_files import OWN_FILES
+from tests.some import some
 
 
-@pytest.mark.parametrize("name", OWN_FILES)
+@pytest.mark.parametrize("name", some(OWN_FILES, 4))
 def test_what_is_said_of_own_files(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

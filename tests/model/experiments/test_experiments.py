@@ -143,7 +143,7 @@ def losses(folder: Path) -> list[float]:
     return [line["loss"] for line in lines if line["kind"] == "eval"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("few_sentences")
 def test_the_runner_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

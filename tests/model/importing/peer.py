@@ -39,9 +39,9 @@ PUBLISHED = -1  # stands among the seeds for the sizes of a published model
 
 
 def with_configurations(families: Sequence[str]) -> list[Any]:
-    """Each family with the seeds of its sizes: an ordinary model and a random one; more and a large one at night."""
+    """Each family with the seeds of its sizes: an ordinary model; random ones and a large one at night."""
     return [
-        pytest.param((family, seed), id=f"{family}-{seed}", marks=[] if seed in (0, 1) else [pytest.mark.nightly])
+        pytest.param((family, seed), id=f"{family}-{seed}", marks=[pytest.mark.nightly] if seed else [])
         for family in families
         for seed in (*range(5), PUBLISHED)
     ]

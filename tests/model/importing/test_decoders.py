@@ -19,7 +19,7 @@ from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
 from tests.model.importing.peer import PUBLISHED, SENTENCES, difference, print_differences, with_configurations
 
-pytestmark = pytest.mark.usefixtures("no_gradients")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_gradients")]
 
 FAMILIES = tuple(peers._CLASSES)
 MORE = ["ein Rad  auf\nder Bank", "im Jahr 1990's, 12345 Räder.\n\n", "über 🙂 das e\u0301 Gras", " two dogs"]

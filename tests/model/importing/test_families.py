@@ -23,7 +23,7 @@ from tests.model.importing.peer import (
     with_configurations,
 )
 
-pytestmark = pytest.mark.usefixtures("no_gradients")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_gradients")]
 
 FAMILIES = ("m2m100", "nllb", "mbart", "mbart50", "pegasus", "t5", "t5 v1.1", "mt5")
 MORE = ["ein Rad  auf\nder Bank", "über das Gras. Quizzes?"]

@@ -14,7 +14,7 @@ from model.importing.import_folder import import_folder
 from model.recording import AttentionRecorder
 from tests.model.importing import bart_peer, peer
 
-pytestmark = pytest.mark.usefixtures("no_gradients")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_gradients")]
 
 MODELS: dict[str, dict[str, Any]] = {
     "marian": {},
@@ -75,7 +75,17 @@ class Pair:
         return self.tokenizer.normalize(text) if self.family == "marian" else text
 
 
-@pytest.fixture(scope="module", params=MODELS, ids=str)
+DAILY = {
+    "marian",
+    "marian, separate, untied",
+    "bart, scaled, relu, deep encoder, fp16",
+    "bart, a first token that is set",
+}
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[] if name in DAILY else pytest.mark.nightly) for name in MODELS]
+)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     with torch.inference_mode():
         return Pair(tmp_path_factory.mktemp("pair"), request.param, **MODELS[request.param])

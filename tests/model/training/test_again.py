@@ -13,6 +13,8 @@ from model.training.runfolder import read_metrics
 from model.training.state import load_state
 from tests.model.engine import EXACT, SMALL, pairs_file
 
+pytestmark = pytest.mark.slow  # real runs
+
 SIZES = [*SMALL, "n_encoder_layers=1", "n_decoder_layers=1"]
 SHORT = ["max_steps=6", "eval_every=3", "save_every=3", "schedule=constant"]
 

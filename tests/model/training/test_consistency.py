@@ -184,7 +184,7 @@ def test_what_is_cut_off_depends_on_seed_update_and_batch_alone() -> None:
 def test_each_setting_has_an_effect(tmp_path: Path) -> None:
     def weights(**changes: Any) -> bytes:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        assert run(folder, partial(string_setup, snapshots=0, **changes))
+        assert run(folder, partial(string_setup, snapshots=0, max_steps=4, **changes))
         return (folder / "run" / WEIGHTS).read_bytes()
 
     plain, simcut = weights(), {"consistency": "simcut"}

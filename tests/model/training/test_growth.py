@@ -14,9 +14,12 @@ from model.checkpoint import load_model
 from model.config import ConfigError, ModelConfig
 from model.training.growth import grown
 from model.training.randomness import generator
+from tests.fuzz.inputs import tries
 from tests.model.commands import failure
 from tests.model.engine import EXACT
 from tests.model.engine import SMALL as SMALL_RUN
+
+pytestmark = pytest.mark.slow  # real runs
 
 SMALL = ModelConfig(src_vocab_size=11, tgt_vocab_size=13, d_model=8, d_ff=6, n_encoder_layers=1, n_decoder_layers=2)
 SMALL = replace(SMALL, n_encoder_heads=2, n_decoder_heads=2, max_positions=16)
@@ -44,6 +47,7 @@ def logits(model: Model) -> torch.Tensor:
         return model(src, tgt)
 
 
+@tries(12)
 @given(
     config=st.builds(
         replace,

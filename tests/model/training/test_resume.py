@@ -22,6 +22,8 @@ from model.training.state import STATE_JSON, load_state
 from tests.model.engine import SETTLED, StopAfter, run, string_setup, syllable_task
 from tests.some import some
 
+pytestmark = pytest.mark.slow  # real runs
+
 
 def untimed(folder: Path) -> list[dict[str, Any]]:
     """The metrics without times. Some runs log each update, others the mean of several, which a stop may divide."""

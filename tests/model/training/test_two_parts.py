@@ -57,7 +57,7 @@ def test_one_command_equals_two(tmp_path: Path, by_hand: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("resume", ["mine", "mine-first"])
 @pytest.mark.parametrize(
-    ("questions", "stopped"), some([(4, "mine-first"), (0, "mine-first"), (20, "mine"), (10, "mine-first")], 2)
+    ("questions", "stopped"), some([(4, "mine-first"), (0, "mine-first"), (20, "mine"), (10, "mine-first")], 4)
 )
 def test_stopped_in_either_part_and_resumed(
     tmp_path: Path, by_hand: Path, monkeypatch: pytest.MonkeyPatch, questions: int, stopped: str, resume: str
