@@ -12,7 +12,9 @@ from typing import Any
 
 import pandas as pd
 
+from explorer.decoding.names import index_name
 from explorer.decoding.translator import Translator
+from explorer.probing.alike_heads import AlikePair, measure_alike
 from explorer.probing.importance import measure_importance
 from explorer.probing.measured import measure
 from explorer.probing.patching import ChangedPair, changed_pairs, mean_patches, pair_of
@@ -32,6 +34,7 @@ _NAMES = {
     "mean, high": "high",
     "uniform": "baseline",
     "untrained": "baseline, untrained",
+    "keys shuffled": "baseline, shuffled",
     "sentences": "n",
 }
 
@@ -42,8 +45,8 @@ def probe(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> p
     `model`: a name in the folder of models, the path of a model's folder, or a loaded model. `pairs`: up to 1,000
     sources, or sources with their translations and, if known, the alignment of their words ("0-0 1-2"). Without a
     translation, the model's own is read. `baseline` is uniform attention on the same rows, `baseline, untrained` the
-    mean of untrained models of the same shape; the differences to both have their intervals. `report` is called with
-    the share of the work done and a label.
+    mean of untrained models of the same shape, `baseline, shuffled` the head's own rows, as sharp, on random keys; the
+    differences to all have their intervals. `report` is called with the share of the work done and a label.
 
     Raises:
         CheckpointError: there is no such model. SampleError: a pair cannot be used, or the model can read none.
@@ -59,13 +62,20 @@ def probe(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> p
     return _table(rows)
 
 
-def importance(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> pd.DataFrame:
+def importance(model: Model, pairs: Iterable[Pair], *, alike: bool = False, report: Report = unheard) -> pd.DataFrame:
     """Measure how much the loss changes without each head, on at most 100 of the pairs: a row for each head.
 
     `score` is the change in nats per target token; `baseline` is its mean over the other heads of the same kind;
     `gradient` is the score of Michel et al. (2019). Arguments and errors as :func:`probe`.
+
+    With `alike`, a row for each pair of heads that look most alike: `score` is the change without both less the sum of
+    the changes without each (`without one`, `without other`), and `baseline` the largest such score of `random` pairs.
     """
     loaded = _loaded(model)
+    if alike:
+        found = measure(_choice(pairs), loaded, report)
+        together = measure_alike(loaded, found.sample, found.probe, report)
+        return _table([_alike_row(pair) | {"n": together.sentences} for pair in together.pairs])
     sample, _, _ = gather(_choice(pairs), loaded, report)
     measured = measure_importance(loaded, sample, report)
     rows = []
@@ -87,6 +97,24 @@ def importance(model: Model, pairs: Iterable[Pair], *, report: Report = unheard)
             }
         )
     return _table(rows)
+
+
+def _alike_row(pair: AlikePair) -> dict[str, Any]:
+    score, low, high = pair.more.at()
+    (kind, *one), (_, *other) = pair.heads
+    return {
+        "kind": kind,
+        "head": index_name(*one),
+        "other": index_name(*other),
+        "bits": pair.bits,
+        "score": score,
+        "low": low,
+        "high": high,
+        "baseline": max(pair.random, default=float("nan")),
+        "random": len(pair.random),
+        "without one": pair.alone[0],
+        "without other": pair.alone[1],
+    }
 
 
 def patch(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> pd.DataFrame:

@@ -48,7 +48,7 @@ LARGEST = 64_000_000  # bytes, unpacked
 # Older files contain `by_layer`, which is now computed from `gradient`.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
+        ("own", "shuffled", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
         ("layer", "head"),
     ),
     "similarity": ("each head", "each head"),
@@ -220,7 +220,8 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
         arrays[f"{kind}/relative"] = measured.relative.astype(np.float32)
         for name, item in measured.single.items():
             for part, values in vars(item).items():
-                arrays[f"{kind}/scores/{name}/{part}"] = values.round(5).astype(np.float32)
+                kept = values.round(5).astype(np.float16 if part == "shuffled" else np.float32)
+                arrays[f"{kind}/scores/{name}/{part}"] = kept
         for name, whole in measured.corpus.items():
             for part in ("estimate", "over_uniform", "of_mean"):
                 arrays[f"{kind}/corpus/{name}/{part}"] = _joined(getattr(whole, part))
@@ -293,7 +294,10 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     kinds: dict[AttentionKind, KindScores] = {}
     for kind in about.shapes:
         single = {
-            name: SentenceScores(**{part: values.astype(np.float64) for part, values in parts.items()})
+            name: SentenceScores(
+                **{"shuffled": np.full(parts["own"].shape, np.nan)}
+                | {part: values.astype(np.float64) for part, values in parts.items()}
+            )
             for name, parts in _grouped(arrays, f"{kind}/scores/").items()
         }
         corpus = {

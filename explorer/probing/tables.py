@@ -121,7 +121,7 @@ def brief_rows(
             return ""
         return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
 
-    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"))
+    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"), t("keys shuffled"))
     return [
         {t("statistic"): row[t("statistic")], t("unit"): row[t("unit")]}
         | {name: text(row, name) for name in columns}
@@ -157,9 +157,7 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
     """
     measured = probe.kinds[kind]
     rows = [
-        _numbers_row(statistic_title(name), name, item, (layer, head), over_untrained=item.over_untrained)
-        | {t("standard deviation"): rounded(item.std[layer, head], 4)}
-        | {t("uniform standard deviation"): rounded(item.uniform_std, 4)}
+        _numbers_row(statistic_title(name), name, item, (layer, head))
         for name, item in measured.scores.items()
         if item.sentences
     ]
@@ -168,23 +166,20 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
     return [place | row | {t("untrained models"): probe.seeds} for row in rows]
 
 
-def _numbers_row(
-    title: str,
-    statistic: str,
-    item: HeadScores | CorpusScores,
-    place: tuple[int, int],
-    over_untrained: Estimate | None = None,
-) -> dict[str, Any]:
+def _numbers_row(title: str, statistic: str, item: HeadScores | CorpusScores, place: tuple[int, int]) -> dict[str, Any]:
     """The row of one statistic; columns that a statistic of the whole sample does not have are empty."""
+    single = item if isinstance(item, HeadScores) else None
     numbers = {
         **_interval(t("mean"), item.estimate, place),
-        t("standard deviation"): math.nan,
+        t("standard deviation"): single.std[place] if single else math.nan,
         t("uniform"): item.uniform,
-        t("uniform standard deviation"): math.nan,
+        t("uniform standard deviation"): single.uniform_std if single else math.nan,
         **_interval(t("above uniform"), item.over_uniform, place),
         t("untrained"): item.untrained[place[0]],
         t("untrained standard deviation"): item.untrained_std[place[0]],
-        **_interval(t("above untrained"), over_untrained, place),
+        **_interval(t("above untrained"), single.over_untrained if single else None, place),
+        t("keys shuffled"): single.shuffled[place] if single else math.nan,
+        **_interval(t("above shuffled"), single.over_shuffled if single else None, place),
     }
     return {
         t("statistic"): title,

@@ -140,24 +140,39 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
     Raises:
         ValueError: there are no pairs.
     """
-    if not len(pairs):
-        raise ValueError("there are no sentence pairs to measure on.")
-    config, heads = model.config, heads_of(model.config)
-    sums = np.zeros((1 + len(heads), 3, len(pairs)))  # the whole model, then without each head
-    for rows, batch in _rows_and_batches(pairs):
-        check()
-        with torch.inference_mode():
-            layers = LayerInputs(model, batch.src, batch.tgt_in)
-            sums[0][:, rows] = _sums(layers.logits, batch.labels)
-            for nth, head in enumerate(heads, start=1):
-                check()
-                sums[nth][:, rows] = _sums(layers.run_from(head, without([head]).tap(config)), batch.labels)
+    config = model.config
+    sums = sums_without(model, pairs, [[head] for head in heads_of(config)], check=check)
     tokens = sums[0, 2]
     changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
     estimates = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
     whole = SentenceLosses(*sums[0])
     loss, accuracy = (_by_kind(config, estimates, measure) for measure in range(2))
     return Ablation(whole.loss, whole.accuracy, loss, accuracy)
+
+
+def sums_without(
+    model: Transformer, pairs: EncodedPairs, sets: Sequence[Sequence[Head]], *, check: Callable[[], None] = lambda: None
+) -> NDArray[np.float64]:
+    """Run the whole model, then without each set of heads; `check` is called before each batch of each and may raise.
+
+    Shapes: returns [1 + set, 3, sentence], the sums of :class:`SentenceLosses`.
+
+    Raises:
+        ValueError: there are no pairs.
+    """
+    if not len(pairs):
+        raise ValueError("there are no sentence pairs to measure on.")
+    sums = np.zeros((1 + len(sets), 3, len(pairs)))
+    for rows, batch in _rows_and_batches(pairs):
+        check()
+        with torch.inference_mode():
+            layers = LayerInputs(model, batch.src, batch.tgt_in)
+            sums[0][:, rows] = _sums(layers.logits, batch.labels)
+            for nth, heads in enumerate(sets, start=1):
+                check()
+                first = min(heads, key=lambda head: (head[0] != "encoder", head[1]))
+                sums[nth][:, rows] = _sums(layers.run_from(first, without(heads).tap(model.config)), batch.labels)
+    return sums
 
 
 def _by_kind(config: ModelConfig, estimates: Estimate, measure: int) -> dict[AttentionKind, Estimate]:
@@ -224,7 +239,7 @@ class LayerInputs:
         return output
 
     def run_from(self, head: Head, tap: Tap) -> Tensor:
-        """The logits with an edit of one head; only the layers from its own on are run again."""
+        """The logits with an edit of a head and of later ones; only the layers from its own on are run again."""
         model, (kind, start, _) = self._model, head
         cross_kv = self._cross_kv
         with tapped(tap):

@@ -84,25 +84,29 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS, split)
 
 
+_BYTES = {"type": "ByteLevel"}
+_QWEN = {"type": "Split", "pattern": {"Regex": QWEN_PATTERN}, "behavior": "Isolated", "invert": False}
+_SPLITS: dict[Split, list[Any]] = {
+    "gpt2": [None, _BYTES],
+    "digits": [None, {"type": "Digits", "individual_digits": True}, _BYTES],
+    "qwen2": [{"type": "NFC"}, _QWEN, {**_BYTES, "use_regex": False}],
+}
+"""The normaliser and the pre-tokenizers of each way of cutting text."""
+_WITHOUT_EFFECT = {"add_prefix_space": ..., "trim_offsets": ..., "use_regex": True}
+"""Settings of the last pre-tokenizer that are read elsewhere, concern offsets, or are the default."""
+
+
 def _split(splitter: dict[str, Any], normalizer: Any) -> tuple[Split, bool]:
     """How text is cut before merging, and whether a space is put before it."""
     parts = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else [splitter]
     parts = parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else [splitter]
-    last = parts[-1]
-    space = settings_of(last, TokenizerSettings, TOKENIZERS).add_prefix_space
-    by_pattern = last.get("use_regex", True)
-    if normalizer is not None and not (isinstance(normalizer, dict) and normalizer.get("type") == "NFC"):
-        kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
+    last = {k: v for k, v in parts[-1].items() if _WITHOUT_EFFECT.get(k) not in (..., v)}
+    for split, known in _SPLITS.items():
+        if known == [normalizer, *parts[:-1], last]:
+            return split, settings_of(parts[-1], TokenizerSettings, TOKENIZERS).add_prefix_space
+    kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
+    if kind not in (None, "NFC"):
         raise _other_kind(later("the normaliser {kind:.40}", kind=repr(kind)))
-    match [part.get("type") for part in parts], normalizer:
-        case ["ByteLevel"], None if by_pattern is True:
-            return "gpt2", space
-        case ["Digits", "ByteLevel"], None if by_pattern is True and parts[0].get("individual_digits") is True:
-            return "digits", space
-        case ["Split", "ByteLevel"], {"type": "NFC"} if by_pattern is False:
-            known = {"type": "Split", "pattern": {"Regex": QWEN_PATTERN}, "behavior": "Isolated", "invert": False}
-            if parts[0] == known:
-                return "qwen2", space
     names = " + ".join(["NFC"] * bool(normalizer) + [str(part.get("type")) for part in parts])
     pattern = next((part["pattern"] for part in parts if "pattern" in part), None)
     if pattern is None:

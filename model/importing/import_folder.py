@@ -10,47 +10,10 @@ from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
-from model.importing.bart import read_bart
-from model.importing.decoders import FAMILIES as DECODERS
-from model.importing.decoders import read_decoder
-from model.importing.fairseq import read_m2m100, read_mbart
 from model.importing.languages import NO_LANGUAGES, Languages
-from model.importing.marian import read_marian
-from model.importing.pegasus import read_pegasus
-from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
-from model.importing.t5 import read_mt5, read_t5
+from model.importing.reading import read_translator
+from model.importing.source_folder import CONFIG, SourceFolder
 from model.importing.translator import ImportedTranslator
-
-FAMILIES = {
-    "marian": read_marian,
-    "bart": read_bart,
-    "mbart": read_mbart,
-    "m2m_100": read_m2m100,
-    "pegasus": read_pegasus,
-    "t5": read_t5,
-    "mt5": read_mt5,
-    **dict.fromkeys(DECODERS, read_decoder),
-}
-"""The function that reads a model, by `model_type` in config.json; NLLB's type is m2m_100, Flan-T5's is t5."""
-
-
-def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
-    """Read a translator of any supported family."""
-    config = folder.json(CONFIG)
-    if "format_version" in config:
-        raise ImportFailed(
-            "{name} is a model folder of this program; copy it into the checkpoints folder.", name=folder.name
-        )
-    family = config.get("model_type")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ImportFailed(
-            "{name} holds a model of type {family:.40}; this Transformer computes {families}. "
-            "Its attention can be shown all the same: show(…) in a notebook, or the page 'Attention of another model'.",
-            name=folder.name,
-            family=repr(family),
-            families=", ".join(FAMILIES),
-        )
-    return FAMILIES[family](folder, config, languages)
 
 
 def holds_translator(path: Path) -> bool:

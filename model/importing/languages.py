@@ -25,12 +25,6 @@ class Languages:
 NO_LANGUAGES = Languages()
 
 
-def refuse_languages(languages: Languages, kind: str) -> None:
-    """Raise an ImportFailed if languages are given for a `kind` of model that has no language tokens."""
-    if languages != NO_LANGUAGES:
-        raise ImportFailed("{kind} models have no language tokens; import this one without --from and --to.", kind=kind)
-
-
 def read_languages(folder: SourceFolder, first: int, default: Sequence[str] = ()) -> dict[str, int]:
     """The language tokens of a vocabulary with their ids.
 

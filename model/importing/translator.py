@@ -1,60 +1,23 @@
-"""The parts of an imported translator that all families share: sizes, order of ids, search, tokenizers, parameters."""
+"""The parts of an imported translator that all families share: the order of ids, search, and the whole."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 from torch import Tensor
 
 from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
-from model.importing.config_keys import check_keys
 from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
-_MAX_WIDTH = 16_384
-_ACTIVATIONS = {"swish": "silu", "gelu_new": "gelu_tanh"}  # our names, where they differ
-Layers = Annotated[int, Meta(ge=1, le=64)]
-Heads = Annotated[int, Meta(ge=1, le=_MAX_WIDTH)]
-Units = Annotated[int, Meta(ge=1, le=16 * _MAX_WIDTH)]
-Width = Annotated[int, Meta(ge=2, le=_MAX_WIDTH)]
-_Rate = Annotated[float, Meta(ge=0, lt=1)]
-Rows = Annotated[int, Meta(ge=4, le=2**31)]
 Id = Annotated[int, Meta(ge=0, le=2**31)]
-
-
-class _Sizes(Struct, kw_only=True):
-    """Settings of ModelConfig that have other names in config.json."""
-
-    d_model: Width
-    d_ff: Units = field(name="encoder_ffn_dim")
-    n_encoder_layers: Layers = field(name="encoder_layers")
-    n_decoder_layers: Layers = field(name="decoder_layers")
-    n_encoder_heads: Heads = field(name="encoder_attention_heads")
-    n_decoder_heads: Heads = field(name="decoder_attention_heads")
-    max_positions: Annotated[int, Meta(ge=2, le=65_536)] = field(name="max_position_embeddings")
-    activation: Literal["relu", "gelu", "gelu_new", "swish", "silu"] = field(name="activation_function")
-    dropout: _Rate = 0.0
-    attention_dropout: _Rate = 0.0
-    activation_dropout: _Rate = 0.0
-    scale_embeddings: bool = field(name="scale_embedding", default=False)
-
-
-class Settings(_Sizes, kw_only=True):
-    """The part of a translator's config.json that all families share; other keys are ignored."""
-
-    decoder_ffn_dim: Units
-    tie_word_embeddings: bool = True
-    vocab_size: Rows
-    pad_token_id: Id
-    eos_token_id: Id
 
 
 class TokenizerSettings(Struct):
@@ -85,34 +48,6 @@ class _Generation(Struct):
     min_length: Any = None
 
 
-def sizes(settings: Settings) -> dict[str, Any]:
-    """The sizes and switches of a model as settings of ModelConfig.
-
-    Raises:
-        ImportFailed: the feed-forward layers of encoder and decoder differ in size.
-    """
-    if settings.d_ff != settings.decoder_ffn_dim:
-        raise ImportFailed(
-            "{config} has feed-forward layers of {d_ff} units in the encoder and {decoder_ffn_dim} "
-            "in the decoder; this Transformer has one size for both.",
-            config=CONFIG,
-            d_ff=settings.d_ff,
-            decoder_ffn_dim=settings.decoder_ffn_dim,
-        )
-    return {name: getattr(settings, name) for name in _Sizes.__struct_fields__} | {
-        "activation": _ACTIVATIONS.get(settings.activation, settings.activation),
-        "embedding_factor": math.sqrt(settings.d_model) if settings.scale_embeddings else 1.0,
-        "norm_first": False,
-    }
-
-
-def check_settings(
-    config: Mapping[str, Any], kind: type[Settings], switches: Mapping[str, Any], family: str, known: Sequence[str] = ()
-) -> None:
-    """Check the keys of config.json; `known` are settings that are read besides those of `kind`. See `check_keys`."""
-    check_keys(config, {*kind.__struct_encode_fields__, *known}, switches, family)
-
-
 def language_code(lang: str) -> str:
     """The code of a language in our tokenizers; `xx` for several languages, or one without a short code."""
     lang = _SHORT.get(lang, lang)
@@ -136,14 +71,34 @@ class Vocabulary:
         return next(i for i, row in enumerate(self.rows) if row == original and i != 1)
 
 
-def reorder(names: Mapping[str, Any], size: int, *, pad: int, start: int, eos: str, unk: str, file: str) -> Vocabulary:
+def reorder(
+    names: Mapping[str, Any],
+    size: int,
+    *,
+    pad: int,
+    start: int,
+    file: str,
+    eos: str = "</s>",
+    unk: str = "<unk>",
+    end: int | None = None,
+) -> Vocabulary:
     """Put a vocabulary into our order. `names` are the original ids by spelling; `size` is the number of rows.
 
-    A row without a name gets one that no text can contain. `file` is the name of the vocabulary in messages.
+    A row without a name gets one that no text can contain. `file` is the name of the vocabulary in messages; `end` is
+    the id of `eos` as config.json says it.
 
     Raises:
-        ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing.
+        ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing or another one.
     """
+    if end is not None and names.get(eos) != end:
+        raise ImportFailed(
+            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token:.20}.",
+            config=CONFIG,
+            eos=end,
+            file=file,
+            end=repr(eos),
+            token=repr(names.get(eos)),
+        )
     if size > MAX_PIECES or len(names) > MAX_PIECES:
         raise ImportFailed(
             "{file} has more than {max_pieces} entries; it is refused.", file=file, max_pieces=MAX_PIECES

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import psutil
 import safetensors
@@ -14,30 +13,10 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from model.architectures import empty_transformer
 from model.checkpoint import all_usable
-from model.config import DataConfig, ModelConfig
-from model.data.task import IMPORTED
-from model.importing.source_folder import ImportFailed, SourceFolder
-from model.importing.translator import ImportedTranslator, OwnSearch, Settings, Vocabulary, read_search, sizes
-from model.positions import sinusoidal_table
-from model.text.bytelevel import ByteLevelTokenizer
-from model.text.tokenizer import Tokenizer
-from model.wording import later
+from model.importing.source_folder import ImportFailed
 
-_PREFIX = "model."
 _COMPARED = 4096  # rows of two tables that are compared at a time
-ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
-
-
-def interleaved(d_model: int) -> Tensor:
-    """The permutation of Marian's dimensions to ours: [sin … sin cos … cos] -> [sin cos sin cos …].
-
-    A model does not change if the basis of its residual stream is permuted everywhere. This permutation turns Marian's
-    positions, with all sines before all cosines, into those of the paper (§3.5), which we use.
-    """
-    half = d_model // 2
-    return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]
 
 
 class Ledger:
@@ -50,7 +29,7 @@ class Ledger:
         ImportFailed: a file cannot be read, or the tensors do not fit into the memory.
     """
 
-    def __init__(self, files: Mapping[str, Path], *, prefix: str = _PREFIX, copies: int = 0) -> None:
+    def __init__(self, files: Mapping[str, Path], *, prefix: str, copies: int = 0) -> None:
         paths = sorted(set(files.values()))
         self.file = paths[0].name if len(paths) == 1 else "the weights"
         self.parameters: dict[str, Tensor] = {}
@@ -72,13 +51,7 @@ class Ledger:
         self.left.discard(name)
         return name if name in self.names else None
 
-    def read(self, name: str) -> Tensor:
-        """Read one tensor of the file, as float32.
-
-        Raises:
-            ImportFailed: it has numbers that cannot be weights.
-        """
-        tensor = self._files[name].get_tensor(name.removeprefix(self._prefix))
+    def _checked(self, name: str, tensor: Tensor) -> Tensor:
         if not tensor.is_floating_point():
             raise ImportFailed(
                 "{file}: {name} holds {dtype} and not numbers with a fraction.",
@@ -95,8 +68,8 @@ class Ledger:
             )
         return tensor
 
-    def take(self, name: str, *shape: int | None) -> Tensor:
-        """Use and read a tensor; `shape` has the size of each axis, None for any size.
+    def take(self, name: str, *shape: int) -> Tensor:
+        """Use and read a tensor, of this shape if one is given.
 
         Raises:
             ImportFailed: there is none, it has another shape, or numbers that cannot be weights.
@@ -105,21 +78,39 @@ class Ledger:
             raise ImportFailed(
                 "{file} has no tensor {name}, which a model of this configuration needs.", file=self.file, name=name
             )
-        tensor = self.read(name)
-        sizes = zip(shape, tensor.shape, strict=False)
-        if shape and (len(shape) != tensor.dim() or any(needed not in (None, own) for needed, own in sizes)):
+        tensor = self._checked(name, self._files[name].get_tensor(name.removeprefix(self._prefix)))
+        if shape and shape != tensor.shape:
             raise ImportFailed(
-                "{file}: {name} has shape {shape}, but config.json asks for [{needed}].",
+                "{file}: {name} has shape {shape}, but config.json asks for {needed}.",
                 file=self.file,
                 name=name,
                 shape=list(tensor.shape),
-                needed=", ".join("…" if size is None else str(size) for size in shape),
+                needed=list(shape),
             )
         return tensor
 
-    def take_optional(self, name: str) -> Tensor | None:
-        """Use and read an optional tensor; None if there is none."""
-        return self.take(name) if name in self.names else None
+    def take_rows(self, name: str, rows: Sequence[int], order: Tensor) -> Tensor:
+        """Use and read a table in another order of rows and columns; part by part, so that it is never there twice.
+
+        Raises:
+            ImportFailed: it has fewer rows or another number of columns, or numbers that cannot be weights.
+        """
+        self.use(name)
+        stored = self._files[name].get_slice(name.removeprefix(self._prefix))
+        n_stored, *width = stored.get_shape()
+        if n_stored <= max(rows) or width != [len(order)]:
+            raise ImportFailed(
+                "{name} of shape {shape} does not fit {rows} tokens.",
+                name=name,
+                shape=[n_stored, *width],
+                rows=max(rows) + 1,
+            )
+        table, places = torch.empty(len(rows), len(order)), torch.tensor(rows)
+        for at in range(0, n_stored, _COMPARED):
+            end = min(at + _COMPARED, n_stored)  # a slice that ends beyond the last row is refused
+            here = (places >= at) & (places < end)
+            table[here] = self._checked(name, stored[at:end])[places[here] - at][:, order]
+        return table
 
     def same(self, a: str, b: str) -> bool:
         """Whether two tensors of the file hold the same numbers; they are read and compared part by part."""
@@ -145,9 +136,9 @@ class Ledger:
 def _check_memory(sizes: Sequence[int], copies: int) -> None:
     """Raise an ImportFailed if tensors of these sizes do not fit into the free memory as float32.
 
-    The largest, an embedding, is there once more while its rows are put into our order, and in `copies` for good.
+    The largest, an embedding, may be there in `copies` for good.
     """
-    needed, free = 4 * (sum(sizes) + (1 + copies) * max(sizes, default=0)), psutil.virtual_memory().available
+    needed, free = 4 * (sum(sizes) + copies * max(sizes, default=0)), psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
             "the model has {numbers:,} numbers and needs {needed:,.1f} GB of memory, but only "
@@ -156,78 +147,6 @@ def _check_memory(sizes: Sequence[int], copies: int) -> None:
             needed=needed / 1000000000.0,
             free=free / 1000000000.0,
         )
-
-
-REORDERED = "The ids of its tokens are in another order than in the imported files; its results are the same."
-INTERLEAVED = (
-    "The dimensions of its vectors are in another order than in the imported files (sine and cosine of a position side "
-    "by side), and so are the ids of its tokens; its results are the same."
-)
-
-
-def assembled(
-    folder: SourceFolder,
-    ledger: Ledger,
-    family: str,
-    model: ModelConfig,
-    sides: tuple[Tokenizer, Tokenizer],
-    search: OwnSearch,
-    *,
-    languages: tuple[str, str] = ("xx", "xx"),
-    licence: str = "",
-    changes: str = REORDERED,
-    remarks: Sequence[str] = (),
-) -> ImportedTranslator:
-    """Put together what has been read of a model; `sides` are the tokenizers of source and target.
-
-    Raises:
-        ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
-    """
-    source, target = sides
-    kind: Literal["bytelevel", "sentencepiece"] = (
-        "bytelevel" if isinstance(source, ByteLevelTokenizer) else "sentencepiece"
-    )
-    return ImportedTranslator(
-        family=family,
-        model=model,
-        data=DataConfig(task=IMPORTED, tokenizer=kind, src_lang=languages[0], tgt_lang=languages[1]),
-        source=source,
-        target=target,
-        parameters=settled(ledger, model),
-        search=search,
-        licence=folder.licence() or licence,
-        changes=changes,
-        remarks=tuple(remarks),
-    )
-
-
-def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
-    """Check that every tensor was used and all shapes fit, and return the parameters of a model.
-
-    Raises:
-        ImportFailed: a tensor was not used, or a parameter has another shape; the message names it.
-    """
-    if unused := sorted(ledger.left):
-        raise ImportFailed(
-            later(
-                "{file} has a tensor that no part of this model takes: {unused}.",
-                "{file} has {n:,} tensors that no part of this model takes, such as {unused}.",
-                file=ledger.file,
-                n=len(unused),
-                unused=", ".join(unused[:3]),
-            )
-        )
-    expected = empty_transformer(config).state_dict()
-    for name, tensor in ledger.parameters.items():
-        if tensor.shape != expected[name].shape:
-            raise ImportFailed(
-                "{file}: what becomes {name} has shape {shape}, but config.json asks for {needed}.",
-                file=ledger.file,
-                name=name,
-                shape=list(tensor.shape),
-                needed=list(expected[name].shape),
-            )
-    return ledger.parameters
 
 
 @dataclass(frozen=True)
@@ -244,13 +163,15 @@ class Tables:
     unused: tuple[str, ...] = ()
 
 
-def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool, prefix: str = _PREFIX) -> Tables:
-    """Find the three tables of a model. A shared table stored under several names must be equal under all of them.
+def use_tables(ledger: Ledger, table: str, prefix: str, tied: bool, *, one_vocabulary: bool) -> Tables:
+    """Find the three tables of a model, or the one `table` in place of two or three.
+
+    A shared table stored under several names must be equal under all of them.
 
     Raises:
         ImportFailed: a table is missing, or tables differ that the configuration says are one.
     """
-    shared = ledger.use(f"{prefix}shared.weight")
+    shared = ledger.use(f"{table}.weight")
     source = ledger.use(f"{prefix}encoder.embed_tokens.weight") or shared
     target = ledger.use(f"{prefix}decoder.embed_tokens.weight") or shared
     output = ledger.use("lm_head.weight") or (target if tied else None)
@@ -266,137 +187,6 @@ def use_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool, prefix: str 
         raise ImportFailed("the embeddings of source and target differ, though config.json says that they are one.")
     unused = shared is not None and not any(ledger.same(shared, table) for table in (source, target, output))
     if unused and tied:
-        raise ImportFailed("model.shared.weight is none of the tables that the model uses.")
+        raise ImportFailed("{name} is none of the tables that the model uses.", name=shared)
     kind = "all" if same_output and same_source and one_vocabulary else "target" if same_output else "none"
-    return Tables(source, target, output, kind, unused=("model.shared.weight",) if unused else ())
-
-
-def read_shared(
-    folder: SourceFolder,
-    config: dict[str, Any],
-    settings: Settings,
-    sides: tuple[Vocabulary, Vocabulary],
-    order: Tensor,
-    *,
-    forced: int | None = None,
-    **architecture: Any,
-) -> tuple[Ledger, ModelConfig, OwnSearch, tuple[str, ...]]:
-    """Read the parts that Marian, BART and their kin share: search, embeddings, layers, and the bias on the logits.
-
-    Returns the ledger with these parameters set, our configuration, the authors' search settings, and remarks. `sides`
-    is the same vocabulary twice if both sides share it; `order` permutes the dimensions; `forced` is the id of a
-    language that every translation begins with; `architecture` are further settings of ModelConfig.
-    """
-    source, target = sides
-    search, banned, first, remarks = read_search(folder, config, target, language=forced)
-    files = folder.weights()
-    two_tables_of_one = source is not target and not any("encoder.embed_tokens" in name for name in files)
-    ledger = Ledger(files, copies=int(two_tables_of_one))
-    tables = use_tables(ledger, tied=settings.tie_word_embeddings, one_vocabulary=source is target)
-    unused = [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
-    bias = ledger.take_optional("final_logits_bias")
-    model = ModelConfig(
-        src_vocab_size=len(source.rows),
-        tgt_vocab_size=len(target.rows),
-        share_embeddings=tables.shared,  # type: ignore[arg-type]
-        output_bias=bias is not None,
-        banned_tokens=banned,
-        first_token=first,
-        **sizes(settings) | architecture,
-    )
-    set_tables(ledger, tables, source.rows, target.rows, order)
-    if bias is not None:
-        if bias.numel() <= max(target.rows):
-            raise ImportFailed(
-                "final_logits_bias has {numbers} numbers for {rows} tokens.",
-                numbers=bias.numel(),
-                rows=len(target.rows) - 1,
-            )
-        ledger.parameters["output.bias"] = bias.flatten()[list(target.rows)]
-    set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
-    if model.norm_first:
-        for stack in ("encoder", "decoder"):
-            set_norm(ledger, f"{stack}.norm", f"model.{stack}.layer_norm", order)
-    return ledger, model, search, (*ledger.remarks, *unused, *remarks)
-
-
-def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:
-    """Set embeddings and output projection."""
-    set_table(ledger, "tgt_embedding", tables.target, target, order)
-    if tables.shared != "all":
-        set_table(ledger, "src_embedding", tables.source, source, order)
-    if tables.shared == "none":
-        set_table(ledger, "output", tables.output, target, order)
-
-
-def set_table(ledger: Ledger, ours: str, theirs: str, rows: Sequence[int], order: Tensor) -> None:
-    """Set an embedding or output projection, with its rows and columns in our order.
-
-    Raises:
-        ImportFailed: it has fewer rows than its vocabulary.
-    """
-    table = ledger.take(theirs, None, len(order))
-    if table.size(0) <= max(rows):
-        raise ImportFailed(
-            "{name} of shape {shape} does not fit {rows} tokens.",
-            name=theirs,
-            shape=list(table.shape),
-            rows=max(rows) + 1,
-        )
-    # Permutes rows and columns in one copy.
-    ledger.parameters[f"{ours}.weight"] = table[torch.tensor(rows)[:, None], order]
-
-
-def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) -> None:
-    """Set attention, feed-forward and norms of all layers of a model with the names of BART and Marian."""
-    blocks = {
-        "encoder": {"self_attn": "self_attn"},
-        "decoder": {"self_attn": "self_attn", "cross_attn": "encoder_attn"},
-    }
-    norms = {
-        "encoder": ("self_attn_layer_norm", "final_layer_norm"),
-        "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
-    }
-    for stack, n in (("encoder", n_encoder), ("decoder", n_decoder)):
-        for i in range(n):
-            ours, theirs = f"{stack}.layers.{i}", f"model.{stack}.layers.{i}"
-            for block, their in blocks[stack].items():
-                for name in ATTENTION:
-                    set_linear(
-                        ledger, f"{ours}.{block}.{name}", f"{theirs}.{their}.{name}", order, writes=name == "out_proj"
-                    )
-            set_linear(ledger, f"{ours}.feed_forward.linear1", f"{theirs}.fc1", order, writes=False)
-            set_linear(ledger, f"{ours}.feed_forward.linear2", f"{theirs}.fc2", order, writes=True)
-            for number, their in enumerate(norms[stack], start=1):
-                set_norm(ledger, f"{ours}.norm{number}", f"{theirs}.{their}", order)
-
-
-def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes: bool) -> None:
-    """Set a projection that reads from the residual stream, or `writes` to it."""
-    shape: tuple[int | None, int | None] = (len(order), None) if writes else (None, len(order))
-    weight, bias = ledger.take(f"{theirs}.weight", *shape), ledger.take(f"{theirs}.bias")
-    ledger.parameters[f"{ours}.weight"] = (weight[order] if writes else weight[:, order]).contiguous()
-    ledger.parameters[f"{ours}.bias"] = bias[order] if writes and len(bias) == len(order) else bias
-
-
-def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
-    """Set scale and shift of a layer norm on the residual stream."""
-    for part in ("weight", "bias"):
-        ledger.parameters[f"{ours}.{part}"] = ledger.take(f"{theirs}.{part}", len(order))[order]
-
-
-def check_positions(ledger: Ledger, d_model: int) -> None:
-    """Check that Marian's table of positions, if the file has one, is the sinusoidal table; it is not learned.
-
-    Raises:
-        ImportFailed: it is not.
-    """
-    for stack in ("encoder", "decoder"):
-        name = f"model.{stack}.embed_positions.weight"
-        stored = ledger.take_optional(name)
-        if stored is None:
-            continue
-        table = sinusoidal_table(len(stored), d_model).float()
-        expected = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # sine halves, then cosine halves
-        if stored.shape != expected.shape or not torch.allclose(stored, expected, atol=2e-3):
-            raise ImportFailed("{name} is not the sinusoidal table that Marian's positions are.", name=name)
+    return Tables(source, target, output, kind, unused=(shared,) if unused and shared else ())

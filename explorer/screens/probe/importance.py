@@ -8,6 +8,7 @@ from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
+from explorer.probing.alike_heads import measure_alike
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
@@ -57,7 +58,24 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     _draw_maps(importance.by_layer, t("gradient score"), (0.0, 1.0), "gradient", 2, {})
     draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
     st.caption(explained(importance.summary()))
+    _draw_alike(subject, measured)
     _draw_curve(subject, measured)
+
+
+def _draw_alike(subject: Subject, measured: Measured) -> None:
+    st.markdown(t("##### Heads that look alike, removed in pairs"))
+    if not subject.asked("alike", t("Switch off the pairs that look most alike")):
+        return
+    alike = subject.measure(
+        "alike",
+        t("Switching off pairs of heads"),
+        lambda loaded, report: measure_alike(loaded, measured.sample, measured.probe, report),
+    )
+    if alike is not None:
+        draw_table(
+            alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs"
+        )
+        st.caption(explained(alike.summary()))
 
 
 def _draw_maps(

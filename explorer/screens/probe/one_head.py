@@ -146,7 +146,8 @@ def _draw_scores(measured: Measured, place: Head) -> None:
             t(
                 "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform "
                 "attention on the same rows and {seeds} untrained models of the same shape, all heads of the layer "
-                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. {gold} "
+                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. “Keys "
+                "shuffled”: the same rows, as sharp, with their weights on random keys. {gold} "
                 "“Whole sample”: links and tokens of all sentences counted together, as the alignment error rate is "
                 "defined. “{without_sinks}”: as a share of the weight that does not go to the first token or <eos>. "
                 "Standard deviations and more decimals are in the tables of the tab “Take away”.",

@@ -82,10 +82,14 @@ def model(family: str, n_entries: int, *, untied: bool = False, seed: int = 0, *
     peer = kind(config(**(settings | changes)))
     if untied:
         peer.lm_head.weight = torch.nn.Parameter(peer.lm_head.weight.clone())
-    # T5 does not divide scores by √d_head, so its queries are smaller.
-    return randomize(
-        peer, seed, factor=lambda name: peer.config.d_kv**-0.5 if name.endswith("Attention.q.weight") else 1.0
-    )
+
+    def factor(name: str) -> float:
+        if name == "shared.weight" and peer.config.tie_word_embeddings:
+            return peer.config.d_model**0.5 / 6  # against the scaling of the logits
+        # T5 does not divide scores by √d_head, so its queries are smaller.
+        return float(peer.config.d_kv**-0.5) if name.endswith("Attention.q.weight") else 1.0
+
+    return randomize(peer, seed, factor=factor)
 
 
 def save(family: str, folder: Path, **changes: Any) -> Path:

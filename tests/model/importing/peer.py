@@ -77,6 +77,17 @@ def padded_batch(
     return (theirs[0], theirs[1]), (ours[0], ours[1])
 
 
+def difference(found: Tensor, expected: Tensor, most: float = 1e-5) -> float:
+    """The largest difference of two tensors of one shape, which is at most `most`."""
+    torch.testing.assert_close(found, expected, rtol=0, atol=most)
+    return float((found - expected).abs().max())
+
+
+def print_differences(logits: float, attention: float) -> None:
+    """Print the figures of docs/other-models.md, which `-rP` shows with the id of each model."""
+    print(f"largest differences: logits {logits:.1e}, attention {attention:.1e}")
+
+
 def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, columns: list[int]) -> None:
     """Logits and the weights of all kinds agree within 1e-5 at every row that is no padding.
 
@@ -95,7 +106,7 @@ def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, colum
     logits = ours(src, tgt, tap=recorder)[..., columns]
     assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
     largest = max(1.0, float(expected.logits.abs().max()))
-    torch.testing.assert_close(logits[real], expected.logits[real], rtol=0, atol=1e-5 * largest)
+    of_logits, of_weights = difference(logits[real], expected.logits[real], 1e-5 * largest) / largest, 0.0
     assert torch.equal(ours(src, tgt)[..., columns], logits), "recording changes nothing"
     for kind in ATTENTION_KINDS:
         rows = (src if kind == "encoder" else tgt) != PAD
@@ -103,7 +114,8 @@ def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, colum
             found = recorder.calls[kind, layer][0]
             assert found.shape == weights.shape
             for row, n in enumerate(rows.sum(-1).tolist()):
-                torch.testing.assert_close(found[row, :, :n], weights[row, :, :n], rtol=0, atol=1e-5)
+                of_weights = max(of_weights, difference(found[row, :, :n], weights[row, :, :n]))
+    print_differences(of_logits, of_weights)
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
 from model.trace import AttentionTrace, kinds_of
 from tests.model.importing import decoder_peers as peers
-from tests.model.importing.peer import PUBLISHED, SENTENCES, with_configurations
+from tests.model.importing.peer import PUBLISHED, SENTENCES, difference, print_differences, with_configurations
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_gradients")]
 
@@ -75,6 +75,8 @@ class Pair:
 
     def __init__(self, folder: Path, family: str, seed: int) -> None:
         self.family, self.tokenizer = family, peers.library(family)
+        # Of stepped weights: steps add up their terms in another order than a whole text does.
+        self.most = 1e-4 if seed == PUBLISHED else 1e-5
         self.theirs = peers.model(family, seed=max(seed, 0), **configuration(family, seed))
         theirs = folder / "theirs"
         theirs.mkdir()
@@ -117,16 +119,18 @@ def test_logits_and_attention_of_padded_texts(pair: Pair) -> None:
     rows = [pair.both(text) for text in texts]
     longest = max(len(ours) for _, ours in rows)
     ids = torch.tensor([[PAD] * (longest - len(ours)) + ours for _, ours in rows])
-    logits = pair.ours.transformer(ids[:, :0], ids, tap=recorder)
+    logits, differences = pair.ours.transformer(ids[:, :0], ids, tap=recorder), [0.0, 0.0]
     for n, (theirs, ours) in enumerate(rows):
         expected = pair.theirs(input_ids=torch.tensor([theirs]), output_attentions=True)
         first, largest = longest - len(ours), max(1.0, float(expected.logits.abs().max()))
         assert expected.logits.std() > 0.1, "a test at tiny scale would be blind"
-        torch.testing.assert_close(logits[n, first:][:, pair.columns], expected.logits[0], rtol=0, atol=1e-5 * largest)
+        found = difference(logits[n, first:][:, pair.columns], expected.logits[0], 1e-5 * largest) / largest
+        differences[0] = max(differences[0], found)
         assert len(expected.attentions) == pair.ours.model_config.n_decoder_layers
         for layer, weights in enumerate(expected.attentions):
-            found = recorder.calls["decoder", layer][0][n, :, first:, first:]
-            torch.testing.assert_close(found, weights[0], rtol=0, atol=1e-5)
+            own = recorder.calls["decoder", layer][0][n, :, first:, first:]
+            differences[1] = max(differences[1], difference(own, weights[0]))
+    print_differences(*differences)
 
 
 def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
@@ -134,7 +138,7 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
     texts = [*SENTENCES[:2], "die Frau"]
     rows = [pair.ours.source.encode(text).ids for text in texts]
     src = torch.tensor([[*row, EOS, *[PAD] * (max(map(len, rows)) - len(row))] for row in rows])
-    together = decode_batch(pair.ours.model, src, DecodeConfig(max_length=10))
+    together, largest = decode_batch(pair.ours.model, src, DecodeConfig(max_length=10)), 0.0
     for text, (best, *_) in zip(texts, together, strict=True):
         theirs, _ = pair.both(text)
         expected = pair.theirs.generate(
@@ -153,7 +157,8 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
             torch.from_numpy(recorded.trace.top_probabilities[:, 0]), probabilities, rtol=0, atol=1e-4
         )
         for layer, weights in enumerate(full.attentions):
-            torch.testing.assert_close(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], rtol=0, atol=1e-5)
+            largest = max(largest, difference(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], pair.most))
+    print(f"largest difference of attention, step by step: {largest:.1e}")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "a tensor too many": (edit_weights(lambda w: w.update(extra=torch.zeros(2))), "no part of this model takes: extra"),
     "a tensor too few": (edit_weights(lambda w: w.pop(FC1)), f"no tensor {FC1}"),
     "a shape": (edit_weights(lambda w: w.update({FC1: torch.zeros(49, 32)})), "has shape [49, 32]"),
-    "another width": (edit_weights(lambda w: w.update({FC1: torch.zeros(48, 31)})), "asks for […, 32]"),
+    "another width": (edit_weights(lambda w: w.update({FC1: torch.zeros(48, 31)})), "asks for [48, 32]"),
     "not finite": (edit_weights(lambda w: w[FC1].fill_(torch.nan)), "not finite"),
     "fewer rows": (edit_weights(lambda w: w.update({SHARED: torch.zeros(20, 32)})), "does not fit"),
     "a short bias": (edit_weights(lambda w: w.update(final_logits_bias=torch.zeros(1, 5))), "final_logits_bias has 5"),

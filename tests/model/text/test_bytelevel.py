@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from model.config import EOS, PAD, SOS, UNK
-from model.importing.import_folder import read_translator
+from model.importing.reading import read_translator
 from model.importing.source_folder import SourceFolder
 from model.text.bytelevel import LETTERS, ByteLevelTokenizer
 from model.text.pieces import TokenizerError

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from model.config import UNK
-from model.importing.import_folder import read_translator
+from model.importing.reading import read_translator
 from model.importing.source_folder import SourceFolder
 from model.text.pieces import TokenizerError
 from model.text.punctuation import normalize_punctuation
