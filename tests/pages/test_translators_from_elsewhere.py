@@ -43,7 +43,7 @@ def test_each_page_shows_its_subject(model: str, page: str) -> None:
     at = visit(page, model=model, text=TEXT, **{"sample": "scenes.3"} if model == "marian" else {})
     assert not at.error
     boxes = [box.value for box in at.selectbox if box.key == "model"]
-    assert boxes == ([] if page in ("experiments", "own", "runs", "train") else [model]), (
+    assert boxes == ([] if page in ("experiments", "lessons", "own", "runs", "train") else [model]), (
         "those read no sentence of a model"
     )
     assert "in training" not in " ".join(str(each.value) for each in at.warning), "which nobody knows here"
