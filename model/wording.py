@@ -76,9 +76,14 @@ def message(text: str) -> str:
     return text
 
 
+def form(message: str, several: str | None, fields: Mapping[str, Any] | None) -> str:
+    """The English message for the number of what it counts."""
+    return message if several is None or not fields or fields["n"] == 1 else several
+
+
 def english(message: str, several: str | None, fields: Mapping[str, Any] | None) -> str:
     """Write a text in English."""
-    chosen = message if several is None or not fields or fields["n"] == 1 else several
+    chosen = form(message, several, fields)
     return chosen if fields is None else chosen.format_map(fields)
 
 

@@ -21,14 +21,17 @@ def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -
     """Write a text in the language chosen; a message that has no translation is written in English."""
     code = language.current()
     if code == language.ENGLISH or (forms := pack(code).messages.get(message)) is None:
-        return wording.english(message, several, fields)
+        code, form = language.ENGLISH, wording.form(message, several, fields)
+    elif fields is None:
+        form = forms if isinstance(forms, str) else message
+    else:
+        form = _form(forms, code, fields)
     if fields is None:
-        return forms if isinstance(forms, str) else message
-    parts = _parts(_form(forms, code, fields))
+        return form
     return "".join(
         [
             part if name is None else part + _written(code, fields[name], spec, shape)
-            for part, name, spec, shape in parts
+            for part, name, spec, shape in _parts(form)
         ]
     )
 
@@ -52,11 +55,11 @@ def _parts(form: str) -> list[tuple[str, str | None, str | None, str | None]]:
 
 
 def _written(code: str, value: Any, spec: str | None, conversion: str | None) -> str:
-    """Fill in a field, with numbers as a language writes them; only numbers with a format have marks."""
+    """Fill in a field; a number with a format is written as the language does, with its marks and a true minus."""
     if conversion:
         value = Formatter().convert_field(value, conversion)
     text = format(value, spec or "")
-    return in_digits_of(code, text) if spec and isinstance(value, Real) else text
+    return in_digits_of(code, text).replace("-", "−") if spec and isinstance(value, Real) else text
 
 
 wording.write_with(_text)
