@@ -9,14 +9,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
 
 import msgspec
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
+from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
+from model.config import ConfigError
+from model.data import get_task
 from model.durations import rounded_span
+from model.presets import get_preset
+from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
 from model.wording import Later
 
@@ -104,6 +111,30 @@ class Plan(msgspec.Struct, frozen=True):
         if first != last:
             said.append(t("The longer time is for a machine that stays as busy as it is now."))
         return " ".join(said)
+
+
+@lru_cache(maxsize=64)
+def parameters_at_once(order: TrainingOrder) -> int | None:
+    """Count the parameters of a run; None where only the trial can, for lack of the vocabulary or of another model."""
+    from model.architectures import empty_model
+    from model.embeddings import count_parameters
+    from model.training.device import check_weights
+    from model.training.settings import make_settings
+
+    if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
+        return None
+    settings = make_settings(task.data, get_preset(order.preset), dict(order.changes))
+    if settings.data.tokenizer == "subwords":
+        return None  # to learn the pieces takes as long as the trial
+    pairs, joint = task.splits["train"], not settings.model.has_encoder
+    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+    source, target = build_tokenizers(settings.data, sources, targets, joint=joint)
+    config = replace(settings.model, src_vocab_size=len(source), tgt_vocab_size=len(target))
+    try:
+        check_weights(config, on_cpu=True)
+    except ConfigError:
+        return None  # the trial refuses such sizes with this sentence
+    return count_parameters(empty_model(config))
 
 
 def read_plan(output: str) -> Plan:
