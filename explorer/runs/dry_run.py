@@ -19,7 +19,7 @@ from explorer.locale.messages import t
 from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
-from model.config import ConfigError
+from model.config import ConfigError, DataConfig
 from model.data import get_task
 from model.durations import rounded_span
 from model.presets import get_preset
@@ -113,7 +113,6 @@ class Plan(msgspec.Struct, frozen=True):
         return " ".join(said)
 
 
-@lru_cache(maxsize=64)
 def parameters_at_once(order: TrainingOrder) -> int | None:
     """Count the parameters of a run; None where only the trial can, for lack of the vocabulary or of another model."""
     from model.architectures import empty_model
@@ -124,17 +123,24 @@ def parameters_at_once(order: TrainingOrder) -> int | None:
     if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
         return None
     settings = make_settings(task.data, get_preset(order.preset), dict(order.changes))
-    if settings.data.tokenizer == "subwords":
-        return None  # to learn the pieces takes as long as the trial
-    pairs, joint = task.splits["train"], not settings.model.has_encoder
-    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
-    source, target = build_tokenizers(settings.data, sources, targets, joint=joint)
-    config = replace(settings.model, src_vocab_size=len(source), tgt_vocab_size=len(target))
+    if settings.data.tokenizer != "characters":
+        return None  # to load what cuts words, or to learn pieces, takes as long as the trial
+    source, target = _vocabularies(order.task, settings.data, not settings.model.has_encoder)
+    config = replace(settings.model, src_vocab_size=source, tgt_vocab_size=target)
     try:
         check_weights(config, on_cpu=True)
     except ConfigError:
         return None  # the trial refuses such sizes with this sentence
     return count_parameters(empty_model(config))
+
+
+@lru_cache(maxsize=64)
+def _vocabularies(task: str, config: DataConfig, joint: bool) -> tuple[int, int]:
+    """The sizes of the vocabularies of source and target."""
+    pairs = get_task(task).splits["train"]
+    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+    source, target = build_tokenizers(config, sources, targets, joint=joint)
+    return len(source), len(target)
 
 
 def read_plan(output: str) -> Plan:

@@ -84,9 +84,15 @@ def numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
         t("{measure}: {numbers}.", measure=capitalised(translated(measure)), numbers=listed(of.values()))
         for measure, of in lines.items()
     ]
-    missed = [t("“{variant}” (p = {p:.2g})", variant=each.arm.label, p=each.p) for each in stated if each.p <= LEVEL]
+    missed = [
+        t("that “{variant}” differs (p = {p:.2g})", variant=each.arm.label, p=each.p)
+        if each.apart
+        else t("that “{variant}” is as good (p = {p:.2g})", variant=each.arm.label, p=each.p)
+        for each in stated
+        if each.p <= LEVEL
+    ]
     if missed:
-        said.append(t("Only Holm's correction leaves open: {missed}.", missed=listed(missed)))
+        said.append(t("Only Holm's correction leaves open {missed}.", missed=listed(missed)))
     return " ".join(said)
 
 
@@ -142,7 +148,6 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
 
 def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
     """State a claim about `arm`, or about `n` arms like it with these names, beside the first one."""
-    margin = arm.metric.margin(MARGIN)
     match claim:
         case "failed":
             return t("{names} failed in every run", "{names} failed in every run", n=n, names=names)
@@ -159,14 +164,7 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
         case "worse":
             return t("{names} is worse than {first}", "{names} are worse than {first}", n=n, names=names, first=first)
         case "equal":
-            return t(
-                "{names} is as good as {first}, within {margin}",
-                "{names} are as good as {first}, within {margin}",
-                n=n,
-                names=names,
-                first=first,
-                margin=margin,
-            )
+            return t("{names} is as good as {first}", "{names} are as good as {first}", n=n, names=names, first=first)
         case "fewer updates":
             return t(
                 "{names} reaches {target} on validation after fewer updates than {first}",
@@ -207,7 +205,7 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
         n=n,
         names=names,
         first=first,
-        margin=margin,
+        margin=arm.metric.margin(MARGIN),
     )
 
 

@@ -61,6 +61,11 @@ class Relation:
     measure: str
     p: float = 1.0
 
+    @property
+    def apart(self) -> bool:
+        """Whether the two means are far enough apart for a difference."""
+        return bool(self.own and self.first) and abs(self.own.mean - self.first.mean) >= MARGIN
+
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
     """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
