@@ -292,11 +292,7 @@ def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = Fal
     else:
         share = percent(by_distance.spread)
         words = (
-            t(
-                "At one distance the dot products vary by up to {share} of their whole range: it matters where the "
-                "pair is.",
-                share=share,
-            )
+            t("At one distance the dot products vary by up to {share} of their whole range.", share=share)
             if products
             else t(
                 "At one distance the scores vary by up to {share} of their whole range: it matters where the pair is.",

@@ -70,7 +70,16 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
     columns = range(weights.shape[1]) if at.column is None else [at.column - 1]
     head, column = max(((h, c) for h in heads for c in columns), key=lambda cell: weights[cell])
     found = replace(at, head=head + 1, column=column + 1)
-    if at.column is None:
+    if at.column is None and not at.head and len(weights) > 1:
+        said = t(
+            "No cell is chosen: this is the largest weight of the row, {weight:.2f} in head {head}. The mean of the "
+            "{n} heads there is {mean:.2f}.",
+            head=found.head,
+            weight=weights[head, column],
+            n=len(weights),
+            mean=weights[:, column].mean(),
+        )
+    elif at.column is None:
         said = t("No cell is chosen: this is the largest weight of the row, in head {head}.", head=found.head)
     else:
         said = t(

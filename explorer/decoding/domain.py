@@ -109,8 +109,8 @@ def _too_long(translation: Translation, task: Task | None) -> list[str]:
     if task.longest and tokens > task.longest:
         sentences.append(
             t(
-                "It has {n} token; the longest in training had {longest}.",
-                "It has {n:,} tokens; the longest in training had {longest}.",
+                "The sentence has {n} token; the longest in training had {longest}.",
+                "The sentence has {n:,} tokens; the longest in training had {longest}.",
                 n=tokens,
                 longest=task.longest,
             )
@@ -118,8 +118,8 @@ def _too_long(translation: Translation, task: Task | None) -> list[str]:
     if task.longest_words and words > task.longest_words:
         sentences.append(
             t(
-                "It has {n} word; the longest in training had {longest}.",
-                "It has {n:,} words; the longest in training had {longest}.",
+                "The sentence has {n} word; the longest in training had {longest}.",
+                "The sentence has {n:,} words; the longest in training had {longest}.",
                 n=words,
                 longest=task.longest_words,
             )

@@ -74,6 +74,12 @@ def dot_products_by_distance(rows: Floats) -> ByDistance:
     return by_distance(torch.from_numpy(rows @ rows.T))
 
 
+def spread_of_random(shape: tuple[int, ...]) -> float:
+    """The spread (see `ByDistance`) of the dot products of rows of random numbers [pos, d_model]: the mean of 20."""
+    numbers = np.random.default_rng(0)
+    return float(np.mean([dot_products_by_distance(numbers.standard_normal(shape)).spread for _ in range(20)]))
+
+
 def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict[str, Scores]:
     """The scores that each kind of positions gives; ALiBi's are those of one head, from 1."""
     length, width = size.length, size.d_model

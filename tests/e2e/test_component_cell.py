@@ -80,9 +80,9 @@ def click_product(cell: Bench, key: int, dimension: int) -> None:
 def test_it_says_how_the_winner_wins(shown: Bench) -> None:
     assert shown.text(".title") == "Cross-attention, layer 1, head 2: reads 2 je → predicts lis"
     assert shown.text(".wins") == (
-        "2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4 that tie for second, by 4.00, so its "
-        "weight is 55 times as large. Dimensions 3 (+3.00) and 5 (+1.00) contribute most to this lead; the other 6 "
-        "together bring +0.00."
+        "2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4 that tie for second, by 4.00, so "
+        "its weight is about 55 times as large. Dimensions 3 (+3.00) and 5 (+1.00) contribute most to this lead; "
+        "the other 6 together bring +0.00."
     )
     assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
     assert shown(".key").count() == len(TOKENS)

@@ -117,9 +117,10 @@ function build(S) {
   const plain = numbers.bias ? t("÷ 1 (not scaled) + distance") : t("÷ 1 (not scaled)");
   const scale = !scaled ? plain : numbers.bias ? t("{root} + distance", { root }) : root;
   const named = namedDimensions(numbers);
-  const byDimension = (/** @type {string} */ title) => make("span", "", title, ticksOf(numbers.size, named));
-  const titles = [byDimension(t("query × key, by dimension")), t("sum"), scale, t("softmax → weight")];
-  fill(find(".heads"), [t("key"), ...titles, byDimension(t("weight × value, by dimension"))]);
+  /** @param {string} title @param {number[]} bold */
+  const byDimension = (title, bold) => make("span", "", title, ticksOf(numbers.size, bold));
+  const titles = [byDimension(t("query × key, by dimension"), named), t("sum"), scale, t("softmax → weight")];
+  fill(find(".heads"), [t("key"), ...titles, byDimension(t("weight × value, by dimension"), [])]);
   const asks = make("span", "", ...pieces("query {token}", { token: tokenAt(query, row - 1, asking) }));
   fill(find(".asks"), [asks, make("canvas"), "", "", "", ""]);
   const output = numbers.replaced

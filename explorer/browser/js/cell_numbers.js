@@ -214,7 +214,8 @@ export function explainWinner(numbers) {
 function timesOf(lead) {
   const ratio = Math.exp(lead);
   if (ratio >= 1000) return t("more than 1,000");
-  return inSentence(ratio < 2 ? ratio.toFixed(ratio < 1.005 ? 4 : 2) : `${Number(ratio.toPrecision(2))}`);
+  if (ratio < 2) return inSentence(ratio.toFixed(ratio < 1.005 ? 4 : 2));
+  return t("about {number}", { number: inSentence(`${Number(ratio.toPrecision(2))}`) });
 }
 
 /**

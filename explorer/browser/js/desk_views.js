@@ -11,7 +11,7 @@ import { decodingOf, put } from "./store.js";
 import { parseView } from "./view_options.js";
 import { weightsOf } from "./weights.js";
 import { localised } from "./markup.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Position, SiteModel } from "./structs" */
 /** @import { Decoding, Kind } from "./types" */
@@ -150,6 +150,7 @@ function completeCell({ maps }, at) {
   const weight = (/** @type {number} */ head, /** @type {number} */ key) =>
     weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
   const isMean = !!at.key;
+  const ofAll = !at.head && heads > 1;
   let most = -1;
   for (const head of all(at.head, heads))
     for (const key of all(at.key, keys))
@@ -157,6 +158,11 @@ function completeCell({ maps }, at) {
         most = weight(head, key);
         Object.assign(at, { head, key });
       }
+  if (!isMean && ofAll)
+    return t(
+      "No cell is chosen: this is the largest weight of the row, {weight:.2f} in head {head}. The mean of the {n} heads there is {mean:.2f}.",
+      { head: at.head, n: heads, weight: inSentence(most.toFixed(2)), mean: inSentence(weight(0, at.key).toFixed(2)) },
+    );
   return isMean
     ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })
     : t("No cell is chosen: this is the largest weight of the row, in head {head}.", { head: at.head });

@@ -62,16 +62,16 @@ function tooLong({ longest, longest_words }, tokens, text) {
   if (longest && tokens > longest)
     sentences.push(
       t(
-        "It has {n} token; the longest in training had {longest}.",
-        "It has {n} tokens; the longest in training had {longest}.",
+        "The sentence has {n} token; the longest in training had {longest}.",
+        "The sentence has {n} tokens; the longest in training had {longest}.",
         { n: tokens, longest },
       ),
     );
   if (longest_words && words > longest_words)
     sentences.push(
       t(
-        "It has {n} word; the longest in training had {longest}.",
-        "It has {n} words; the longest in training had {longest}.",
+        "The sentence has {n} word; the longest in training had {longest}.",
+        "The sentence has {n} words; the longest in training had {longest}.",
         { n: words, longest: longest_words },
       ),
     );

@@ -63,7 +63,7 @@ export function projectionsOf(S, block) {
       const line = lineOf(vector, row);
       const out = lineOf(result, row);
       const [rows, columns] = matrix.shape;
-      paint(x, { columns: 1, rows: line.length, ink: S.theme.ink, colourOf: (r) => own(line[r]) });
+      paint(x, { columns: line.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => own(line[c]) });
       paint(w, {
         columns,
         rows,
@@ -74,7 +74,9 @@ export function projectionsOf(S, block) {
     });
   }
   const sentences = [
-    t("The query is of the current token, key and value are of the token that it looks at most."),
+    head
+      ? t("The query is of the current token, key and value are of the token that head {head} looks at most.", { head })
+      : t("The query is of the current token, key and value are of the token that the heads look at most on average."),
     t(
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slice of {slice} numbers, one for each head: every head has read the whole vector.",
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",

@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.charts import positions as figures
+from explorer.decoding.cache import cached
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.position_values import (
     PAPER_BASE,
@@ -15,14 +16,19 @@ from explorer.decoding.position_values import (
     difference_from,
     dot_products_by_distance,
     learned_rows,
+    longest_trained,
     sinusoidal,
+    spread_of_random,
 )
 from explorer.locale.messages import message, t
+from explorer.locale.text import percent
 from explorer.web import address, bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
+from model.data import TASKS
+from model.data.task import DataError
 
 ROWS = (message("of the formula"), message("learned by this model"))
 BESIDE = (message("wavelengths"), message("curves"), message("dot product"), message("distance"))
@@ -51,7 +57,7 @@ def draw_table_tab(model: ModelDescription) -> None:
         asked = not {"pe_width", "pe_length", "pe_base", "pe_beside"}.isdisjoint(address.present())
         rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0 if asked else 1], key="pe_rows")
         if rows == ROWS[1]:
-            _draw_learned(learned[:MAX_LENGTH], model.model_config.max_positions)
+            _draw_learned(learned, _rows_trained(model.name, runtime.fingerprint(model.name)))
             return
     size = choose_size(model.model_config)
     table, waves = sinusoidal(size)
@@ -78,23 +84,48 @@ def draw_table_tab(model: ModelDescription) -> None:
         )
 
 
-def _draw_learned(rows: Floats, most: int) -> None:
-    """Draw the model's learned rows for the source (of `most` in all), and their dot products by distance."""
+@cached
+def _rows_trained(name: str, version: str) -> int | None:
+    """Rows that the longest training sentence reaches; None if nobody knows, as in a model from elsewhere."""
+    del version  # part of the key only
+    with runtime.model(name) as translator:
+        loaded = translator.loaded
+        if loaded.data_config.task not in TASKS or not loaded.model.config.has_encoder:
+            return None
+        try:
+            return longest_trained(translator) + 1  # and <eos>
+        except DataError:
+            return None
+
+
+def _draw_learned(rows: Floats, trained: int | None) -> None:
+    """Draw the learned rows for the source that training reached, and their dot products by distance."""
+    drawn = rows[: min(trained or MAX_LENGTH, MAX_LENGTH)]
+    began = t("These rows began as random numbers and were trained like any other weight.")
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.scheme_plot(t("Learned rows"), rows), "pe_learned")
+        draw_plot(figures.scheme_plot(t("Learned rows"), drawn), "pe_learned")
+        if trained is None:
+            reached = t(
+                "Rows beyond the longest sentence in training stay random; how long that was is not known here."
+            )
+        else:
+            reached = t(
+                "Drawn are the {n} of {most} that sentences in training reach; the others stayed random.",
+                n=len(drawn),
+                most=len(rows),
+            )
+        draw_caption(f"{began} {reached}")
+    with right:
+        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(drawn), products=True)
+        draw_plot(plot, "pe_learned_products")
         draw_caption(
             t(
-                "These rows began as random numbers and were trained like any other weight: {n} of {most} are "
-                "drawn. Rows beyond the longest sentence in training stay random.",
-                n=len(rows),
-                most=most,
+                "No formula relates a learned row to its neighbours. Of as many random rows, the products at one "
+                "distance vary by up to {share} of their range: only what differs from that was learned.",
+                share=percent(spread_of_random(drawn.shape)),
             )
         )
-    with right:
-        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(rows), products=True)
-        draw_plot(plot, "pe_learned_products")
-        draw_caption(t("No formula relates a learned row to its neighbours: any pattern in the products was learned."))
 
 
 def _choose_dimensions(d_model: int) -> list[int]:

@@ -71,7 +71,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
             "Das Buch ist langweilig.",
             "Although the sentence is short, the model gave only {confidence:.0f}",
         ),
-        ("multi30k-en-de", "A dog runs and " * 10, "It has 40 words; the longest in training had 37."),
+        ("multi30k-en-de", "A dog runs and " * 10, "The sentence has 40 words; the longest in training had 37."),
         ("multi30k-de-en", "Two young children are playing football in the park.", "only {confidence:.0f}"),
         ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
         ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),
@@ -81,7 +81,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ("dates", "31 February 2024", "there may be no such day"),
         ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
         ("reverse", "HELLO", "never occurred in training"),
-        ("reverse", "abcdefghijklmnopqrst", "It has 20 tokens; the longest in training had 16."),
+        ("reverse", "abcdefghijklmnopqrst", "The sentence has 20 tokens; the longest in training had 16."),
         ("reverse-lstm", "a1b2", "“1” and “2” never occurred"),
     ],
 )

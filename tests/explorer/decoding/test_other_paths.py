@@ -50,7 +50,7 @@ def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(reverse
     assert (text, best.path) == (own.text, own.path)
     scores = [found.score for _, found in own.hypotheses]
     assert scores == sorted(scores, reverse=True)
-    assert listed[0].detail == f"score {best.score:.3f}"
+    assert listed[0].detail == f"score {best.score:.3f}".replace("-", "−")
     greedy = reverse.translate(TEXT, DecodeConfig())
     assert hypotheses(greedy) == (), "without beam search"
     cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
