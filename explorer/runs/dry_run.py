@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 
 import msgspec
@@ -19,7 +19,9 @@ from explorer.locale.messages import t
 from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
-from model.config import ConfigError, DataConfig
+from explorer.runs.settings import KINDS, value_of
+from model.analysis.size import budget
+from model.config import DataConfig, ModelConfig, from_dict, to_dict
 from model.data import get_task
 from model.durations import rounded_span
 from model.presets import get_preset
@@ -28,6 +30,7 @@ from model.user_error import UserError
 from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
+MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
@@ -117,20 +120,20 @@ def parameters_at_once(order: TrainingOrder) -> int | None:
     """Count the parameters of a run; None where only the trial can, for lack of the vocabulary or of another model."""
     from model.architectures import empty_model
     from model.embeddings import count_parameters
-    from model.training.device import check_weights
-    from model.training.settings import make_settings
 
     if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
         return None
-    settings = make_settings(task.data, get_preset(order.preset), dict(order.changes))
-    if settings.data.tokenizer != "characters":
+    changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
+    data, sizes = (
+        from_dict(of, {**given, **{item.name: changes[item.name] for item in fields(of) if item.name in changes}})
+        for of, given in ((DataConfig, to_dict(task.data)), (ModelConfig, get_preset(order.preset).model))
+    )
+    if data.tokenizer != "characters":
         return None  # to load what cuts words, or to learn pieces, takes as long as the trial
-    source, target = _vocabularies(order.task, settings.data, not settings.model.has_encoder)
-    config = replace(settings.model, src_vocab_size=source, tgt_vocab_size=target)
-    try:
-        check_weights(config, on_cpu=True)
-    except ConfigError:
-        return None  # the trial refuses such sizes with this sentence
+    source, target = _vocabularies(order.task, data, not sizes.has_encoder)
+    config = replace(sizes, src_vocab_size=source, tgt_vocab_size=target)
+    if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
+        return None  # the trial says whether they fit into the memory
     return count_parameters(empty_model(config))
 
 

@@ -64,7 +64,7 @@ class Relation:
     @property
     def apart(self) -> bool:
         """Whether the two means are far enough apart for a difference."""
-        return bool(self.own and self.first) and abs(self.own.mean - self.first.mean) >= MARGIN
+        return self.own is not None and self.first is not None and abs(self.own.mean - self.first.mean) >= MARGIN
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
