@@ -124,10 +124,12 @@ def parameters_at_once(order: TrainingOrder) -> int | None:
     if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
         return None
     changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
-    data, sizes = (
-        from_dict(of, {**given, **{item.name: changes[item.name] for item in fields(of) if item.name in changes}})
-        for of, given in ((DataConfig, to_dict(task.data)), (ModelConfig, get_preset(order.preset).model))
+    of_data, of_model = (
+        {item.name: changes[item.name] for item in fields(kind) if item.name in changes}
+        for kind in (DataConfig, ModelConfig)
     )
+    data = from_dict(DataConfig, {**to_dict(task.data), **of_data})
+    sizes = from_dict(ModelConfig, {**get_preset(order.preset).model, **of_model})
     if data.tokenizer != "characters":
         return None  # to load what cuts words, or to learn pieces, takes as long as the trial
     source, target = _vocabularies(order.task, data, not sizes.has_encoder)
