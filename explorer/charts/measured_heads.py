@@ -20,7 +20,7 @@ from explorer.charts.plotly_charts import (
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, fixed, listed, percent, rounded
+from explorer.locale.text import capitalised, fixed, listed, percent, rounded, small
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
@@ -37,9 +37,10 @@ Marks = NDArray[np.bool_]
 def layer_head_map(
     values: Scores,
     kind: str,
-    title: str,
+    title: str = "",
     *,
     span: tuple[float, float],
+    caption: str = "",
     baseline: float | None = None,
     decimals: int = 2,
     clear: Marks | None = None,
@@ -48,7 +49,7 @@ def layer_head_map(
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
     With `clear` [layer, head], values that cannot be distinguished from zero are in brackets. `interval`: no head is
-    called the highest or lowest whose interval overlaps that of another.
+    called the highest or lowest whose interval overlaps that of another. `caption`: said in place of these.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -62,14 +63,14 @@ def layer_head_map(
         span=span,
         height=140 + 40 * n_layers,
     )
-    distinguishable = np.ones(values.shape, dtype=np.bool_) if clear is None else clear
+    marks = np.full(values.shape, None) if clear is None else clear
     words = [
         [_word(value, decimals, clear) for value, clear in zip(*line, strict=True)]
-        for line in zip(values, distinguishable, strict=True)
+        for line in zip(values, marks.tolist(), strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
-    captions = [_extremes(values, kind, title, decimals, interval)]
-    if not distinguishable.all():
+    captions = [caption or _extremes(values, kind, title, decimals, interval)]
+    if clear is not None and not clear.all():
         captions.append(t("In brackets: not distinguishable from zero."))
     if baseline is not None and np.isfinite(baseline):
         captions.append(t("Uniform attention: {number}.", number=fixed(float(baseline), decimals)))
@@ -78,9 +79,9 @@ def layer_head_map(
     return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
 
 
-def _word(value: float, decimals: int, clear: bool) -> str:
-    word = fixed(float(value), decimals) if np.isfinite(value) else ""
-    return word if clear else f"({word})"
+def _word(value: float, decimals: int, clear: bool | None) -> str:
+    word = (small if clear else fixed)(float(value), decimals) if np.isfinite(value) else ""
+    return f"({word})" if clear is False else word
 
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Estimate | None) -> str:

@@ -57,6 +57,12 @@ def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     return in_digits_of(language.current(), _fixed(value, decimals, signed=signed).replace("-", "−"))
 
 
+def small(value: float, decimals: int, *, signed: bool = False) -> str:
+    """Format a number as :func:`fixed`, but with two significant digits where only zeros would show: "0.00042"."""
+    hidden = 0 < abs(value) < 0.5 * 10**-decimals
+    return fixed(value, 1 - math.floor(math.log10(abs(value))) if hidden else decimals, signed=signed)
+
+
 def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
     return text.lstrip("+-") if not text.strip("+-0.") else text

@@ -34,7 +34,6 @@ _NAMES = {
     "mean, high": "high",
     "uniform": "baseline",
     "untrained": "baseline, untrained",
-    "keys shuffled": "baseline, shuffled",
     "sentences": "n",
 }
 
@@ -45,8 +44,8 @@ def probe(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> p
     `model`: a name in the folder of models, the path of a model's folder, or a loaded model. `pairs`: up to 1,000
     sources, or sources with their translations and, if known, the alignment of their words ("0-0 1-2"). Without a
     translation, the model's own is read. `baseline` is uniform attention on the same rows, `baseline, untrained` the
-    mean of untrained models of the same shape, `baseline, shuffled` the head's own rows, as sharp, on random keys; the
-    differences to all have their intervals. `report` is called with the share of the work done and a label.
+    mean of untrained models of the same shape; the differences to both have their intervals. `report` is called with
+    the share of the work done and a label.
 
     Raises:
         CheckpointError: there is no such model. SampleError: a pair cannot be used, or the model can read none.

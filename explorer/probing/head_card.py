@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.messages import later, message, t
-from explorer.locale.text import fixed, quoted
+from explorer.locale.text import fixed, percent, quoted
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.pattern_shares import coverage
 from explorer.probing.reporting import Report
@@ -39,13 +39,13 @@ class Example:
 
     @property
     def gain(self) -> float:
-        """The score above that of uniform attention."""
-        return self.score - self.chance
+        """The score above that of uniform attention, as a share of what is possible: 1 is a perfect score."""
+        return (self.score - self.chance) / (1 - self.chance)
 
     def sort_key(self) -> str:
-        """Write the gain, by which sentences are sorted, as a subtraction of the two numbers as they are written."""
-        gain = round(self.score, 2) - round(self.chance, 2)
-        return f"{fixed(gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
+        """Write the gain, by which sentences are sorted, with the two scores behind it."""
+        gain, score, chance = percent(self.gain), fixed(self.score, 2), fixed(self.chance, 2)
+        return t("{gain} ({score}, uniform {uniform})", gain=gain, score=score, uniform=chance)
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
@@ -59,13 +59,14 @@ def example_statistic(role: Role, measured: KindScores) -> str:
 def examples(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, Example]:
     """Choose the best, the median and the worst sentence of the sample for a head, by the names in `EXAMPLES`.
 
-    Any head scores high in a short sentence, so sentences are sorted by the gain over uniform attention, and those in
-    which no head can score lower than 1 are left out. Ties keep the order of the sample. Empty if none is left.
+    Any head scores high in a short sentence, where little more is possible: sentences are sorted by the gain as a share
+    of what is. Those in which no head can score lower than 1 are left out. Ties keep the order of the sample. Empty if
+    none is left.
     """
     single = measured.single[statistic]
     values = single.own[:, layer, head]
-    gains = values - single.uniform
-    defined = np.flatnonzero(np.isfinite(gains) & (single.uniform < 1 - 1e-6))
+    gains = (values - single.uniform) / np.where(single.uniform < 1 - 1e-6, 1 - single.uniform, np.nan)
+    defined = np.flatnonzero(np.isfinite(gains))
     if not len(defined):
         return {}
     order = defined[np.argsort(gains[defined], kind="stable")]

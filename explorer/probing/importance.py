@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, rounded
-from explorer.probing.edit_effect import interval, reference_scores
+from explorer.locale.text import capitalised, fixed, listed, rounded, small
+from explorer.probing.edit_effect import interval, reference_scores, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
@@ -35,6 +35,7 @@ from model.analysis.importance import (
 )
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
+from model.config import AttentionKind
 from model.data import Task
 from model.points import Head
 from model.scoring import scoring_batches
@@ -86,24 +87,50 @@ class Importance:
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         return t(
             "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
-            "nats per token, by {change}; token accuracy by {accuracy} percentage points: rank {rank} of {heads} by "
-            "the loss. Its gradient score, how much the loss reacts to the head beside the others of its layer (0 to "
-            "1), is {gradient}. Over {sentences} of the sample, to save time. Where another head does the same work, "
-            "each of them looks less important than both are together.",
-            before=_loss(self.ablation.loss),
-            after=_loss(self.ablation.loss + change),
+            "nats per token, by {change}; token accuracy changes by {accuracy} percentage points: rank {rank} of "
+            "{heads} by the loss. Its gradient score, how steeply the loss changes as its output is scaled, is "
+            "{gradient}; if all heads of its layer were equal, it would be {equal}. Over {sentences} of the sample, to "
+            "save time. Where another head does the same work, each of them looks less important than both are "
+            "together.",
+            before=small(self.ablation.loss, 3),
+            after=small(self.ablation.loss + change, 3),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=order.index(head) + 1,
             heads=len(order),
             gradient=fixed(float(self.by_layer[kind][layer, number]), 2),
+            equal=self.equal(kind),
             sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+        )
+
+    def equal(self, kind: AttentionKind) -> str:
+        """The gradient score of each head of a layer in which all are equal."""
+        return fixed(self.gradient[kind].shape[1] ** -0.5, 2)
+
+    def largest(self, kind: AttentionKind) -> str:
+        """Name the head of one kind without which the loss changes most."""
+        values = self.ablation.loss_change[kind]
+        layer, head = divmod(int(np.abs(values).argmax()), values.shape[1])
+        change = self.words((kind, layer, head))
+        return t("The loss changes most without {head}, by {change}.", head=index_name(layer, head), change=change)
+
+    def steepest(self, kind: AttentionKind) -> str:
+        """Name the head of each layer that has the highest gradient score."""
+        values = self.by_layer[kind]
+        heads = (f"{index_name(n, int(line.argmax()))} ({fixed(line.max(), 2)})" for n, line in enumerate(values))
+        return t(
+            "Highest in its layer: {heads}. Equal heads would have {equal}.",
+            heads=listed(heads),
+            equal=self.equal(kind),
         )
 
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head
-        return interval(self.ablation.loss_interval[kind], 3, *place)
+        change = self.ablation.loss_interval[kind]
+        if self.clear[kind][*place]:
+            return with_interval(change, partial(small, decimals=3, signed=True), *place)
+        return interval(change, 3, *place)
 
     def unclear(self) -> list[Head]:
         """The heads whose effect on the loss cannot be told from zero."""
@@ -112,10 +139,10 @@ class Importance:
 
     def rows(self) -> list[dict[str, Any]]:
         """One table row per head, the most important first."""
-        clear, rows = self.clear, []
+        rows = []
         for kind, *place in reversed(self.least_first()):
             at = tuple(place)
-            change, low, high = (rounded(value, 3) for value in self.ablation.loss_interval[kind].at(*at))
+            change, low, high = (rounded(value, 5) for value in self.ablation.loss_interval[kind].at(*at))
             rows.append(
                 {
                     t("kind"): translated(kind),
@@ -123,7 +150,6 @@ class Importance:
                     t("loss change (nats)"): change,
                     t("low"): low,
                     t("high"): high,
-                    t("distinguishable from zero"): t("yes") if clear[kind][at] else t("no"),
                     t("token accuracy change"): rounded(float(self.ablation.accuracy_change[kind][at]), 4),
                     t("gradient score in its layer"): rounded(float(self.by_layer[kind][at]), 4),
                     t("gradient (nats)"): rounded(float(self.gradient[kind][at]), 4),
@@ -132,29 +158,32 @@ class Importance:
         return rows
 
     def summary(self) -> str:
-        """Name the heads that matter most and least, and count the changes that cannot be told from zero."""
+        """Name the head that matters most, and count the changes that cannot be told from zero."""
         order = self.least_first()
-        least, most = order[0], order[-1]
+        kind, *place = most = order[-1]
+        least = self.ablation.loss_interval[kind].at(*place)[1]
+        rivals = sum(int((item.high >= least).sum()) for item in self.ablation.loss_interval.values())
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
-        return t(
-            "Over {sentences}, the loss is highest without {most}, by {rise} nats per token, and lowest without "
-            "{least}, by {fall}: the extremes of {heads}, likely to be smaller on other sentences. For {unclear}, the "
-            "change cannot be distinguished from zero. Switching off improves the model for {better}; if no head "
-            "mattered, intervals of 95 % would say that of about {chance}. In brackets: 95 % intervals over sentences.",
+        said = t(
+            "Over {sentences}, the loss is highest without {most}, by {rise} nats per token.",
             sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
             most=name_of(most),
             rise=self.words(most),
-            least=name_of(least),
-            fall=self.words(least),
-            heads=t("{n} head", "{n:,} heads", n=len(order)),
+        )
+        if rivals > 1:
+            said += " " + t(
+                "The intervals of {rivals} heads reach that far: the largest of them is likely to be smaller on other "
+                "sentences.",
+                rivals=rivals,
+            )
+        return f"{said} " + t(
+            "For {unclear}, the change cannot be distinguished from zero. Switching off improves the model for "
+            "{better}; if no head mattered, intervals of 95 % would say that of about {chance}. In brackets: 95 % "
+            "intervals over sentences.",
             unclear=t("{n} head", "{n:,} heads", n=len(self.unclear())),
             better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
-
-
-def _loss(nats: float) -> str:
-    return fixed(nats, 3 if nats >= 0.01 else 5)
 
 
 def name_of(head: Head) -> str:

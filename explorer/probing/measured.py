@@ -45,7 +45,7 @@ FILE = "heads.npz"
 VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
 # The last axes of each array, by the last part of its name; every array read from the file is checked against them.
-# Older files contain `by_layer`, which is now computed from `gradient`.
+# Older files contain `by_layer`, which is now computed from `gradient`, and `shuffled`, which is not used.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("own", "shuffled", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
@@ -220,8 +220,7 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
         arrays[f"{kind}/relative"] = measured.relative.astype(np.float32)
         for name, item in measured.single.items():
             for part, values in vars(item).items():
-                kept = values.round(5).astype(np.float16 if part == "shuffled" else np.float32)
-                arrays[f"{kind}/scores/{name}/{part}"] = kept
+                arrays[f"{kind}/scores/{name}/{part}"] = values.round(5).astype(np.float32)
         for name, whole in measured.corpus.items():
             for part in ("estimate", "over_uniform", "of_mean"):
                 arrays[f"{kind}/corpus/{name}/{part}"] = _joined(getattr(whole, part))
@@ -295,8 +294,7 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     for kind in about.shapes:
         single = {
             name: SentenceScores(
-                **{"shuffled": np.full(parts["own"].shape, np.nan)}
-                | {part: values.astype(np.float64) for part, values in parts.items()}
+                **{part: values.astype(np.float64) for part, values in parts.items() if part != "shuffled"}
             )
             for name, parts in _grouped(arrays, f"{kind}/scores/").items()
         }

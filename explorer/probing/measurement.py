@@ -36,26 +36,23 @@ class SentenceScores:
 
     Shapes: own [sentence, layer, head]; uniform [sentence], the score of uniform attention on the same rows;
     untrained [sentence, layer], the mean over untrained models and the heads of the layer, which are equivalent before
-    training; untrained_heads [layer, seed and head], the mean over sentences of each untrained head. shuffled
-    [sentence, layer, head]: the head's own rows with their weights on random keys; NaN in files of older versions.
+    training; untrained_heads [layer, seed and head], the mean over sentences of each untrained head.
     """
 
     own: Scores
     uniform: Scores
     untrained: Scores
     untrained_heads: Scores
-    shuffled: Scores
 
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
     """One statistic of all heads of one kind.
 
-    Shapes: `estimate` [layer, head], the mean over sentences with its interval; std, shuffled [layer, head]; untrained,
-    untrained_std [layer]; uniform and uniform_std are single numbers. `over_uniform`, `over_untrained` and
-    `over_shuffled` [layer, head] are mean differences over the same sentences, with their intervals. `untrained_std` is
-    the standard deviation between untrained heads. `sentences`: the number that have a row to which the statistic
-    applies. NaN: unknown.
+    Shapes: `estimate` [layer, head], the mean over sentences with its interval; std [layer, head]; untrained,
+    untrained_std [layer]; uniform and uniform_std are single numbers. `over_uniform` and `over_untrained` [layer, head]
+    are mean differences over the same sentences, with their intervals. `untrained_std` is the standard deviation
+    between untrained heads. `sentences`: the number that have a row to which the statistic applies. NaN: unknown.
     """
 
     estimate: Estimate
@@ -66,8 +63,6 @@ class HeadScores:
     untrained_std: Scores
     over_uniform: Estimate
     over_untrained: Estimate
-    shuffled: Scores
-    over_shuffled: Estimate
     sentences: int
 
     @property
@@ -79,16 +74,15 @@ class HeadScores:
 def per_sentence(values: Scores, uniform: Scores) -> SentenceScores:
     """Split one statistic, values [sentence, model, layer, head] and uniform [sentence], into model and baselines.
 
-    The model itself comes first, then its own rows shuffled, then the untrained ones.
+    The model itself comes first, then the untrained ones.
     """
-    others = values[:, 2:]
+    others = values[:, 1:]
     by_head = mean(others, 0)  # [seed, layer, head]
     return SentenceScores(
         own=values[:, 0],
         uniform=uniform,
         untrained=mean(np.moveaxis(others, 2, 1).reshape(len(values), values.shape[2], -1), 2),
         untrained_heads=np.moveaxis(by_head, 1, 0).reshape(values.shape[2], -1),
-        shuffled=values[:, 1],
     )
 
 
@@ -102,7 +96,7 @@ def summarised(single: Mapping[str, SentenceScores]) -> dict[str, HeadScores]:
     single, parts = _with_share(single), []
     for item in single.values():
         own, uniform = item.own, item.uniform[:, None, None]
-        parts.append(np.stack([own, own - uniform, own - item.untrained[..., None], own - item.shuffled], axis=1))
+        parts.append(np.stack([own, own - uniform, own - item.untrained[..., None]], axis=1))
     estimates = bootstrap.of_mean(np.stack(parts, axis=1))  # [statistic, which, layer, head]
     return {name: _summary(item, estimates, nth) for nth, (name, item) in enumerate(single.items())}
 
@@ -115,16 +109,16 @@ def _with_share(single: Mapping[str, SentenceScores]) -> Mapping[str, SentenceSc
     untrained = keys.untrained / keys.uniform[:, None]
     # Of each untrained head, only the mean over sentences is kept: it is scaled to the mean share of its layer.
     heads = keys.untrained_heads * (mean(untrained, 0) / mean(keys.untrained_heads, 1))[:, None]
-    own, shuffled = (scores / keys.uniform[:, None, None] for scores in (keys.own, keys.shuffled))
-    share = SentenceScores(own, np.ones_like(keys.uniform), untrained, heads, shuffled)
+    own = keys.own / keys.uniform[:, None, None]
+    share = SentenceScores(own, np.ones_like(keys.uniform), untrained, heads)
     return {**single, "key_share": share}
 
 
 def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScores:
     own = single.own
-    estimate, over_uniform, over_untrained, over_shuffled = (
+    estimate, over_uniform, over_untrained = (
         Estimate(estimates.value[nth, which], estimates.low[nth, which], estimates.high[nth, which])
-        for which in range(4)
+        for which in range(3)
     )
     return HeadScores(
         estimate=estimate,
@@ -135,8 +129,6 @@ def _summary(single: SentenceScores, estimates: Estimate, nth: int) -> HeadScore
         untrained_std=std(single.untrained_heads, 1),
         over_uniform=over_uniform,
         over_untrained=over_untrained,
-        shuffled=mean(single.shuffled, 0),
-        over_shuffled=over_shuffled,
         sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
     )
 
@@ -182,7 +174,7 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "key_share": Statistic(
         message("share of keys"),
-        message("as many keys as it looks at, as a share of uniform attention's in the same sentence"),
+        message("effective keys divided by the keys that it could look at; 1: all of them alike"),
     ),
     "normalised_entropy": Statistic(message("normalised entropy"), message("0: one key; 1: all keys alike"), ""),
     "confidence": Statistic(message("confidence"), message("largest weight of a row, <eos> left out")),
@@ -387,10 +379,8 @@ class Tally:
             self.gold = "tokens"
         for kind, stacked in weights.items():
             places = places_of(observed, kind)
-            shuffled = formulas.shuffled_rows(stacked[:1], places.seen, seed=index)
-            scored = np.concatenate([stacked[:1], shuffled, stacked[1:]])
             self._scores[kind][index] = (
-                sentence_scores(observed, kind, scored, places),
+                sentence_scores(observed, kind, stacked, places),
                 sentence_scores(observed, kind, formulas.uniform_like(places.seen), places),
             )
             if kind == "cross":

@@ -139,15 +139,6 @@ def uniform_like(seen: Cells) -> Scores:
     return uniform
 
 
-def shuffled_rows(weights: NDArray[np.floating], seen: Cells, seed: int) -> NDArray[np.floating]:
-    """The same rows with the weights of each on other keys at random: as sharp, but looking anywhere.
-
-    Shapes: weights [..., query, key]; seen [query, key], of each row a beginning.
-    """
-    drawn = np.random.default_rng(seed).random(weights.shape)
-    return np.take_along_axis(weights, np.argsort(np.where(seen, drawn, 2.0), axis=-1), axis=-1)
-
-
 def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Scores:
     """Mean Jensen–Shannon divergence of every pair of heads over the given rows, in bits: 0 identical, 1 disjoint.
 

@@ -75,7 +75,10 @@ class RoleGrid:
             keys=_place(int(column)),
             times=fixed(float(times.max()), 1),
         )
-        return f"{counted} {strongest}"
+        said = [counted, strongest]
+        if not self.uniform[0, -1]:  # causal
+            said.append(t("Early rows see few keys, so they cannot be far above uniform attention."))
+        return " ".join(said)
 
 
 def _place(cell: int) -> str:
@@ -115,7 +118,7 @@ def uniform_maps(sample: Sample, config: ModelConfig) -> dict[AttentionKind, Sco
     for (source, target), count in lengths.items():
         seen = {
             "encoder": np.ones((source, source), np.bool_),
-            "decoder": future_mask(target) == VISIBLE,
+            "decoder": (future_mask(target) == VISIBLE) | (not config.causal),
             "cross": np.ones((target, source), np.bool_),
         }
         for kind in config.kinds:

@@ -9,7 +9,6 @@ import numpy as np
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, fixed
 from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
-from model.analysis.bootstrap import widened
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
@@ -59,6 +58,17 @@ def rule() -> str:
         margin=MARGIN,
         sentences=MIN_SENTENCES,
         percent=100 * LEAST_ELSEWHERE,
+    )
+
+
+def needed_note(seeds: int) -> str:
+    """Explain the numbers by which a role is tested, beside `seeds` untrained models."""
+    return t(
+        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A role needs the lower "
+        "ends of both differences to reach +{margin:g}, which Headlight chose; from {seeds} untrained models of the "
+        "same shape, one standard deviation between their heads more.",
+        margin=MARGIN,
+        seeds=seeds,
     )
 
 
@@ -186,11 +196,6 @@ def with_interval(value: float, low: float, high: float, *, signed: bool = False
 def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, str]:
     """One score of a head beside both baselines, with what a role needs above each, as a row of a table."""
     item = measured.scores[statistic]
-    shuffled = float(item.shuffled[layer, head])
-    sharp = {
-        t("keys shuffled"): fixed(shuffled, 2),
-        t("above shuffled"): with_interval(*item.over_shuffled.at(layer, head), signed=True),
-    }
     needed = [fixed(MARGIN + more, 2, signed=True) for more in (0.0, float(item.untrained_std[layer]))]
     return {
         t("judged by"): statistic_title(statistic),
@@ -198,31 +203,8 @@ def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) ->
         t("above uniform"): with_interval(*item.over_uniform.at(layer, head), signed=True),
         t("above untrained"): with_interval(*item.over_untrained.at(layer, head), signed=True),
         t("needed"): t("{uniform}, {untrained}", uniform=needed[0], untrained=needed[1]),
-        t("uniform"): fixed(item.uniform, 2),
-        t("untrained"): fixed(float(item.untrained[layer]), 2),
-        **(sharp if np.isfinite(shuffled) else {}),
         t("sentences"): f"{item.sentences}",
     }
-
-
-def _sharpness(measured: KindScores, statistic: str, layer: int, head: int) -> str:
-    """Compare a score with that of rows as sharp as the head's that look anywhere."""
-    item = measured.scores[statistic]
-    score, shuffled = capitalised(statistic_title(statistic)), fixed(float(item.shuffled[layer, head]), 2)
-    # The score may be the highest of all that a role can rest on.
-    if widened(item.over_shuffled, len(_NAMES)).low[layer, head] > 0:
-        return t(
-            "{score}: rows as sharp that look anywhere (“keys shuffled”) would score {shuffled}, so sharpness alone "
-            "does not explain it.",
-            score=score,
-            shuffled=shuffled,
-        )
-    return t(
-        "{score}: rows as sharp that look anywhere (“keys shuffled”) would score {shuffled}, which cannot be told from "
-        "the head's score.",
-        score=score,
-        shuffled=shuffled,
-    )
 
 
 def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[list[dict[str, str]], str]:
@@ -233,13 +215,13 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     for name in names:
         meaning = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].description)
         said.append(t("{score}: {meaning}.", score=capitalised(statistic_title(name)), meaning=meaning))
-    said += [
-        _sharpness(measured, name, layer, head)
-        for name in names
-        if np.isfinite(measured.scores[name].shuffled[layer, head])
-    ]
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
-        said.append(t("Sinks are the first token and <eos>; “left out”: a share of the weight that goes elsewhere."))
+        said.append(
+            t(
+                "Sinks are the first token and <eos>; “left out”: a share of the weight that goes elsewhere, without "
+                "the rows for which a sink itself is the right key."
+            )
+        )
     if second is not None:
         said.append(t("The last row is a second job: it passes the same test on other cells."))
     elif role.clear:

@@ -40,10 +40,8 @@ SHORT = (
 )  # columns of the table of heads; the table of numbers has all statistics
 
 
-TEST = (
-    *(message("judged by"), message("above uniform"), message("above untrained"), message("needed")),
-    *(message("uniform"), message("untrained")),
-)  # of the columns of a role's evidence, those that fit beside all heads
+# Of the columns of a role's evidence, those that fit beside all heads.
+TEST = message("judged by"), message("above uniform"), message("above untrained")
 
 
 def whole_title(statistic: str) -> str:
@@ -121,7 +119,7 @@ def brief_rows(
             return ""
         return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
 
-    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"), t("keys shuffled"))
+    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"))
     return [
         {t("statistic"): row[t("statistic")], t("unit"): row[t("unit")]}
         | {name: text(row, name) for name in columns}
@@ -178,8 +176,6 @@ def _numbers_row(title: str, statistic: str, item: HeadScores | CorpusScores, pl
         t("untrained"): item.untrained[place[0]],
         t("untrained standard deviation"): item.untrained_std[place[0]],
         **_interval(t("above untrained"), single.over_untrained if single else None, place),
-        t("keys shuffled"): single.shuffled[place] if single else math.nan,
-        **_interval(t("above shuffled"), single.over_shuffled if single else None, place),
     }
     return {
         t("statistic"): title,

@@ -74,7 +74,7 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     at = probe()
     assert_says(
         at,
-        "Baselines: uniform attention and 5 untrained models",
+        "5 untrained models of the same shape",
         "5 of 12 heads have a clear role: alignment (predicts) (2), itself (2), next token (1).",
     )
     table = tables(at)[0].set_index(["kind", "head"])

@@ -16,7 +16,7 @@ from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import STATISTICS, Probe
 from explorer.probing.role_grid import THUMBNAILS, role_grids
-from explorer.probing.roles import role_title, rule, statistic_title
+from explorer.probing.roles import needed_note, role_title, rule, statistic_title
 from explorer.probing.tables import (
     FIRST,
     colour_range,
@@ -33,7 +33,7 @@ from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_table
 from model.points import Head
 
-_ROW_PIXELS, _MOST_ROWS = 35, 8
+_ROW_PIXELS, _MOST_ROWS = 35, 12
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
@@ -96,11 +96,7 @@ def _draw_table(probe: Probe) -> None:
         },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    about = t(
-        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A role needs the lower "
-        "ends of “above uniform” and “above untrained” to reach what is needed; without a role, the nearest score is "
-        "shown."
-    )
+    about = f"{needed_note(probe.seeds)} {t('Without a role, the nearest score is shown.')}"
     # The help of the column of error rates says the same.
     has_help = probe.gold in ("words", "tokens") and statistic_title("error_rate") in rows[0]
     st.caption(plain(about if has_help else f"{about} {gold_note(probe)}"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, small
 from explorer.probing.alike_heads import measure_alike
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
@@ -16,6 +18,7 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.web import address, bound, page_parts
 from explorer.web.figures import draw_table
 from model.analysis.importance import ByKind
+from model.config import AttentionKind
 
 _BY_LOSS, _BY_GRADIENT = message("loss without the head"), message("gradient score")
 _CURVE_BY = "probe_prune_by"
@@ -31,9 +34,11 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.caption(
         plain(
             t(
-                "A pattern that looks meaningful need not matter. Here every head is switched off by itself, and the "
-                "gradient says how much the loss would change with it. Heads can stand in for one another: a head that "
-                "matters little alone may matter much once another is gone."
+                "A pattern that looks meaningful need not matter. Here every head is switched off by itself: its "
+                "output becomes zero. The gradient score says how steeply the loss of a sentence changes as that "
+                "output is scaled a little, beside the other heads of the layer: a head with a steep slope may still "
+                "not be missed when it is off. Heads can stand in for one another: a head that matters little alone "
+                "may matter much once another is gone."
             )
         )
     )
@@ -50,12 +55,10 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
         if importance is None:
             return
     loss, top = importance.ablation.loss, importance.largest_change
-    st.markdown(t("##### Loss without the head, minus that of the whole model ({loss:.3f} nats)", loss=loss))
-    _draw_maps(
-        importance.ablation.loss_change, t("change of the loss in nats"), (-top, top), "loss", 3, importance.clear
-    )
+    st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=small(loss, 3)))
+    _draw_maps(importance.ablation.loss_change, (-top, top), "loss", 3, importance.largest, importance.clear)
     st.markdown(t("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1"))
-    _draw_maps(importance.by_layer, t("gradient score"), (0.0, 1.0), "gradient", 2, {})
+    _draw_maps(importance.by_layer, (0.0, 1.0), "gradient", 2, importance.steepest, {})
     draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
     st.caption(explained(importance.summary()))
     _draw_alike(subject, measured)
@@ -79,11 +82,18 @@ def _draw_alike(subject: Subject, measured: Measured) -> None:
 
 
 def _draw_maps(
-    values: ByKind, title: str, span: tuple[float, float], key: str, decimals: int, clear: dict[str, Marks]
+    values: ByKind,
+    span: tuple[float, float],
+    key: str,
+    decimals: int,
+    caption: Callable[[AttentionKind], str],
+    clear: dict[str, Marks],
 ) -> None:
     for kind, column in zip(values, st.columns(max(2, len(values))), strict=False):
         with column:
-            plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals, clear=clear.get(kind))
+            plot = layer_head_map(
+                values[kind], kind, caption=caption(kind), span=span, decimals=decimals, clear=clear.get(kind)
+            )
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 

@@ -25,7 +25,7 @@ from explorer.probing.head_card import (
     similar_heads,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.roles import evidence, role_of, statistic_title
+from explorer.probing.roles import evidence, needed_note, role_of, statistic_title
 from explorer.probing.tables import brief_rows, gold_note, head_numbers
 from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.notes import draw_note
@@ -83,13 +83,7 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
         draw_note(subject.name, place)
     if rows:
         draw_table(rows, t("The test of its role"))
-        st.caption(
-            t(
-                "Means over sentences, in brackets their 95 % intervals. A role needs the lower ends of both "
-                "differences to reach what is needed: a quarter of the weight, which Headlight chose, and above "
-                "untrained models one standard deviation between their heads more."
-            )
-        )
+        st.caption(plain(needed_note(measured.probe.seeds)))
     parts = {
         message("Sentences"): lambda: _draw_sentences(subject, measured, place),
         message("Scores"): lambda: _draw_scores(measured, place),
@@ -146,8 +140,7 @@ def _draw_scores(measured: Measured, place: Head) -> None:
             t(
                 "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform "
                 "attention on the same rows and {seeds} untrained models of the same shape, all heads of the layer "
-                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. “Keys "
-                "shuffled”: the same rows, as sharp, with their weights on random keys. {gold} "
+                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. {gold} "
                 "“Whole sample”: links and tokens of all sentences counted together, as the alignment error rate is "
                 "defined. “{without_sinks}”: as a share of the weight that does not go to the first token or <eos>. "
                 "Standard deviations and more decimals are in the tables of the tab “Take away”.",
@@ -195,7 +188,14 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     if kind == "cross":
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
     title = statistic_title(statistic)
-    st.caption(plain(t("Sorted by: {score}, above that of uniform attention in the same sentence.", score=title)))
+    st.caption(
+        plain(
+            t(
+                "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1.",
+                score=title,
+            )
+        )
+    )
     sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
     for name, example in chosen.items():
         title = f"{translated(name)}: {_about(measured, example)}"

@@ -71,11 +71,7 @@ def draw() -> None:
     measured = probed.measured() if so_far is None else so_far
     shown = probed if so_far is None else dataclasses.replace(probed, part=len(so_far.sample))
     if measured is not None:
-        about = t(
-            "Measured on {sample}. Baselines: uniform attention and {seeds} untrained models.",
-            sample=measured.about,
-            seeds=measured.probe.seeds,
-        )
+        about = t("Measured on {sample}.", sample=measured.about)
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
         part = t("Of these, {n} has been measured so far.", "Of these, {n} have been measured so far.", n=shown.part)
         caption.caption(plain(" ".join(filter(None, (about, untrained, part if shown.part else "")))))

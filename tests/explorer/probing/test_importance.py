@@ -40,23 +40,31 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     ]
     assert (first["loss change (nats)"], first["gradient score in its layer"]) == (2.0, 1.0)
     assert importance.unclear() == [("encoder", 0, 1)]
-    assert (str(last["loss change (nats)"]), last["distinguishable from zero"]) == ("0.0", "no"), "not -0.0"
+    assert last["loss change (nats)"] == -0.0004
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
     summary, one = importance.summary(), importance.sentence_about(("encoder", 0, 0))
     for said, numbers in (
         (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
-        (summary, "lowest without encoder L1 H2, by 0.000 (−0.050 to +0.050, not distinguishable from zero)"),
-        (summary, "likely to be smaller on other sentences. For 1 head, the change cannot be distinguished"),
+        (summary, "nats per token. For 1 head, the change cannot be distinguished"),
         (
             summary,
             "improves the model for no head; if no head mattered, intervals of 95 % would say that of about 0.1.",
         ),
         (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
-        (one, "by −5.0 (−6.0 to −4.0) percentage points: rank 2 of 4 by the loss."),
+        (one, "changes by −5.0 (−6.0 to −4.0) percentage points: rank 2 of 4 by the loss."),
+        (one, "is 1.00; if all heads of its layer were equal, it would be 0.71."),
+        (importance.largest("encoder"), "without L1 H1, by +0.500 (+0.450 to +0.550)."),
+        (importance.steepest("encoder"), "Highest in its layer: L1 H1 (1.00). Equal heads would have 0.71."),
+        (importance.words(("encoder", 0, 1)), "0.000 (−0.050 to +0.050, not distinguishable from zero)"),
     ):
         assert numbers in said
+    cross = importance.ablation.loss_interval["cross"]
+    cross.low[:] = 0.4
+    assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary()
+    cross.value[:] = cross.low[:] = 0.00042
+    assert importance.words(("cross", 0, 0)) == "+0.00042 (+0.00042 to +2.050)"
     for clear, bracket in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
         assert ("In brackets: not distinguishable from zero." in plot.caption) is bracket

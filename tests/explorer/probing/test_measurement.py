@@ -206,25 +206,6 @@ def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
     assert second_job(cross, role_of(cross, 0, 0), 0, 0) is None, "the diagonal has the same cells"
 
 
-def test_a_score_that_sharp_rows_earn_by_chance_is_told_from_a_pattern() -> None:
-    """Rows of one key each: a pattern, mostly a pattern, and a head that looks anywhere."""
-    rng = np.random.default_rng(2)
-    heads = (HEADS["previous"], mixed(lambda q: q - 1, 0.4), lambda q, n: one_hot(int(rng.integers(n)), n))
-    found = probed(encoder=heads, decoder=heads[2:]).kinds
-    for kind, head, explained in (
-        ("encoder", 0, False),
-        ("encoder", 1, False),
-        ("encoder", 2, True),
-        ("decoder", 0, True),
-    ):
-        (row,), said = evidence(found[kind], role_of(found[kind], 0, head), 0, head)
-        assert ("cannot be told from the head's score" in said) is explained
-        assert ("sharpness alone does not explain it" in said) is not explained
-        assert float(row["keys shuffled"]) == pytest.approx(float(row["uniform"]), abs=0.04)
-    sharp = found["encoder"].single["effective_keys"]
-    assert np.allclose(sharp.shuffled, sharp.own), "rows stay as sharp"
-
-
 def test_evidence_holds_score_baselines_and_size() -> None:
     found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
     (row,), _ = evidence(found, role_of(found, 0, 0), 0, 0)
@@ -320,7 +301,7 @@ def test_each_difference_is_taken_from_its_own_baseline() -> None:
     def drawn() -> SentenceScores:
         own = rng.random((40, 2, 3))
         own[rng.random(40) < 0.2] = np.nan
-        return SentenceScores(own, rng.random(40), rng.random((40, 2)), rng.random((2, 6)), rng.random((40, 2, 3)))
+        return SentenceScores(own, rng.random(40), rng.random((40, 2)), rng.random((2, 6)))
 
     items = {"one": drawn(), "two": drawn()}
     for name, found in summarised(items).items():
@@ -329,7 +310,6 @@ def test_each_difference_is_taken_from_its_own_baseline() -> None:
             (found.estimate, item.own),
             (found.over_uniform, item.own - item.uniform[:, None, None]),
             (found.over_untrained, item.own - item.untrained[:, :, None]),
-            (found.over_shuffled, item.own - item.shuffled),
         ):
             alone = bootstrap.of_mean(values)
             for part in ("value", "low", "high"):
