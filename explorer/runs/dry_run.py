@@ -9,18 +9,28 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields, replace
+from functools import lru_cache
 
 import msgspec
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
+from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
+from explorer.runs.settings import KINDS, value_of
+from model.analysis.size import budget
+from model.config import DataConfig, ModelConfig, from_dict, to_dict
+from model.data import get_task
 from model.durations import rounded_span
+from model.presets import get_preset
+from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
 from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
+MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
@@ -104,6 +114,38 @@ class Plan(msgspec.Struct, frozen=True):
         if first != last:
             said.append(t("The longer time is for a machine that stays as busy as it is now."))
         return " ".join(said)
+
+
+def parameters_at_once(order: TrainingOrder) -> int | None:
+    """Count the parameters of a run; None where only the trial can, for lack of the vocabulary or of another model."""
+    from model.architectures import empty_model
+    from model.embeddings import count_parameters
+
+    if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
+        return None
+    changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
+    of_data, of_model = (
+        {item.name: changes[item.name] for item in fields(kind) if item.name in changes}
+        for kind in (DataConfig, ModelConfig)
+    )
+    data = from_dict(DataConfig, {**to_dict(task.data), **of_data})
+    sizes = from_dict(ModelConfig, {**get_preset(order.preset).model, **of_model})
+    if data.tokenizer != "characters":
+        return None  # to load what cuts words, or to learn pieces, takes as long as the trial
+    source, target = _vocabularies(order.task, data, not sizes.has_encoder)
+    config = replace(sizes, src_vocab_size=source, tgt_vocab_size=target)
+    if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
+        return None  # the trial says whether they fit into the memory
+    return count_parameters(empty_model(config))
+
+
+@lru_cache(maxsize=64)
+def _vocabularies(task: str, config: DataConfig, joint: bool) -> tuple[int, int]:
+    """The sizes of the vocabularies of source and target."""
+    pairs = get_task(task).splits["train"]
+    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+    source, target = build_tokenizers(config, sources, targets, joint=joint)
+    return len(source), len(target)
 
 
 def read_plan(output: str) -> Plan:

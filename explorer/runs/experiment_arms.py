@@ -33,6 +33,10 @@ class Metric:
         number = f"{value:.4g}" if value == round(value) else f"{value:.1f}"
         return f"{in_digits_of(current(), number)}{self.unit}"
 
+    def rounded(self, value: float) -> str:
+        """A value with at most one decimal, and its unit."""
+        return self.text(round(value, 1))
+
     def margin(self, difference: float) -> str:
         """A difference with its unit: "1 percentage point"."""
         if self.in_percent:

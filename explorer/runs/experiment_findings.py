@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, quoted
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, listed, quoted
 from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
@@ -14,7 +16,6 @@ from explorer.runs.experiment_relations import (
     Claim,
     Outcome,
     Relation,
-    any_runs,
     enough,
     relations,
     whole,
@@ -23,15 +24,27 @@ from model.data import get_task
 from model.experiments.recipe import Experiment
 
 
-def statements(arms: Sequence[ArmRuns]) -> list[str]:
-    """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order.
-
-    Each statement has the mean and the range over the runs, and their number.
-    """
+def answer(arms: Sequence[ArmRuns]) -> list[str]:
+    """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order."""
     first, *others = [arm for arm in arms if arm.runs] or arms
     if not others or not first.runs:
         return [t("There is nothing to compare yet.")]
-    return [_sentence(first, stated, len(others)) for stated in _grouped(relations(arms))]
+    said = []
+    for stated in _grouped(relations(arms)):
+        names, base = listed(quoted(each.arm.label) for each in stated), quoted(first.label)
+        if stated[0].outcome == "too few":
+            needed = enough(len(first.runs), len(others))
+            said.append(
+                t(
+                    "These runs are too few to tell {names} from {first}; {enough} runs of each variant could.",
+                    names=names,
+                    first=base,
+                    enough=needed,
+                )
+            )
+        else:
+            said.append(f"{_said(stated[0].claim, stated[0].arm, len(stated), names, base)}.")
+    return said
 
 
 def _grouped(stated: Sequence[Relation]) -> list[list[Relation]]:
@@ -46,42 +59,78 @@ def _grouped(stated: Sequence[Relation]) -> list[list[Relation]]:
     )
 
 
-def headline(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
-    """Split the statements: those about the first kind of difference or, without any, the first one; and the others."""
-    said, n_leading = statements(arms), max(1, len(_leading(arms)))
-    return said[:n_leading], said[n_leading:]
+def numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
+    """State each arm's score, what else differs, and, if asked, right answers beyond the lengths, with their ranges."""
+    ran = [arm for arm in arms if arm.runs]
+    stated = relations(arms) if len(ran) > 1 else []
+    lines: dict[str, dict[str, str]] = {}
 
+    def add(measure: str, arm: ArmRuns, value: MeanAndRange | None, write: Callable[[float], str]) -> None:
+        if value is not None:
+            runs = t("{n} run", "{n:,} runs", n=value.n)
+            number = t("“{variant}” {number} in {runs}", variant=arm.label, number=value.text(write), runs=runs)
+            lines.setdefault(measure, {})[arm.label] = number
 
-def in_short(arms: Sequence[ArmRuns]) -> str:
-    """State the first kind of difference, then which arms are equal by score or do not differ, with their numbers."""
-    leading = _leading(arms)
-    named = {relation.arm.label for each in leading for relation in each}
-    others = [
-        [relation for relation in each if relation.arm.label not in named or relation.claim == "equal"]
-        for each in _grouped(relations(arms))
+    for arm in ran:
+        add(arm.metric.name, arm, mean_and_range(arm.scores()), arm.metric.rounded)
+    for each in stated:
+        add(each.measure, ran[0], each.first, each.write)
+        add(each.measure, each.arm, each.own, each.write)
+    for arm in ran if experiment.also else ():
+        shares = [run.score("exact_match", experiment.also) for run in arm.runs]
+        beyond = mean_and_range(share and 100.0 * share for share in shares)
+        add(message("right beyond the lengths in training"), arm, beyond, METRICS["exact_match"].rounded)
+    said = [
+        t("{measure}: {numbers}.", measure=capitalised(translated(measure)), numbers=listed(of.values()))
+        for measure, of in lines.items()
     ]
-    rest = [_sentence(arms[0], each, len(arms) - 1) for each in others if each and leading]
-    return " ".join([*headline(arms)[0], *rest])
+    missed = [
+        t("that “{variant}” differs (p = {p:.2g})", variant=each.arm.label, p=each.p)
+        if each.apart
+        else t("that “{variant}” is as good (p = {p:.2g})", variant=each.arm.label, p=each.p)
+        for each in stated
+        if each.p <= LEVEL
+    ]
+    if missed:
+        said.append(t("Only Holm's correction leaves open {missed}.", missed=listed(missed)))
+    return " ".join(said)
 
 
 def conditions(arms: Sequence[ArmRuns]) -> str:
-    """State what the runs of an experiment have in common: data, updates, parameters, test sentences, and the test."""
+    """State what the runs of an experiment have in common: data, updates, rate, parameters, sentences, and the test."""
     runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
-    return t(
-        "{data}; {updates} updates, {parameters} parameters, {n} test sentences. {comparisons} comparisons by an exact "
+    n, metric = max(run.score("sentences") or 0 for run in runs), arms[0].metric
+    said = t(
+        "{data}; {updates} updates, highest learning rate {rate}, {parameters} parameters, {n} test sentences. "
+        "{comparisons} comparisons (score, score within {margin}, updates and loss, each beside “{first}”) by an exact "
         "rank-sum test, {percent:.0f} % after Holm's correction.",
         data=translated(get_task(arms[0].recipe.base.task).title),
         updates=_from_to(run.valid["step"][-1] for run in runs),
+        rate=_from_to((arm.recipe.rate for arm in arms if arm.runs), write=_rate),
         parameters=_from_to(run.parameters for run in runs),
-        n=whole(max(run.score("sentences") or 0 for run in runs)),
+        n=whole(n),
         comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
+        margin=metric.margin(MARGIN),
+        first=arms[0].label,
         percent=100 * LEVEL,
     )
+    if not metric.in_percent or not n or 100 / n <= MARGIN:
+        return said
+    coarse = t(
+        "One test sentence is {points:.2f} percentage points, so what is within {margin} here need not be on others.",
+        points=100 / n,
+        margin=metric.margin(MARGIN),
+    )
+    return f"{said} {coarse}"
 
 
-def _from_to(values: Iterable[float]) -> str:
+def _rate(rate: float) -> str:
+    return in_digits_of(current(), f"{rate:g}")
+
+
+def _from_to(values: Iterable[float], write: Callable[[float], str] = whole) -> str:
     ordered = sorted(values)
-    low, high = whole(ordered[0]), whole(ordered[-1])
+    low, high = write(ordered[0]), write(ordered[-1])
     return low if low == high else t("{low} to {high}", low=low, high=high)
 
 
@@ -97,29 +146,8 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
     )
 
 
-def also(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
-    """State the right answers of each arm on the split that the question also asks about; empty without one."""
-    numbers = []
-    for arm in arms:
-        shares = [run.score("exact_match", experiment.also) for run in arm.runs] if experiment.also else []
-        summary = mean_and_range(share and 100.0 * share for share in shares)
-        if summary is not None:
-            percent = summary.text(lambda value: METRICS["exact_match"].text(round(value, 1)))
-            runs = t("{n} run", "{n:,} runs", n=summary.n)
-            numbers.append(t("“{variant}” {number} in {runs}", variant=arm.label, number=percent, runs=runs))
-    return t("Right beyond the lengths in training: {numbers}.", numbers=listed(numbers)) if numbers else ""
-
-
-def _leading(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
-    """The differences by the measure of the first one, grouped; empty without a difference."""
-    groups = _grouped(relations(arms)) if any_runs(arms) else []
-    differences = [each for each in groups if each[0].outcome == "difference"]
-    return [each for each in differences if each[0].measure == differences[0][0].measure]
-
-
 def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
     """State a claim about `arm`, or about `n` arms like it with these names, beside the first one."""
-    margin = arm.metric.margin(MARGIN)
     match claim:
         case "failed":
             return t("{names} failed in every run", "{names} failed in every run", n=n, names=names)
@@ -136,18 +164,11 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
         case "worse":
             return t("{names} is worse than {first}", "{names} are worse than {first}", n=n, names=names, first=first)
         case "equal":
-            return t(
-                "{names} is as good as {first}, within {margin}",
-                "{names} are as good as {first}, within {margin}",
-                n=n,
-                names=names,
-                first=first,
-                margin=margin,
-            )
+            return t("{names} is as good as {first}", "{names} are as good as {first}", n=n, names=names, first=first)
         case "fewer updates":
             return t(
-                "{names} reaches {target} on validation for the first time after fewer updates than {first}",
-                "{names} reach {target} on validation for the first time after fewer updates than {first}",
+                "{names} reaches {target} on validation after fewer updates than {first}",
+                "{names} reach {target} on validation after fewer updates than {first}",
                 n=n,
                 names=names,
                 target=arm.target,
@@ -155,8 +176,8 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
             )
         case "more updates":
             return t(
-                "{names} reaches {target} on validation for the first time after more updates than {first}",
-                "{names} reach {target} on validation for the first time after more updates than {first}",
+                "{names} reaches {target} on validation after more updates than {first}",
+                "{names} reach {target} on validation after more updates than {first}",
                 n=n,
                 names=names,
                 target=arm.target,
@@ -179,67 +200,13 @@ def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
                 first=first,
             )
     return t(
-        "{names} is neither clearly different from {first} nor clearly as good, within {margin}",
-        "{names} are neither clearly different from {first} nor clearly as good, within {margin}",
+        "{names} is not shown to differ from {first}, nor to be within {margin} of it",
+        "{names} are not shown to differ from {first}, nor to be within {margin} of it",
         n=n,
         names=names,
         first=first,
-        margin=margin,
+        margin=arm.metric.margin(MARGIN),
     )
-
-
-def _sentence(first: ArmRuns, stated: Sequence[Relation], n_others: int) -> str:
-    """State what several arms have in common beside the first one."""
-    relation, several = stated[0], len(stated) > 1
-    numbers = all(each.own for each in stated)
-
-    def named(arm: ArmRuns, value: MeanAndRange | None) -> str:
-        # Each of several names with its number, so that nobody has to count along two lists.
-        if several and numbers and value and relation.first:
-            return t("“{variant}” with {number}", variant=arm.label, number=value.text(relation.write))
-        return quoted(arm.label)
-
-    names, base = listed(named(each.arm, each.own) for each in stated), named(first, relation.first)
-    seen = _seen(first, stated) if numbers else ""
-    if relation.outcome != "too few":
-        said = _said(relation.claim, relation.arm, len(stated), names, base)
-        return f"{said}: {seen}." if seen else f"{said}."
-    return t(
-        "These runs are too few to tell {names} from {first}: {numbers}; {enough} runs of each variant could.",
-        names=names,
-        first=base,
-        numbers=seen,
-        enough=enough(len(first.runs), n_others),
-    )
-
-
-def _seen(first: ArmRuns, stated: Sequence[Relation]) -> str:
-    """The numbers of one arm and the first one; of several, which have theirs beside their names, only the measure."""
-    relation = stated[0]
-    if not relation.own or not relation.first:
-        return ""
-    measure, runs = translated(relation.measure), _counts(first, stated)
-    if len(stated) > 1:
-        return t("{measure}, {runs}", measure=measure, runs=runs)
-    return t(
-        "{value} against {first} {measure}, {runs}",
-        value=relation.own.text(relation.write),
-        first=relation.first.text(relation.write),
-        measure=measure,
-        runs=runs,
-    )
-
-
-def _counts(first: ArmRuns, stated: Sequence[Relation]) -> str:
-    """Say how many runs were compared: "10 runs each", or "3 runs against 10"."""
-    counts, of_first = [len(each.arm.runs) for each in stated], len(first.runs)
-    if set(counts) == {of_first}:
-        return t("{n} run each", "{n:,} runs each", n=of_first)
-    if len(set(counts)) > 1:
-        return t("{counts} runs against {first}", counts=listed(map(str, counts)), first=of_first)
-    if len(counts) > 1:
-        return t("{n} run each against {first}", "{n:,} runs each against {first}", n=counts[0], first=of_first)
-    return t("{n} run against {first}", "{n:,} runs against {first}", n=counts[0], first=of_first)
 
 
 def findings(arms: Sequence[ArmRuns]) -> list[str]:

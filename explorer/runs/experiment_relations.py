@@ -48,7 +48,8 @@ class Relation:
     """One thing that may be said of an arm beside the first one.
 
     `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
-    rests on, of this `measure`, None if there are none.
+    rests on, of this `measure`, None if there are none. `p`: what chance had the claim on the score that was not made,
+    before Holm's correction.
     """
 
     arm: ArmRuns
@@ -58,6 +59,12 @@ class Relation:
     first: MeanAndRange | None
     write: Callable[[float], str]
     measure: str
+    p: float = 1.0
+
+    @property
+    def apart(self) -> bool:
+        """Whether the two means are far enough apart for a difference."""
+        return self.own is not None and self.first is not None and abs(self.own.mean - self.first.mean) >= MARGIN
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
@@ -70,7 +77,7 @@ def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
         at = COMPARISONS * nth
         best = _smallest(len(first.runs), len(arm.runs))
         could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
-        stated += _relations_of(first, arm, passed[at : at + COMPARISONS], could)
+        stated += _relations_of(first, arm, passed[at : at + COMPARISONS], could, raw[at : at + COMPARISONS])
     return stated
 
 
@@ -123,8 +130,10 @@ def _two_sided(first: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2 * min(rank_sum(first, other)))
 
 
-def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool) -> list[Relation]:
-    """The relations of one arm: `passed`: which comparisons are significant, `could`: whether one could have been."""
+def _relations_of(
+    first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool, raw: Sequence[float]
+) -> list[Relation]:
+    """The relations of one arm: which comparisons `passed`, whether one `could` have, and the `raw` chances."""
     score, updates, loss, equal = passed
     own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
     scored = partial(
@@ -132,13 +141,14 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: b
         arm,
         own=own,
         first=base,
-        write=lambda value: arm.metric.text(round(value, 1)),
+        write=arm.metric.rounded,
         measure=arm.metric.name,
     )
     if base is None or own is None:
         return [scored("failed" if own is None else "incomparable", "undecided")]
     found = []
-    if score and abs(own.mean - base.mean) >= MARGIN:
+    apart = abs(own.mean - base.mean) >= MARGIN
+    if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
     elif equal:
         found.append(scored("equal", "equal"))
@@ -154,7 +164,7 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: b
     if found:
         return found
     undecided: Outcome = "undecided" if could else "too few"
-    return [scored("?", undecided)]
+    return [scored("?", undecided, p=raw[0] if apart else raw[-1])]
 
 
 def _interval(*arms: ArmRuns) -> float:

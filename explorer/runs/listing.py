@@ -46,19 +46,16 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
-    leading, exact, sentences = headline_name(scores), number(scores, "exact_match"), scores.get("sentences")
+    leading, sentences = headline_name(scores), scores.get("sentences")
     score, seconds = number(scores, leading), number(results, "seconds")
-    apart = None
+    shown = None if score is None else f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
     if score is not None and isinstance(sentences, int) and sentences > 0:
-        shown = f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
         of = range_text(leading, score, sentences)
-        apart = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
+        shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
     return {
         t("name"): entry.name,
-        t("score (95 %)"): apart,
+        t("score (95 %)"): shown,
         t("verdict"): verdict_text(entry, verdict),
-        t("right (%)"): None if exact is None else 100 * exact,
-        "BLEU": score if leading == "bleu" else None,
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),

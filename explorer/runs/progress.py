@@ -82,8 +82,8 @@ def score_text(score: str, value: float, sentences: int) -> str:
 
 
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
-    """The 95 % interval of a score, on a scale from 0 to 100: "89–100"."""
-    return "–".join(map(str, bounds(name, value, sentences)))
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.2–99.9" if it is narrow."""
+    return "–".join(in_digits_of(current(), f"{end:g}") for end in bounds(name, value, sentences))
 
 
 def _loss(value: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 Curve = Sequence[tuple[float, float]]
 
 NORMAL = 1.96  # standard errors of a 95 % interval
+NARROW = 5.0  # an interval of fewer percent or points is written with one decimal
 BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 
 
@@ -58,8 +59,12 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
-def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[int, int]:
-    """The 95 % interval of a score in whole percent or points of BLEU, rounded outwards within 0 to 100."""
+def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[float, float]:
+    """The 95 % interval of a score in percent or points of BLEU, rounded outwards within 0 to 100.
+
+    Whole numbers, or with one decimal where whole ones would make neighbouring scores look alike.
+    """
     apart = BLEU_WIDTH / math.sqrt(sentences)
     low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
-    return max(math.floor(low), 0), min(math.ceil(high), 100)
+    scale = 10 if high - low < NARROW else 1
+    return max(math.floor(scale * low), 0) / scale, min(math.ceil(scale * high), 100 * scale) / scale

@@ -153,14 +153,14 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     if _share(curves, last) >= FEW_WRONG:
         right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
         since = min(step for step, _ in right)
-        learned = t("Learned: {score}, first reached at update {step:,.0f}.", score=score, step=since)
+        learned = t("Learned: {score}, first reached at update {step:,.0f}, on validation.", score=score, step=since)
     else:
         best_text = _score_text(curves, best)
         learned = t("Learned: {score}; it was {best} at update {step:,.0f}.", score=score, best=best_text, step=at)
     little = _shows_little(curves)
     return Diagnosis(
         "learned",
-        f"{learned} {little or t('Longer training cannot improve this score.')}",
+        f"{learned} {little or t('Longer training can hardly raise this score.')}",
         int(since),
         ("try", "more pairs") if little else ("try",),
     )
@@ -415,14 +415,14 @@ def _score_text(curves: Curves, value: float) -> str:
         if not curves.sentences:
             return t("BLEU {score:.1f}", score=value)
         low, high = bounds("bleu", value, curves.sentences)
-        return t("BLEU {score:.1f} (95 % interval {low} to {high})", score=value, low=low, high=high)
+        return t("BLEU {score:.1f} (95 % interval {low:g} to {high:g})", score=value, low=low, high=high)
     if not curves.sentences:
         return t("{percent:.1f} % exactly right", percent=100 * value)
     low, high = bounds("exact_match", value, curves.sentences)
     right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
     if curves.reachable < 1:
         return t(
-            "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low} to {high} %; at "
+            "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %; at "
             "most {most:,} can be, since some sources have several answers)",
             right=right,
             n=curves.sentences,
@@ -432,7 +432,7 @@ def _score_text(curves: Curves, value: float) -> str:
             most=most,
         )
     return t(
-        "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low} to {high} %)",
+        "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %)",
         right=right,
         n=curves.sentences,
         percent=100 * value,

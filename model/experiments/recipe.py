@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from model.config import ConfigError, with_former_names
 
@@ -150,6 +150,14 @@ class Recipe:
     @property
     def steps(self) -> int:
         """Weight updates of a run."""
+        return int(self._training("max_steps"))
+
+    @property
+    def rate(self) -> float:
+        """The highest learning rate of a run."""
+        return float(self._training("learning_rate"))
+
+    def _training(self, name: str) -> Any:
         from model.presets import PRESETS
 
-        return int(self.settings.get("max_steps", PRESETS[self.preset].training.get("max_steps", 0)))
+        return self.settings.get(name, PRESETS[self.preset].training.get(name, 0))

@@ -34,7 +34,7 @@ def options(at: AppTest) -> argparse.Namespace:
 def planned(at: AppTest) -> AppTest:
     """Run until the plan is there."""
     for _ in range(50):
-        if metric(at, "Parameters") != "…":
+        if metric(at, "Takes") != "…":
             return at
         at.run()
     raise AssertionError("no plan came")

@@ -45,8 +45,8 @@ def draw_overview() -> None:
         t(
             "Numbers are means over runs with different seeds, in brackets the lowest and the highest; a dot is a run. "
             "A difference is named if it passes the test that its card names and is large enough: 1 point of the "
-            "score, 2 evaluations of the updates, or a factor of 2 of the loss. “As good as” means that a test shows "
-            "the scores to be less than 1 point apart; 0.2 points may be undecided where runs are few. Several "
+            "score, updates that two evaluations lie between, or a factor of 2 of the loss. “As good as” means that a "
+            "test shows the scores to be less than 1 point apart, for other seeds and on these test sentences. Several "
             "experiments share their first variant, so their results are not independent."
         )
     )
@@ -57,7 +57,7 @@ def draw_overview() -> None:
         with columns[shortest]:
             _draw_card(EXPERIMENTS[name], arms)
     _draw_list(t("As good as each other"), shows["equal"])
-    _draw_list(t("No difference shows, nor equality for every variant"), shows["undecided"])
+    _draw_list(t("Not shown to differ, nor all to be as good"), shows["undecided"])
     _draw_list(t("Too few runs to tell"), shows["too few"], brief=True)
     _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
 
@@ -67,7 +67,8 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     with st.container(border=True):
         _draw_title(experiment)
         st.caption(plain(translated(experiment.question)))
-        st.markdown(unbroken(f"{results.in_short(arms)} {results.also(experiment, arms)}"))
+        st.markdown(f"**{unbroken(' '.join(results.answer(arms)))}**")
+        st.markdown(unbroken(results.numbers(experiment, arms)))
         st.caption(unbroken(results.conditions(arms)))
         scores = {arm.label: arm.scores() for arm in arms}
         draw_small_figure(dot_figure(scores, translated(arms[0].metric.column)), less=0)
@@ -92,7 +93,7 @@ def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]], *, brief
         elif brief:
             said = [results.too_few(arms)]
         else:
-            said = [*results.statements(arms), results.also(EXPERIMENTS[name], arms), results.conditions(arms)]
+            said = [*results.answer(arms), results.numbers(EXPERIMENTS[name], arms), results.conditions(arms)]
         right.caption(unbroken(" ".join(said)))
 
 

@@ -93,8 +93,7 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    first, others = results.headline(arms)
-    st.markdown(f"**{unbroken(' '.join(first))}** {unbroken(' '.join([*others, results.also(experiment, arms)]))}")
+    st.markdown(f"**{unbroken(' '.join(results.answer(arms)))}** {unbroken(results.numbers(experiment, arms))}")
     st.caption(unbroken(results.conditions(arms)))
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):

@@ -7,7 +7,6 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.locale.glossary import explain
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
@@ -30,8 +29,9 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
-# The table shows its columns up to the minutes on a laptop's screen.
-_PIXELS = {message("name"): 128, message("score (95 %)"): 202, message("verdict"): 105, message("data"): 230}
+# The table of the models that come with Headlight fits on a laptop's screen.
+_PIXELS = {message("name"): 165, message("verdict"): 100, message("data"): 170}
+_SCORE_PIXELS = 235
 
 
 def draw() -> None:
@@ -92,9 +92,14 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         on_select=partial(_open_marked, key, by_row),
         column_config={
             **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
-            t("right (%)"): number(format="%.1f", help=t("Share of held-out sentences that are exactly right.")),
-            "BLEU": number(format="%.1f", help=translated(explain("BLEU").explanation)),
-            t("score (95 %)"): text(help=t("With its 95 % interval, of so many sentences that were held out.")),
+            t("score (95 %)"): text(
+                width=_SCORE_PIXELS,
+                help=t(
+                    "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
+                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly ± 45 ÷ "
+                    "√sentences."
+                ),
+            ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
             t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),
             t("note"): text(width="medium"),

@@ -11,7 +11,7 @@ from explorer.charts.training_curves import schedule_figure
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService
+from explorer.runs.dry_run import Plan, PlanError, PlanService, parameters_at_once
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
@@ -191,8 +191,10 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
-    unknown = "…" if answer is None and not unfit else "–"  # still to come, or not at all
-    parameters.metric(t("Parameters"), count(plan.parameters) if plan else unknown)
+    expected = answer is None and not unfit
+    unknown = "…" if expected else "–"  # still to come, or not at all
+    counted = plan.parameters if plan else parameters_at_once(order) if expected else None
+    parameters.metric(t("Parameters"), unknown if counted is None else count(counted))
     memory.metric(t("Memory needed"), plan.memory_text if plan else unknown)
     duration.metric(t("Takes"), plan.duration_text if plan else unknown)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)

@@ -3,13 +3,14 @@
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder, resume_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService, read_plan, run_trial
+from explorer.runs.dry_run import Plan, PlanError, PlanService, parameters_at_once, read_plan, run_trial
 from explorer.runs.home import ROOT
 from model import train
 
@@ -134,6 +135,10 @@ def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFi
     assert train.main(order.trial(tmp_path)[3:]) == 0
     plan = read_plan(capsys.readouterr().out)
     assert plan.parameters > 1000
+    assert parameters_at_once(order) == plan.parameters
+    assert parameters_at_once(replace(order, changes=(("tokenizer", "subwords"),))) is None
+    assert parameters_at_once(replace(order, changes=(("d_model", "32768"),))) is None
+    assert parameters_at_once(replace(order, preset="decoder-tiny")) != parameters_at_once(order)
     assert plan.seconds > 0
     assert plan.device == "cpu"
     assert plan.examples["train"] > 300
