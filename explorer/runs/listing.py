@@ -47,7 +47,9 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
     leading, sentences = headline_name(scores), scores.get("sentences")
-    score, seconds = number(scores, leading), number(results, "seconds")
+    score, seconds, exact = (
+        number(*each) for each in ((scores, leading), (results, "seconds"), (scores, "exact_match"))
+    )
     shown = None if score is None else f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
     if score is not None and isinstance(sentences, int) and sentences > 0:
         of = range_text(leading, score, sentences)
@@ -62,6 +64,9 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("took (min)"): None if seconds is None else seconds / 60,
         t("parameters"): summary.get("parameters"),
         t("loss"): scores.get("loss"),
+        # As numbers, by which the table is sorted.
+        t("right (%)"): None if exact is None else 100 * exact,
+        "BLEU": score if leading == "bleu" else None,
     }
 
 

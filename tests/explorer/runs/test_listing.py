@@ -16,8 +16,8 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 def test_columns_without_a_value_are_left_out() -> None:
     first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert first == {"name": "a", "score (95 %)": "25.0 %", "verdict": "untrained", "parameters": 5}
-    assert second == {"name": "b", "score (95 %)": "", "verdict": "untrained", "parameters": None}
+    assert first == {"name": "a", "score (95 %)": "25.0 %", "verdict": "untrained", "parameters": 5, "right (%)": 25}
+    assert second == {"name": "b", "score (95 %)": "", "verdict": "untrained", "parameters": None, "right (%)": None}
     assert rows([]) == []
     own, shipped = rows([entry("a", modified=1000.0), entry(SHIPPED[0], modified=1000.0)])
     assert own["when"], "and of a shipped model, a clone's files say when it was cloned"
