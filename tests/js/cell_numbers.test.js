@@ -103,7 +103,10 @@ test("the sentence names the winner, its lead and the dimensions that bring it",
     "[2] is heaviest, with 0.9207: its score leads that of [1], the second, by 2.50, so its weight is about 12 times as " +
     "large. Dimensions 2 (+2.00) and 1 (+1.00) contribute most to this lead; the other 2 together bring −0.50.";
   assert.equal(words(message), said);
-  assert.match(words(row({ query: QUERY, keys: [QUERY.map((_, i) => (i ? 0 : 12)), [0, 0, 0, 0]] })), / is about 400 times /);
+  assert.match(
+    words(row({ query: QUERY, keys: [QUERY.map((_, i) => (i ? 0 : 12)), [0, 0, 0, 0]] })),
+    / is about 400 times /,
+  );
   const n = numbersOf(message);
   assert.deepEqual(heaviest(n), [1]);
   assert.deepEqual(contributions(n, 1, 0), [1, 2, 0, -0.5]);
