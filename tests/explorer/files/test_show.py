@@ -98,7 +98,7 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": [rows(2, 4, 4), rows(2, 3, 4)], "source": SOURCE}, "Layer 2 of encoder is .2, 3, 4.*one by one"),
         ({"encoder": rows(4, 4), "source": SOURCE}, "has to be a list with a tensor"),
         ({"encoder": broken((1, 2, 3, 0), np.nan), "source": SOURCE}, "layer 2, head 3, row 4, holds .* not a number"),
-        ({"encoder": broken((0, 1, 2, 3), -0.5), "source": SOURCE}, "layer 1, head 2, row 3, holds -0.5"),
+        ({"encoder": broken((0, 1, 2, 3), -0.5), "source": SOURCE}, "layer 1, head 2, row 3, holds −0.5"),
         ({"encoder": broken((0, 0, 1), 0.5), "source": SOURCE}, r"layer 1, head 1, row 2, sums to 2, .*model\.eval"),
         ({"encoder": [["a"]], "source": SOURCE}, "not an array of numbers"),
         ({"decoder": [[rows(1, 2, 1, 1)], [rows(1, 2, 1, 3)]], "target": TARGET}, "Step 2 of decoder"),
