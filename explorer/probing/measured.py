@@ -45,10 +45,10 @@ FILE = "heads.npz"
 VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
 # The last axes of each array, by the last part of its name; every array read from the file is checked against them.
-# Older files contain `by_layer`, which is now computed from `gradient`, and `shuffled`, which is not used.
+# Older files contain `by_layer`, which is now computed from `gradient`.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("own", "shuffled", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
+        ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
         ("layer", "head"),
     ),
     "similarity": ("each head", "each head"),
@@ -293,9 +293,7 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     kinds: dict[AttentionKind, KindScores] = {}
     for kind in about.shapes:
         single = {
-            name: SentenceScores(
-                **{part: values.astype(np.float64) for part, values in parts.items() if part != "shuffled"}
-            )
+            name: SentenceScores(**{part: values.astype(np.float64) for part, values in parts.items()})
             for name, parts in _grouped(arrays, f"{kind}/scores/").items()
         }
         corpus = {
