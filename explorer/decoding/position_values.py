@@ -21,7 +21,8 @@ from model.analysis.position_scores import (
 from model.analysis.sinusoidal_checks import table_difference
 from model.analysis.token_vectors import first_positions
 from model.analysis.word_order import Length, by_length, longest
-from model.data import get_task
+from model.data import TASKS, get_task
+from model.data.task import DataError
 from model.positions import sinusoidal_table, wavelengths
 from model.transformer import Transformer
 
@@ -101,6 +102,17 @@ def longest_trained(translator: Translator) -> int:
         DataError: the data are not on this machine.
     """
     return longest(get_task(translator.loaded.data_config.task).splits["train"], translator.loaded.source)
+
+
+def rows_trained(translator: Translator) -> int | None:
+    """The rows of a learned table that the longest training sentence reaches, <eos> included; None if unknown here."""
+    loaded = translator.loaded
+    if loaded.data_config.task not in TASKS or not loaded.model.config.has_encoder:
+        return None
+    try:
+        return longest_trained(translator) + 1
+    except DataError:  # a corpus that is not on this machine
+        return None
 
 
 def exact_by_length(translator: Translator) -> tuple[Length, ...]:

@@ -16,7 +16,7 @@ from explorer.decoding.position_values import (
     difference_from,
     dot_products_by_distance,
     learned_rows,
-    longest_trained,
+    rows_trained,
     sinusoidal,
     spread_of_random,
 )
@@ -27,8 +27,6 @@ from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
-from model.data import TASKS
-from model.data.task import DataError
 
 ROWS = (message("of the formula"), message("learned by this model"))
 BESIDE = (message("wavelengths"), message("curves"), message("dot product"), message("distance"))
@@ -86,16 +84,9 @@ def draw_table_tab(model: ModelDescription) -> None:
 
 @cached
 def _rows_trained(name: str, version: str) -> int | None:
-    """Rows that the longest training sentence reaches; None if nobody knows, as in a model from elsewhere."""
     del version  # part of the key only
     with runtime.model(name) as translator:
-        loaded = translator.loaded
-        if loaded.data_config.task not in TASKS or not loaded.model.config.has_encoder:
-            return None
-        try:
-            return longest_trained(translator) + 1  # and <eos>
-        except DataError:
-            return None
+        return rows_trained(translator)
 
 
 def _draw_learned(rows: Floats, trained: int | None) -> None:
