@@ -10,21 +10,23 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
+    COLOURS,
     Plot,
     bars,
     curves,
     heatmap,
     labels,
+    margin,
     numbered,
     rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, fixed, listed, percent, rounded, small
+from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.head_card import coverage_caption
-from explorer.probing.importance import PruningCurve
+from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
 from explorer.probing.pattern_shares import coverage
 from model.analysis.bootstrap import Estimate
@@ -48,8 +50,9 @@ def layer_head_map(
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    With `clear` [layer, head], values that cannot be distinguished from zero are in brackets. `interval`: no head is
-    called the highest or lowest whose interval overlaps that of another. `caption`: said in place of these.
+    With `clear` [layer, head], values that cannot be distinguished from zero are "≈ 0", the others have two significant
+    digits. `interval`: no head is called the highest or lowest whose interval overlaps that of another. `caption`: said
+    in place of these.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -71,7 +74,7 @@ def layer_head_map(
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     captions = [caption or _extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
-        captions.append(t("In brackets: not distinguishable from zero."))
+        captions.append(t("“≈ 0”: not distinguishable from zero."))
     if baseline is not None and np.isfinite(baseline):
         captions.append(t("Uniform attention: {number}.", number=fixed(float(baseline), decimals)))
     table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
@@ -79,9 +82,35 @@ def layer_head_map(
     return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
 
 
+def agreement_plot(importance: Importance) -> Plot:
+    """Plot the rank of each head by the loss without it against its rank by the gradient score, the first top right."""
+    figure = go.Figure()
+    for nth, kind in enumerate(importance.gradient):
+        places = [(head[1:], loss, gradient) for head, loss, gradient in importance.ranks() if head[0] == kind]
+        names, by_loss, by_gradient = zip(*((index_name(*at), *ranks) for at, *ranks in places), strict=True)
+        figure.add_scatter(
+            x=by_gradient,
+            y=by_loss,
+            text=names,
+            name=capitalised(translated(kind)),
+            mode="markers+text",
+            textposition="top center",
+            marker={"color": COLOURS[nth], "symbol": nth, "size": 9},
+        )
+    n = len(importance.ranks())
+    figure.add_shape(type="line", x0=1, y0=1, x1=n, y1=n, line={"dash": "dot", "color": "#7d8893"}, layer="below")
+    titles = t("rank by the gradient score"), t("rank by the loss without it")
+    ticks = {"tickvals": [1, *range(5, n + 1, 5)], "zeroline": False}
+    x_axis, y_axis = ({"title": {"text": title}, "range": [n + 1, -n / 12], **ticks} for title in titles)
+    figure.update_layout(xaxis=x_axis, yaxis=y_axis, height=420, margin=margin(top=40))
+    figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0})
+    return Plot(figure, importance.agreement(), t("Does the gradient tell which heads are missed?"))
+
+
 def _word(value: float, decimals: int, clear: bool | None) -> str:
-    word = (small if clear else fixed)(float(value), decimals) if np.isfinite(value) else ""
-    return f"({word})" if clear is False else word
+    if clear is False:
+        return "≈ 0"
+    return "" if not np.isfinite(value) else two_digits(float(value)) if clear else fixed(float(value), decimals)
 
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Estimate | None) -> str:

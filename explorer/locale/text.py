@@ -57,10 +57,10 @@ def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     return in_digits_of(language.current(), _fixed(value, decimals, signed=signed).replace("-", "−"))
 
 
-def small(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Format a number as :func:`fixed`, but with two significant digits where only zeros would show: "0.00042"."""
-    hidden = 0 < abs(value) < 0.5 * 10**-decimals
-    return fixed(value, 1 - math.floor(math.log10(abs(value))) if hidden else decimals, signed=signed)
+def two_digits(value: float, *, signed: bool = False) -> str:
+    """Format a number as :func:`fixed` with two significant digits, but no fewer before the mark: "0.00042", "123"."""
+    exponent = int(f"{value:.1e}".partition("e")[2])
+    return fixed(value, max(0, 1 - exponent), signed=signed)
 
 
 def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:

@@ -65,7 +65,8 @@ def importance(model: Model, pairs: Iterable[Pair], *, alike: bool = False, repo
     """Measure how much the loss changes without each head, on at most 100 of the pairs: a row for each head.
 
     `score` is the change in nats per target token; `baseline` is its mean over the other heads of the same kind;
-    `gradient` is the score of Michel et al. (2019). Arguments and errors as :func:`probe`.
+    `by mean` is the change with the head's mean output in place of zero; `gradient` is the score of Michel et al.
+    (2019). Arguments and errors as :func:`probe`.
 
     With `alike`, a row for each pair of heads that look most alike: `score` is the change without both less the sum of
     the changes without each (`without one`, `without other`), and `baseline` the largest such score of `random` pairs.
@@ -91,6 +92,7 @@ def importance(model: Model, pairs: Iterable[Pair], *, alike: bool = False, repo
                 "low": low,
                 "high": high,
                 "baseline": (float(estimate.value.sum()) - score) / others if others else float("nan"),
+                "by mean": float(measured.by_mean[kind].value[layer, head]) if measured.by_mean else float("nan"),
                 "gradient": float(measured.gradient[kind][layer, head]),
                 "n": measured.sentences,
             }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, listed, rounded, small
+from explorer.locale.text import capitalised, fixed, two_digits
 from explorer.probing.edit_effect import interval, reference_scores, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
@@ -28,11 +29,12 @@ from model.analysis.importance import (
     gradient_scores,
     heads_of,
     least_first,
-    normalised,
+    mean_ablate_each,
     pruning_counts,
     pruning_curve,
     without,
 )
+from model.analysis.rank_test import rank_correlation
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import AttentionKind
@@ -51,23 +53,22 @@ _STILL_GOOD = 90.0  # percent of the whole model's quality
 class Importance:
     """The importance of all heads on part of a sample.
 
-    `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019) before normalisation;
-    `sentences`: the size of the part.
+    `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019), in nats per sentence;
+    `sentences`: the size of the part; `by_mean`: the change of the loss with each head's output replaced by its mean,
+    None if a file made before does not have it.
     """
 
     ablation: Ablation
     gradient: ByKind
     sentences: int
-
-    @cached_property
-    def by_layer(self) -> ByKind:
-        """The gradient scores with the squares of each layer summing to 1."""
-        return normalised(self.gradient)
+    by_mean: Mapping[AttentionKind, Estimate] | None = None
 
     @property
-    def largest_change(self) -> float:
-        """The largest absolute change of the loss, at least 1e-9."""
-        return max(float(np.abs(values).max()) for values in self.ablation.loss_change.values()) or 1e-9
+    def span(self) -> tuple[float, float]:
+        """The colour scale of changes of the loss: from 0, unless switching off a head clearly lowers it."""
+        changes = self.ablation.loss_interval.values()
+        top = max(float(np.abs(item.value).max()) for item in changes) or 1e-9
+        return (-top if any((item.high < 0).any() for item in changes) else 0.0, top)
 
     @property
     def clear(self) -> dict[str, NDArray[np.bool_]]:
@@ -78,34 +79,57 @@ class Importance:
         """All heads, those first whose absence changes the loss least, or whose gradient score is lowest."""
         return least_first(self.gradient if by_gradient else self.ablation.loss_change)
 
+    def ranks(self) -> list[tuple[Head, int, int]]:
+        """Each head with its rank by the loss without it and by the gradient score, 1 the highest."""
+        by_loss, by_gradient = self.least_first()[::-1], self.least_first(by_gradient=True)[::-1]
+        return [(head, nth, by_gradient.index(head) + 1) for nth, head in enumerate(by_loss, start=1)]
+
+    def agreement(self) -> str:
+        """State how far the gradient scores, and the loss with means in place of zeros, rank the heads as zeros do."""
+        zero = self.ablation.loss_change
+        said = t(
+            "Rank correlation with the gradient score: {correlation}. {head} differs most: rank {loss} by the loss, "
+            "{gradient} by the gradient.",
+            correlation=_correlation(zero, self.gradient),
+            **self._furthest(),
+        )
+        if self.by_mean is None:
+            return said
+        by_mean = {kind: item.value for kind, item in self.by_mean.items()}
+        return f"{said} " + t(
+            "With the mean in place of zero: {correlation}; the loss changes most without {head}, by {change}.",
+            correlation=_correlation(zero, by_mean),
+            head=name_of(most := least_first(by_mean)[-1]),
+            change=_change(self.by_mean, most),
+        )
+
+    def _furthest(self) -> dict[str, Any]:
+        head, loss, gradient = max(self.ranks(), key=lambda item: abs(item[1] - item[2]))
+        return {"head": capitalised(name_of(head)), "loss": loss, "gradient": gradient}
+
     def sentence_about(self, head: Head) -> str:
         """Describe the importance of one head, with its interval and its rank among all heads."""
         kind, layer, number = head
         change = float(self.ablation.loss_change[kind][layer, number])
-        order = self.least_first()[::-1]
         accuracy = self.ablation.accuracy_interval[kind]
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
-        return t(
+        rank, by_gradient = next(ranks for place, *ranks in self.ranks() if place == head)
+        said = t(
             "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
-            "nats per token, by {change}; token accuracy changes by {accuracy} percentage points: rank {rank} of "
-            "{heads} by the loss. Its gradient score, how steeply the loss changes as its output is scaled, is "
-            "{gradient}; if all heads of its layer were equal, it would be {equal}. Over {sentences} of the sample, to "
-            "save time. Where another head does the same work, each of them looks less important than both are "
-            "together.",
-            before=small(self.ablation.loss, 3),
-            after=small(self.ablation.loss + change, 3),
+            "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
+            "{heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
+            before=two_digits(self.ablation.loss),
+            after=two_digits(self.ablation.loss + change),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
-            rank=order.index(head) + 1,
-            heads=len(order),
-            gradient=fixed(float(self.by_layer[kind][layer, number]), 2),
-            equal=self.equal(kind),
-            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            rank=rank,
+            gradient=by_gradient,
+            heads=len(self.least_first()),
         )
-
-    def equal(self, kind: AttentionKind) -> str:
-        """The gradient score of each head of a layer in which all are equal."""
-        return fixed(self.gradient[kind].shape[1] ** -0.5, 2)
+        if self.by_mean is not None:
+            by_mean = _change(self.by_mean, head)
+            said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
+        return said
 
     def largest(self, kind: AttentionKind) -> str:
         """Name the head of one kind without which the loss changes most."""
@@ -114,47 +138,23 @@ class Importance:
         change = self.words((kind, layer, head))
         return t("The loss changes most without {head}, by {change}.", head=index_name(layer, head), change=change)
 
-    def steepest(self, kind: AttentionKind) -> str:
-        """Name the head of each layer that has the highest gradient score."""
-        values = self.by_layer[kind]
-        heads = (f"{index_name(n, int(line.argmax()))} ({fixed(line.max(), 2)})" for n, line in enumerate(values))
-        return t(
-            "Highest in its layer: {heads}. Equal heads would have {equal}.",
-            heads=listed(heads),
-            equal=self.equal(kind),
-        )
-
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head
-        change = self.ablation.loss_interval[kind]
-        if self.clear[kind][*place]:
-            return with_interval(change, partial(small, decimals=3, signed=True), *place)
-        return interval(change, 3, *place)
-
-    def unclear(self) -> list[Head]:
-        """The heads whose effect on the loss cannot be told from zero."""
-        clear = self.clear
-        return [(kind, layer, head) for kind, layer, head in self.least_first() if not clear[kind][layer, head]]
+        change = _change(self.ablation.loss_interval, head)
+        return change if self.clear[kind][*place] else t("{change}, not distinguishable from zero", change=change)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One table row per head, the most important first."""
+        """One table row per head, the most important first: text with the intervals in brackets."""
         rows = []
-        for kind, *place in reversed(self.least_first()):
-            at = tuple(place)
-            change, low, high = (rounded(value, 5) for value in self.ablation.loss_interval[kind].at(*at))
-            rows.append(
-                {
-                    t("kind"): translated(kind),
-                    t("head"): index_name(*at),
-                    t("loss change (nats)"): change,
-                    t("low"): low,
-                    t("high"): high,
-                    t("token accuracy change"): rounded(float(self.ablation.accuracy_change[kind][at]), 4),
-                    t("gradient score in its layer"): rounded(float(self.by_layer[kind][at]), 4),
-                    t("gradient (nats)"): rounded(float(self.gradient[kind][at]), 4),
-                }
-            )
+        for head, _, by_gradient in self.ranks():
+            kind, *place = head
+            row = {t("head"): name_of(head), t("loss, zeroed"): _change(self.ablation.loss_interval, head)}
+            if self.by_mean is not None:
+                row[t("loss, mean instead")] = _change(self.by_mean, head)
+            row[t("right tokens")] = fixed(100 * float(self.ablation.accuracy_change[kind][*place]), 1, signed=True)
+            row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
+            rows.append(row | {t("its rank"): str(by_gradient)})
         return rows
 
     def summary(self) -> str:
@@ -164,6 +164,7 @@ class Importance:
         least = self.ablation.loss_interval[kind].at(*place)[1]
         rivals = sum(int((item.high >= least).sum()) for item in self.ablation.loss_interval.values())
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
+        unclear = sum(int((~clear).sum()) for clear in self.clear.values())
         said = t(
             "Over {sentences}, the loss is highest without {most}, by {rise} nats per token.",
             sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
@@ -177,13 +178,25 @@ class Importance:
                 rivals=rivals,
             )
         return f"{said} " + t(
-            "For {unclear}, the change cannot be distinguished from zero. Switching off improves the model for "
-            "{better}; if no head mattered, intervals of 95 % would say that of about {chance}. In brackets: 95 % "
-            "intervals over sentences.",
-            unclear=t("{n} head", "{n:,} heads", n=len(self.unclear())),
+            "For {unclear} (“≈ 0”), the change cannot be distinguished from zero. Switching off improves the model for "
+            "{better}; if no head mattered, intervals of 95 % would say that of about {chance}.",
+            unclear=t("{n} head", "{n:,} heads", n=unclear),
             better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
+
+
+def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
+    kind, *place = head
+    return with_interval(changes[kind], partial(two_digits, signed=True), *place)
+
+
+def _correlation(first: ByKind, second: ByKind) -> str:
+    """The rank correlation of two scores of all heads, with its interval in brackets."""
+    ends = rank_correlation(*(np.concatenate([item.ravel() for item in each.values()]) for each in (first, second)))
+    value, low, high = (fixed(end, 2, signed=True) for end in ends)
+    known = math.isfinite(ends[1])
+    return t("{number} ({low} to {high})", number=value, low=low, high=high) if known else value
 
 
 def name_of(head: Head) -> str:
@@ -292,14 +305,15 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
     """Measure ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
     part = subsample(sample, SENTENCES)
     model, pairs = loaded.transformer, part.pairs
-    ablation = ablate_each(model, pairs, check=_one_by_one(model, part, report))
-    return Importance(ablation, gradient_scores(model, pairs), len(part))
+    check = _one_by_one(model, part, report, times=2)
+    ablation = ablate_each(model, pairs, check=check)
+    return Importance(ablation, gradient_scores(model, pairs), len(part), mean_ablate_each(model, pairs, check=check))
 
 
-def _one_by_one(model: Transformer, part: Sample, report: Report) -> Callable[[], None]:
+def _one_by_one(model: Transformer, part: Sample, report: Report, *, times: int = 1) -> Callable[[], None]:
     """Reports progress of :func:`ablate_each`, which checks before each batch of the whole model and of each head."""
     n_heads = len(heads_of(model.config))
-    total = (n_heads + 1) * len(batches_of(part.pairs))
+    total = times * (n_heads + 1) * len(batches_of(part.pairs))
     return progress_check(
         report, total, later("Switching off {n} head one by one", "Switching off {n:,} heads one by one", n=n_heads)
     )

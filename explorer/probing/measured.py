@@ -48,7 +48,7 @@ LARGEST = 64_000_000  # bytes, unpacked
 # Older files contain `by_layer`, which is now computed from `gradient`.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
+        ("own", "estimate", "over_uniform", "loss", "accuracy", "by_mean", "gradient", "by_layer"),
         ("layer", "head"),
     ),
     "similarity": ("each head", "each head"),
@@ -244,6 +244,8 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
         for kind in probe.kinds:
             arrays[f"{kind}/importance/loss"] = _joined(ablation.loss_interval[kind])
             arrays[f"{kind}/importance/accuracy"] = _joined(ablation.accuracy_interval[kind])
+            if importance.by_mean is not None:
+                arrays[f"{kind}/importance/by_mean"] = _joined(importance.by_mean[kind])
             arrays[f"{kind}/importance/gradient"] = importance.gradient[kind]
     file = io.BytesIO()
     np.savez_compressed(file, about=np.frombuffer(msgspec.json.encode(about), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
@@ -314,13 +316,13 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     if about.importance is None:
         return Stored(probe, None)
     loss, accuracy, sentences = about.importance
+    gradient = {kind: arrays[f"{kind}/importance/gradient"] for kind in about.shapes}
     by_name = {
-        name: {kind: arrays[f"{kind}/importance/{name}"] for kind in about.shapes}
-        for name in ("loss", "accuracy", "gradient")
+        name: {kind: _estimate(arrays[key]) for kind in about.shapes if (key := f"{kind}/importance/{name}") in arrays}
+        for name in ("loss", "accuracy", "by_mean")
     }
-    intervals = ({kind: _estimate(by_name[name][kind]) for kind in about.shapes} for name in ("loss", "accuracy"))
-    ablation = Ablation(loss, accuracy, *intervals)
-    return Stored(probe, Importance(ablation, by_name["gradient"], int(sentences)))
+    ablation = Ablation(loss, accuracy, by_name["loss"], by_name["accuracy"])
+    return Stored(probe, Importance(ablation, gradient, int(sentences), by_name["by_mean"] or None))
 
 
 def _grouped(arrays: Arrays, prefix: str) -> dict[str, Arrays]:

@@ -64,6 +64,11 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
     return selected
 
 
+def table_height(rows: int, most: int) -> int:
+    """The height in pixels of a table that shows all rows, up to `most`."""
+    return 35 * (min(rows, most) + 1) + 3
+
+
 def _arrow(columns: dict[str, Any]) -> pa.Table:
     """The columns in the format that Streamlit sends to the browser: it saves most of the time of a live update."""
     return pa.table(columns)

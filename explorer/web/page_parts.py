@@ -92,12 +92,16 @@ def controls(name: str) -> DeltaGenerator:
     return st.container(key=f"controls_{name}")
 
 
-def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
-    """Draw a Plotly figure with its title, its caption, and a table of its numbers, which is sent only when opened."""
+def draw_plot(plot: Plot, key: str, *, numbers: bool = True, caption: bool = True) -> None:
+    """Draw a Plotly figure with its title, its caption, and a table of its numbers, which is sent only when opened.
+
+    Without `caption`, what it says is the alternative text only.
+    """
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
     st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
-    draw_caption(plot.caption)
+    if caption:
+        draw_caption(plot.caption)
     if numbers and plot.table:
         fold = st.expander(t("The numbers as a table"), key=f"{key}_numbers", on_change="rerun")
         if fold.open:

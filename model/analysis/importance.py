@@ -43,9 +43,14 @@ def heads_of(config: ModelConfig) -> list[Head]:
     ]
 
 
-def without(heads: Sequence[Head]) -> HeadEdits:
-    """The edit that switches these heads off (operation `zero`)."""
-    return HeadEdits(tuple(HeadEdit(kind, layer, head, "zero") for kind, layer, head in heads))
+Means = Mapping[Head, NDArray[np.float32]]
+
+
+def without(heads: Sequence[Head], means: Means | None = None) -> HeadEdits:
+    """The edit that switches these heads off: operation `zero` or, with the means of their outputs, `mean`."""
+    if means is None:
+        return HeadEdits(tuple(HeadEdit(*head, "zero") for head in heads))
+    return HeadEdits(tuple(HeadEdit(*head, "mean", values=means[head]) for head in heads))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,20 +145,44 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
     Raises:
         ValueError: there are no pairs.
     """
-    config = model.config
-    sums = sums_without(model, pairs, [[head] for head in heads_of(config)], check=check)
-    tokens = sums[0, 2]
-    changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
-    estimates = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
-    whole = SentenceLosses(*sums[0])
-    loss, accuracy = (_by_kind(config, estimates, measure) for measure in range(2))
+    whole, (loss, accuracy) = _one_by_one(model, pairs, None, check)
     return Ablation(whole.loss, whole.accuracy, loss, accuracy)
 
 
+def mean_ablate_each(
+    model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None
+) -> dict[AttentionKind, Estimate]:
+    """The change of the loss with one head's output at a time replaced by its mean over the pairs.
+
+    It stays among the outputs that the model knows, as zero may not. Shapes, `check` and errors as :func:`ablate_each`.
+    """
+    _, (loss, _) = _one_by_one(model, pairs, mean_outputs(model, pairs, heads_of(model.config)), check)
+    return loss
+
+
+def _one_by_one(
+    model: Transformer, pairs: EncodedPairs, means: Means | None, check: Callable[[], None]
+) -> tuple[SentenceLosses, list[dict[AttentionKind, Estimate]]]:
+    """The losses of the whole model, and the changes of loss and accuracy without each head."""
+    config = model.config
+    sums = sums_without(model, pairs, [[head] for head in heads_of(config)], means=means, check=check)
+    tokens = sums[0, 2]
+    changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
+    estimates = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
+    return SentenceLosses(*sums[0]), [_by_kind(config, estimates, measure) for measure in range(2)]
+
+
 def sums_without(
-    model: Transformer, pairs: EncodedPairs, sets: Sequence[Sequence[Head]], *, check: Callable[[], None] = lambda: None
+    model: Transformer,
+    pairs: EncodedPairs,
+    sets: Sequence[Sequence[Head]],
+    *,
+    means: Means | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float64]:
     """Run the whole model, then without each set of heads; `check` is called before each batch of each and may raise.
+
+    `means`: of the outputs of heads, which replace them; without these, zero does.
 
     Shapes: returns [1 + set, 3, sentence], the sums of :class:`SentenceLosses`.
 
@@ -171,7 +200,9 @@ def sums_without(
             for nth, heads in enumerate(sets, start=1):
                 check()
                 first = min(heads, key=lambda head: (head[0] != "encoder", head[1]))
-                sums[nth][:, rows] = _sums(layers.run_from(first, without(heads).tap(model.config)), batch.labels)
+                sums[nth][:, rows] = _sums(
+                    layers.run_from(first, without(heads, means).tap(model.config)), batch.labels
+                )
     return sums
 
 
@@ -256,12 +287,6 @@ class LayerInputs:
         return model.logits(hidden[:, -self._n_tgt :])
 
 
-def normalised(importance: ByKind) -> ByKind:
-    """Scale scores so that the squares of each layer sum to 1 (Michel et al. 2019, §4.1); layers of 0 stay 0."""
-    norms = {kind: np.linalg.norm(values, axis=1, keepdims=True) for kind, values in importance.items()}
-    return {kind: values / np.where(norms[kind] > 0, norms[kind], 1.0) for kind, values in importance.items()}
-
-
 def _blank(config: ModelConfig) -> ByKind:
     return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in config.kinds}
 
@@ -279,7 +304,7 @@ def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]
 
 
 def gradient_scores(model: Transformer, pairs: EncodedPairs) -> ByKind:
-    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), before :func:`normalised`.
+    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), not normalised by layer.
 
     L(x) is the negative log-probability of a whole target, in nats. Absolute values are taken per sentence, before
     averaging; otherwise gradients of opposite sign would cancel.

@@ -214,12 +214,13 @@ def test_a_link_to_a_former_tab_leads_to_its_new_home(former: str) -> None:
 
 def test_importance() -> None:
     at = probe("Importance")
-    assert len(plotted(at)) == 6, "what is stored is shown, and the rest is measured when asked for"
+    assert len(plotted(at)) == 4, "what is stored is shown, and the rest is measured when asked for"
     press(at, "Measure the pruning curve")
-    assert len(plotted(at)) == 7
+    assert len(plotted(at)) == 5
     rows = tables(at)[0]
-    assert f"the loss is highest without {rows['kind'][0]} {rows['head'][0]}, by +" in words(at)
-    assert rows["loss change (nats)"].is_monotonic_decreasing
+    assert f"the loss is highest without {rows['head'][0]}, by {rows['loss, zeroed'][0]} nats" in words(at)
+    assert len(rows) == 12
+    assert rows["loss, mean instead"].str.contains("to").all()
     assert "of 12 heads switched off" in words(at)
 
 

@@ -30,10 +30,8 @@ from explorer.probing.tables import (
 from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject, align_words
 from explorer.web import bound, page_parts, session
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_table, table_height
 from model.points import Head
-
-_ROW_PIXELS, _MOST_ROWS = 35, 12
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
@@ -85,7 +83,7 @@ def _draw_table(probe: Probe) -> None:
     event = draw_table(
         [_aligned(row, rows) for row in rows],
         t("Heads with their roles and scores"),
-        height=_ROW_PIXELS * (min(len(rows), _MOST_ROWS) + 1) + 3,
+        height=table_height(len(rows), most=24),
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
-from explorer.charts.measured_heads import Marks, layer_head_map, pruning_plot
+from explorer.charts.measured_heads import agreement_plot, layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
-from explorer.locale.text import plain, small
+from explorer.locale.text import plain, two_digits
 from explorer.probing.alike_heads import measure_alike
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import address, bound, page_parts
-from explorer.web.figures import draw_table
-from model.analysis.importance import ByKind
-from model.config import AttentionKind
+from explorer.web.figures import draw_table, table_height
 
 _BY_LOSS, _BY_GRADIENT = message("loss without the head"), message("gradient score")
 _CURVE_BY = "probe_prune_by"
@@ -34,11 +30,10 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.caption(
         plain(
             t(
-                "A pattern that looks meaningful need not matter. Here every head is switched off by itself: its "
-                "output becomes zero. The gradient score says how steeply the loss of a sentence changes as that "
-                "output is scaled a little, beside the other heads of the layer: a head with a steep slope may still "
-                "not be missed when it is off. Heads can stand in for one another: a head that matters little alone "
-                "may matter much once another is gone."
+                "A pattern that looks meaningful need not matter. Here each head is switched off by itself: its output "
+                "becomes zero, or its mean over these sentences, which the rest of the model knows better. The "
+                "gradient score says how steeply the loss changes as the output is scaled a little. A head may matter "
+                "little alone, and much once another one is gone."
             )
         )
     )
@@ -54,13 +49,25 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
         )
         if importance is None:
             return
-    loss, top = importance.ablation.loss, importance.largest_change
-    st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=small(loss, 3)))
-    _draw_maps(importance.ablation.loss_change, (-top, top), "loss", 3, importance.largest, importance.clear)
-    st.markdown(t("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1"))
-    _draw_maps(importance.by_layer, (0.0, 1.0), "gradient", 2, importance.steepest, {})
-    draw_table(importance.rows(), t("Importance of every head"), file="importance", height=250)
+    loss = two_digits(importance.ablation.loss)
+    st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=loss))
+    changes = importance.ablation.loss_change
+    for kind, column in zip(changes, st.columns(max(2, len(changes))), strict=False):
+        with column:
+            span, clear = importance.span, importance.clear[kind]
+            plot = layer_head_map(changes[kind], kind, caption=importance.largest(kind), span=span, clear=clear)
+            page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
     st.caption(explained(importance.summary()))
+    page_parts.draw_plot(agreement_plot(importance), "importance_agreement")
+    rows = importance.rows()
+    draw_table(rows, t("Importance of every head"), file="importance", height=table_height(len(rows), most=24))
+    st.caption(
+        t(
+            "Changes of the loss in nats per token and of right tokens in percentage points; gradient in nats per "
+            "sentence (Michel et al. 2019), and its rank. In brackets: 95 % intervals over sentences; of a "
+            "correlation, over heads."
+        )
+    )
     _draw_alike(subject, measured)
     _draw_curve(subject, measured)
 
@@ -79,22 +86,6 @@ def _draw_alike(subject: Subject, measured: Measured) -> None:
             alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs"
         )
         st.caption(explained(alike.summary()))
-
-
-def _draw_maps(
-    values: ByKind,
-    span: tuple[float, float],
-    key: str,
-    decimals: int,
-    caption: Callable[[AttentionKind], str],
-    clear: dict[str, Marks],
-) -> None:
-    for kind, column in zip(values, st.columns(max(2, len(values))), strict=False):
-        with column:
-            plot = layer_head_map(
-                values[kind], kind, caption=caption(kind), span=span, decimals=decimals, clear=clear.get(kind)
-            )
-            page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:

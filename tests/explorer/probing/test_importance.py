@@ -27,47 +27,44 @@ def importance() -> Importance:
     changes = {kind: around(values, 0.05) for kind, values in loss.items()}
     accuracy = {kind: around(-values / 10, 0.01) for kind, values in loss.items()}
     gradient = {kind: np.abs(values) for kind, values in loss.items()}
-    return Importance(Ablation(1.0, 0.9, changes, accuracy), gradient, 1)
+    return Importance(Ablation(1.0, 0.9, changes, accuracy), gradient, 1, changes)
 
 
 def test_rows_begin_with_the_most_important_head(importance: Importance) -> None:
-    first, second, third, last = importance.rows()
-    assert [(row["kind"], row["head"]) for row in (first, second, third, last)] == [
-        ("cross", "L1 H1"),
-        ("encoder", "L1 H1"),
-        ("decoder", "L1 H1"),
-        ("encoder", "L1 H2"),
-    ]
-    assert (first["loss change (nats)"], first["gradient score in its layer"]) == (2.0, 1.0)
-    assert importance.unclear() == [("encoder", 0, 1)]
-    assert last["loss change (nats)"] == -0.0004
+    heads = ["cross L1 H1", "encoder L1 H1", "decoder L1 H1", "encoder L1 H2"]
+    assert [row["head"] for row in importance.rows()] == heads
+    first, *_, last = importance.rows()
+    assert list(first.values())[1:] == ["+2.0 (+1.9 to +2.0)", "+2.0 (+1.9 to +2.0)", "−20.0", "2.0", "1"]
+    assert last["loss, zeroed"] == "−0.00040 (−0.050 to +0.050)"
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
     summary, one = importance.summary(), importance.sentence_about(("encoder", 0, 0))
     for said, numbers in (
-        (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
-        (summary, "nats per token. For 1 head, the change cannot be distinguished"),
+        (summary, "the loss is highest without cross L1 H1, by +2.0 (+1.9 to +2.0) nats per token"),
+        (summary, "nats per token. For 1 head (“≈ 0”), the change cannot be distinguished"),
         (
             summary,
             "improves the model for no head; if no head mattered, intervals of 95 % would say that of about 0.1.",
         ),
-        (one, "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
-        (one, "changes by −5.0 (−6.0 to −4.0) percentage points: rank 2 of 4 by the loss."),
-        (one, "is 1.00; if all heads of its layer were equal, it would be 0.71."),
-        (importance.largest("encoder"), "without L1 H1, by +0.500 (+0.450 to +0.550)."),
-        (importance.steepest("encoder"), "Highest in its layer: L1 H1 (1.00). Equal heads would have 0.71."),
-        (importance.words(("encoder", 0, 1)), "0.000 (−0.050 to +0.050, not distinguishable from zero)"),
+        (one, "from 1.0 to 1.5 nats per token, by +0.50 (+0.45 to +0.55)"),
+        (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2 by the loss, and 2 by the"),
+        (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
+        (importance.words(("encoder", 0, 1)), "−0.00040 (−0.050 to +0.050), not distinguishable from zero"),
+        (importance.agreement(), "with the gradient score: +1.00 (+1.00 to +1.00). "),
+        (importance.agreement(), "in place of zero: +1.00 (+1.00 to +1.00); the loss changes most without cross L1 H1"),
     ):
         assert numbers in said
+    assert importance.span == (0, 2), "no head is clearly better off"
+    importance.gradient["cross"][:] = 0.0
+    assert "score: −0.20 (−0.98 to +0.95)" in importance.agreement()
+    assert "Cross L1 H1 differs most: rank 1 by the loss, 4 by the gradient." in importance.agreement()
     cross = importance.ablation.loss_interval["cross"]
     cross.low[:] = 0.4
     assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary()
-    cross.value[:] = cross.low[:] = 0.00042
-    assert importance.words(("cross", 0, 0)) == "+0.00042 (+0.00042 to +2.050)"
-    for clear, bracket in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
+    for clear, said in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
-        assert ("In brackets: not distinguishable from zero." in plot.caption) is bracket
+        assert ("“≈ 0”: not distinguishable from zero." in plot.caption) is said
 
 
 NOTHING = (None, None, None)

@@ -35,7 +35,7 @@ def importance_of(measured: Measured) -> Importance:
     rng = np.random.default_rng(0)
     values = {kind: rng.normal(size=shape) for kind, shape in shapes.items()}
     changes = {kind: Estimate(value, value - 0.1, value + 0.2) for kind, value in values.items()}
-    return Importance(Ablation(1.0, 0.5, changes, changes), values, 60)
+    return Importance(Ablation(1.0, 0.5, changes, changes), values, 60, changes)
 
 
 def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -> None:
@@ -127,6 +127,7 @@ def test_shipped_results_are_of_the_shipped_weights_and_sample(name: str, monkey
     found = stored.load(CHECKPOINTS / name, stored.sample_hash(sample, SEEDS))
     assert found is not None, f"measure it again: python -m explorer.probing.ship {name}"
     assert found.importance is not None
+    assert found.importance.by_mean is not None
     assert f"- {summary(found.probe)} " in loaded.card, "the card quotes other results"
 
 

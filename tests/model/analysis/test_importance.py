@@ -17,8 +17,8 @@ from model.analysis.importance import (
     gradient_scores,
     heads_of,
     least_first,
+    mean_ablate_each,
     mean_outputs,
-    normalised,
     pruning_counts,
     pruning_curve,
     sentence_gradients,
@@ -48,7 +48,8 @@ def nll(model: Transformer, pairs: EncodedPairs, index: int, tap: Tap | None = N
 def test_ablation_is_the_change_of_the_loss_with_one_head_switched_off() -> None:
     """That switching off is a missing slice of W_O: test_edits.py."""
     model, pairs = tiny_model(), some_pairs()
-    found = ablate_each(model, pairs)
+    found, by_mean = ablate_each(model, pairs), mean_ablate_each(model, pairs)
+    means = mean_outputs(model, pairs, heads_of(model.config))
     tokens = sum(len(target) + 1 for target in pairs.targets)
     assert {kind: values.shape for kind, values in found.loss_change.items()} == {
         kind: (model.config.n_layers(kind), model.config.n_heads(kind)) for kind in ATTENTION_KINDS
@@ -58,9 +59,10 @@ def test_ablation_is_the_change_of_the_loss_with_one_head_switched_off() -> None
         whole = sum(float(nll(model, pairs, i)) for i in range(len(pairs))) / tokens
         assert found.loss == pytest.approx(whole, rel=1e-5)
         for kind, layer, head in heads_of(model.config):
-            off = without([(kind, layer, head)]).tap(model.config)
-            loss = sum(float(nll(model, pairs, i, off)) for i in range(len(pairs))) / tokens
-            assert found.loss_change[kind][layer, head] == pytest.approx(loss - whole, abs=1e-5)
+            for changes, values in ((found.loss_change[kind], None), (by_mean[kind].value, means)):
+                off = without([(kind, layer, head)], values).tap(model.config)
+                loss = sum(float(nll(model, pairs, i, off)) for i in range(len(pairs))) / tokens
+                assert changes[layer, head] == pytest.approx(loss - whole, abs=1e-5)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -111,9 +113,9 @@ def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
                 assert float(gradient[index, head]) == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5)
 
 
-def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer() -> None:
+def test_the_score_takes_absolute_values_before_the_mean() -> None:
     model, pairs = tiny_model(), some_pairs()
-    raw, normal = gradient_scores(model, pairs), normalised(gradient_scores(model, pairs))
+    raw = gradient_scores(model, pairs)
     singles = [sentence_gradients(model, collate(pairs, [i])) for i in range(len(pairs))]
     signed = False
     for kind in ATTENTION_KINDS:
@@ -121,8 +123,6 @@ def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer
             each = np.stack([one[kind, layer][0].numpy() for one in singles])  # [sentence, head]
             assert np.allclose(raw[kind][layer], np.abs(each).mean(axis=0), atol=1e-5)
             signed = signed or not np.allclose(np.abs(each.mean(axis=0)), np.abs(each).mean(axis=0), atol=1e-3)
-            expected = raw[kind][layer] / np.sqrt((raw[kind][layer] ** 2).sum())
-            assert np.allclose(normal[kind][layer], expected)
     assert signed, "the sentences need derivatives of both signs, or the test shows nothing"
 
 
