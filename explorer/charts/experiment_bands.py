@@ -53,27 +53,6 @@ def band_figure(
     return Figure(spec, data, caption, title)
 
 
-def dot_figure(scores: Mapping[str, Sequence[float | None]], title: str) -> Figure:
-    """Draw one dot for each run, a row for each variant in its colour; a run without a score is left out."""
-    drawn = [(name, value) for name, values in scores.items() for value in values if value is not None]
-    data: Table = {"variant": [name for name, _ in drawn], "score": [value for _, value in drawn]}
-    names, values = list(scores), data["score"] or [0.0]
-    low, high = math.floor(min(values)), math.ceil(max(values))
-    ends = alt.Scale(domain=[low - (low == high), high], padding=8)
-    chart = alt.Chart().mark_circle(size=45, opacity=0.6)
-    chart = chart.encode(
-        x=alt.X("score:Q", title=None, scale=ends, axis=alt.Axis(tickCount=4, format=",.12~r")),
-        y=alt.Y("variant:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelLimit=PHONE // 2)),
-        color=alt.Color("variant:N", legend=None, scale=alt.Scale(domain=names)),
-        tooltip=[alt.Tooltip("variant:N", title=" "), alt.Tooltip("score:Q", format=".4~g", title=title)],
-    )
-    numbers = {
-        name: ", ".join(f"{value:.4g}" for value in values if value is not None) for name, values in scores.items()
-    }
-    caption = "; ".join(f"{name}: {values}" for name, values in numbers.items())
-    return Figure(specification(chart, height=40 + 24 * len(names)), data, caption, title)
-
-
 def end_words(data: Table, x_title: str, unit: str) -> str:
     """State where each variant's curve ends, highest first, in a sentence."""
     rows = [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]

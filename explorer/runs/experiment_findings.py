@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
-from explorer.locale.messages import message, t, translated
-from explorer.locale.text import capitalised, listed, quoted
-from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange, mean_and_range
+from explorer.locale.messages import t, translated
+from explorer.locale.text import capitalised, fixed, listed, quoted
+from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
     LEVEL,
     MARGIN,
-    Claim,
     Outcome,
     Relation,
     enough,
@@ -23,105 +24,110 @@ from explorer.runs.experiment_relations import (
 from model.data import get_task
 from model.experiments.recipe import Experiment
 
+_MOST_WORDS = 10  # of an answer
 
-def answer(arms: Sequence[ArmRuns]) -> list[str]:
-    """State which arms differ from the first one, which are as good, and what these runs cannot tell, in this order."""
-    first, *others = [arm for arm in arms if arm.runs] or arms
-    if not others or not first.runs:
-        return [t("There is nothing to compare yet.")]
-    said = []
-    for stated in _grouped(relations(arms)):
-        names, base = listed(quoted(each.arm.label) for each in stated), quoted(first.label)
-        if stated[0].outcome == "too few":
-            needed = enough(len(first.runs), len(others))
-            said.append(
-                t(
-                    "These runs are too few to tell {names} from {first}; {enough} runs of each variant could.",
-                    names=names,
-                    first=base,
-                    enough=needed,
-                )
-            )
+
+def answer(arms: Sequence[ArmRuns]) -> str:
+    """State in at most ten words how the arms stand beside the first one, differences first; the table has the rest."""
+    said = [[listed(map(quoted, labels)), verdict, len(labels)] for verdict, labels in _by_verdict(arms)]
+
+    def words(parts: Sequence[Any]) -> int:
+        return len(" ".join(map(str, parts)).split())
+
+    while sum(words(part[:2]) for part in said) > _MOST_WORDS:
+        longest = max(said, key=lambda part: words(part[:1]))
+        if words(longest[:1]) > 2:
+            longest[0] = t("{n} variant", "{n:,} variants", n=longest[2])
         else:
-            said.append(f"{_said(stated[0].claim, stated[0].arm, len(stated), names, base)}.")
-    return said
+            said.pop()
+    parts = (t("{names}: {verdict}", names=names, verdict=verdict) for names, verdict, _ in said)
+    return capitalised("; ".join(parts)) + "." if said else t("There is nothing to compare yet.")
 
 
-def _grouped(stated: Sequence[Relation]) -> list[list[Relation]]:
-    """Collect the relations that say the same: differences first, those by the measure of the first one foremost."""
-    grouped: dict[tuple[Outcome, Claim], list[Relation]] = {}
-    for relation in stated:
-        grouped.setdefault((relation.outcome, relation.claim), []).append(relation)
+def _by_verdict(arms: Sequence[ArmRuns]) -> list[tuple[str, list[str]]]:
+    """The verdicts with the labels of their arms, differences first."""
     order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
-    measures = [each.measure for each in stated if each.outcome == "difference"]
-    return sorted(
-        grouped.values(), key=lambda each: (order.index(each[0].outcome), each[0].measure not in measures[:1])
-    )
+    grouped: dict[tuple[int, str], list[str]] = {}
+    for label, stated in _stated(arms).items():
+        first = min(order.index(each.outcome) for each in stated)
+        grouped.setdefault((first, _verdict(stated)), []).append(label)
+    return [(verdict, labels) for (_, verdict), labels in sorted(grouped.items(), key=lambda item: item[0][0])]
 
 
-def numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> str:
-    """State each arm's score, what else differs, and, if asked, right answers beyond the lengths, with their ranges."""
-    ran = [arm for arm in arms if arm.runs]
-    stated = relations(arms) if len(ran) > 1 else []
-    lines: dict[str, dict[str, str]] = {}
+def _stated(arms: Sequence[ArmRuns]) -> dict[str, list[Relation]]:
+    """By label, what may be said of each arm that has runs, beside the first one."""
+    by_label: dict[str, list[Relation]] = {}
+    for each in relations(arms) if any(arm.runs for arm in arms) else ():
+        by_label.setdefault(each.arm.label, []).append(each)
+    return by_label
 
-    def add(measure: str, arm: ArmRuns, value: MeanAndRange | None, write: Callable[[float], str]) -> None:
-        if value is not None:
-            runs = t("{n} run", "{n:,} runs", n=value.n)
-            number = t("“{variant}” {number} in {runs}", variant=arm.label, number=value.text(write), runs=runs)
-            lines.setdefault(measure, {})[arm.label] = number
 
-    for arm in ran:
-        add(arm.metric.name, arm, mean_and_range(arm.scores()), arm.metric.rounded)
-    for each in stated:
-        add(each.measure, ran[0], each.first, each.write)
-        add(each.measure, each.arm, each.own, each.write)
-    for arm in ran if experiment.also else ():
-        shares = [run.score("exact_match", experiment.also) for run in arm.runs]
-        beyond = mean_and_range(share and 100.0 * share for share in shares)
-        add(message("right beyond the lengths in training"), arm, beyond, METRICS["exact_match"].rounded)
-    said = [
-        t("{measure}: {numbers}.", measure=capitalised(translated(measure)), numbers=listed(of.values()))
-        for measure, of in lines.items()
-    ]
-    missed = [
-        t("that “{variant}” differs (p = {p:.2g})", variant=each.arm.label, p=each.p)
-        if each.apart
-        else t("that “{variant}” is as good (p = {p:.2g})", variant=each.arm.label, p=each.p)
-        for each in stated
-        if each.p <= LEVEL
-    ]
-    if missed:
-        said.append(t("Only Holm's correction leaves open {missed}.", missed=listed(missed)))
-    return " ".join(said)
+def _verdict(stated: Sequence[Relation]) -> str:
+    """What may be said of one arm in a few words, differences first."""
+    words = {
+        "failed": t("failed in every run"),
+        "incomparable": t("not comparable"),
+        "better": t("better"),
+        "worse": t("worse"),
+        "equal": t("within {n:g} point", "within {n:g} points", n=MARGIN),
+        "fewer updates": t("fewer updates"),
+        "more updates": t("more updates"),
+        "lower loss": t("lower loss"),
+        "higher loss": t("higher loss"),
+    }
+    ordered = sorted(stated, key=lambda each: each.outcome != "difference")
+    open_words = {"undecided": t("undecided"), "too few": t("too few runs")}
+    return ", ".join(words.get(each.claim) or open_words[each.outcome] for each in ordered)
+
+
+def rows(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
+    """One table row per arm: verdict, score, whatever else differs, right answers beyond the lengths, runs, minutes."""
+    stated = _stated(arms)
+    others = [each for relations_of in stated.values() for each in relations_of if each.measure != each.arm.metric.name]
+    found = []
+    for arm in arms:
+        of_arm = stated.get(arm.label, [])
+        chances = [each.p for each in of_arm if each.p <= LEVEL]  # only the correction leaves open
+        verdict = _verdict(of_arm) if of_arm else ""
+        row = {
+            t("variant"): arm.label,
+            t("verdict"): t("{verdict} (p = {p:.2g})", verdict=verdict, p=chances[0]) if chances else verdict,
+            translated(arm.metric.column): _text(mean_and_range(arm.scores()), replace(arm.metric, unit="").rounded),
+        }
+        for each in others:
+            measured = {each.arm.label: each.own} | {arms[0].label: each.first}
+            cell = _text(measured.get(arm.label), each.write)
+            row[translated(each.measure)] = cell or row.get(translated(each.measure), "")
+        if experiment.also:
+            shares = [run.score("exact_match", experiment.also) for run in arm.runs]
+            beyond = mean_and_range(share and 100.0 * share for share in shares)
+            row[t("beyond the lengths in training (%)")] = _text(beyond, replace(arm.metric, unit="").rounded)
+        fastest = min((run.seconds for run in arm.runs), default=None)
+        minutes = "" if fastest is None else fixed(fastest / 60, 1)
+        found.append(row | {t("runs"): f"{len(arm.runs)}", t("minutes"): minutes})
+    return found
+
+
+def _text(value: MeanAndRange | None, write: Callable[[float], str]) -> str:
+    return value.text(write) if value else ""
 
 
 def conditions(arms: Sequence[ArmRuns]) -> str:
-    """State what the runs of an experiment have in common: data, updates, rate, parameters, sentences, and the test."""
+    """State what the runs of an experiment have in common: data, updates, rate, test sentences, comparisons."""
     runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
-    n, metric = max(run.score("sentences") or 0 for run in runs), arms[0].metric
-    said = t(
-        "{data}; {updates} updates, highest learning rate {rate}, {parameters} parameters, {n} test sentences. "
-        "{comparisons} comparisons (score, score within {margin}, updates and loss, each beside “{first}”) by an exact "
-        "rank-sum test, {percent:.0f} % after Holm's correction.",
+    return t(
+        "{data}: {updates} updates, rate {rate}, {n} test sentences, {comparisons} comparisons.",
         data=translated(get_task(arms[0].recipe.base.task).title),
         updates=_from_to(run.valid["step"][-1] for run in runs),
         rate=_from_to((arm.recipe.rate for arm in arms if arm.runs), write=_rate),
-        parameters=_from_to(run.parameters for run in runs),
-        n=whole(n),
+        n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
-        margin=metric.margin(MARGIN),
-        first=arms[0].label,
-        percent=100 * LEVEL,
     )
-    if not metric.in_percent or not n or 100 / n <= MARGIN:
-        return said
-    coarse = t(
-        "One test sentence is {points:.2f} percentage points, so what is within {margin} here need not be on others.",
-        points=100 / n,
-        margin=metric.margin(MARGIN),
-    )
-    return f"{said} {coarse}"
+
+
+def machines(arms: Iterable[ArmRuns]) -> str:
+    """Name the machines of all runs."""
+    return "; ".join(sorted({run.machine for arm in arms for run in arm.runs}))
 
 
 def _rate(rate: float) -> str:
@@ -143,69 +149,6 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
         "{runs} of each variant; {enough} could show a difference.",
         runs=runs,
         enough=enough(len(arms[0].runs), sum(bool(arm.runs) for arm in arms) - 1),
-    )
-
-
-def _said(claim: Claim, arm: ArmRuns, n: int, names: str, first: str) -> str:
-    """State a claim about `arm`, or about `n` arms like it with these names, beside the first one."""
-    match claim:
-        case "failed":
-            return t("{names} failed in every run", "{names} failed in every run", n=n, names=names)
-        case "incomparable":
-            return t(
-                "{names} is not comparable with {first}, whose runs all failed",
-                "{names} are not comparable with {first}, whose runs all failed",
-                n=n,
-                names=names,
-                first=first,
-            )
-        case "better":
-            return t("{names} is better than {first}", "{names} are better than {first}", n=n, names=names, first=first)
-        case "worse":
-            return t("{names} is worse than {first}", "{names} are worse than {first}", n=n, names=names, first=first)
-        case "equal":
-            return t("{names} is as good as {first}", "{names} are as good as {first}", n=n, names=names, first=first)
-        case "fewer updates":
-            return t(
-                "{names} reaches {target} on validation after fewer updates than {first}",
-                "{names} reach {target} on validation after fewer updates than {first}",
-                n=n,
-                names=names,
-                target=arm.target,
-                first=first,
-            )
-        case "more updates":
-            return t(
-                "{names} reaches {target} on validation after more updates than {first}",
-                "{names} reach {target} on validation after more updates than {first}",
-                n=n,
-                names=names,
-                target=arm.target,
-                first=first,
-            )
-        case "lower loss":
-            return t(
-                "{names} has a lower loss than {first}",
-                "{names} have a lower loss than {first}",
-                n=n,
-                names=names,
-                first=first,
-            )
-        case "higher loss":
-            return t(
-                "{names} has a higher loss than {first}",
-                "{names} have a higher loss than {first}",
-                n=n,
-                names=names,
-                first=first,
-            )
-    return t(
-        "{names} is not shown to differ from {first}, nor to be within {margin} of it",
-        "{names} are not shown to differ from {first}, nor to be within {margin} of it",
-        n=n,
-        names=names,
-        first=first,
-        margin=arm.metric.margin(MARGIN),
     )
 
 

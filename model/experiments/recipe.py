@@ -24,10 +24,9 @@ class Base:
     """The setting that several experiments start from: a task, a preset, and changes to the preset.
 
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
-    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: whether
-    :mod:`model.analysis.attention_rests` is measured. `start`: the model from whose weights the runs start, which the
-    chain of the shipped model `chain` makes (:mod:`model.reproduce`). `runs`: by name, recipes that are run with seeds
-    1 to this number instead of `seeds`.
+    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `start`: the model from whose
+    weights the runs start, which the chain of the shipped model `chain` makes (:mod:`model.reproduce`). `runs`: by
+    name, recipes that are run with seeds 1 to this number instead of `seeds`.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Base:
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     runs: dict[str, int] = field(default_factory=dict, hash=False)
-    rests: bool = False
     precision: Literal["fp32", "bf16"] = "fp32"
     chain: str = ""
     start: str = ""
@@ -49,7 +47,8 @@ class Base:
 class Arm:
     """One condition: `changes` to the base's settings (arguments of `--set`), another preset, or further pairs.
 
-    `added` names files of pairs that the base's chain makes (:mod:`model.relabel`). The baseline has none of these.
+    `added` names files of pairs that the base's chain makes (:mod:`model.relabel`). The first arm has no preset and no
+    pairs.
     """
 
     label: str

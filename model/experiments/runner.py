@@ -209,12 +209,10 @@ def _columns(lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str,
 
 def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any]:
     """Scores of each split with the selected weights, as `model.evaluate` prints them."""
-    from model.analysis.attention_rests import attention_rests
     from model.checkpoint import load_model
     from model.config import DecodeConfig
     from model.data import get_task
     from model.scoring import evenly_spaced, score_examples
-    from model.transformer import Transformer
 
     loaded = load_model(folder)
     task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
@@ -241,10 +239,4 @@ def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any
         if split == "test":
             chosen = evenly_spaced(len(examples), SAMPLES)
             samples = tuple((examples[i].source, examples[i].target, split_scores.predictions[i]) for i in chosen)
-    rests = {}
-    if recipe.base.rests and isinstance(loaded.model, Transformer):
-        measured = attention_rests(loaded.model, loaded.source, loaded.target, task.splits["test"])
-        rests = {
-            kind: {name: rounded(layers) for name, layers in numbers.items()} for kind, numbers in measured.items()
-        }
-    return {"scores": scores, "groups": groups, "samples": samples, "rests": rests}
+    return {"scores": scores, "groups": groups, "samples": samples}

@@ -44,7 +44,6 @@ class StoredRun:
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
     second of CPU time on one core, 0 if it is not known; `seconds` is the wall-clock time of the run with all scoring.
-    `rests` is the result of :mod:`model.analysis.attention_rests`; empty if it was not measured.
     `day`: when it ended, as 2026-11-26; of older runs, when it was stored; empty if neither is known.
     `error` says why a run failed; such a run has no scores.
     """
@@ -61,7 +60,6 @@ class StoredRun:
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, dict[str, float]] = field(default_factory=dict)
     samples: tuple[tuple[str, str, str], ...] = ()
-    rests: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     error: str = ""
     day: str = ""
 

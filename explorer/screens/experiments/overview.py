@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from explorer.charts.experiment_bands import band_figure, dot_figure
+from explorer.charts.experiment_bands import band_figure
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -43,58 +43,59 @@ def draw_overview() -> None:
         shows[overall(arms)][name] = arms
     st.caption(
         t(
-            "Numbers are means over runs with different seeds, in brackets the lowest and the highest; a dot is a run. "
-            "A difference is named if it passes the test that its card names and is large enough: 1 point of the "
-            "score, updates that two evaluations lie between, or a factor of 2 of the loss. “As good as” means that a "
-            "test shows the scores to be less than 1 point apart, for other seeds and on these test sentences. Several "
-            "experiments share their first variant, so their results are not independent."
+            "Tables have means over seeds (lowest to highest) of the weights that were best on validation, beside the "
+            "first variant. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the card, and a "
+            "difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “Within 1 point” "
+            "holds for other seeds on these test sentences (one of 96 is 1.04 points). "
+            "“Undecided”: neither is shown; p is before the correction. Experiments share first variants, so they are "
+            "not independent. Minutes: the fastest run with scoring, on a busy machine ({machines}).",
+            machines=results.machines(arm for arms in run.values() for arm in arms),
         )
     )
+    _draw_cards(shows["difference"], with_curves=True)
+    _draw_cards(shows["equal"] | shows["undecided"], with_curves=False)
+    _draw_list(t("Too few runs to tell"), shows["too few"])
+    _draw_list(t("Not run yet"), [name for name in stored if name not in run])
+
+
+def _draw_cards(experiments: dict[str, tuple[ArmRuns, ...]], *, with_curves: bool) -> None:
+    """Draw cards in columns, each in the one that is shortest so far."""
     columns, filled = st.columns(_ACROSS), [0] * _ACROSS
-    for name, arms in shows["difference"].items():
+    for name, arms in experiments.items():
         shortest = filled.index(min(filled))
         filled[shortest] += _CARD + len(arms)
         with columns[shortest]:
-            _draw_card(EXPERIMENTS[name], arms)
-    _draw_list(t("As good as each other"), shows["equal"])
-    _draw_list(t("Not shown to differ, nor all to be as good"), shows["undecided"])
-    _draw_list(t("Too few runs to tell"), shows["too few"], brief=True)
-    _draw_list(t("Not run yet"), {name: arms for name, arms in stored.items() if name not in run})
+            _draw_card(EXPERIMENTS[name], arms, with_curves=with_curves)
 
 
-def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the title, which opens the experiment, what differs in a sentence or two, and its curves."""
+def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns], *, with_curves: bool) -> None:
+    """Draw the title, which opens the experiment, its answer, the numbers behind it, and its curves."""
     with st.container(border=True):
         _draw_title(experiment)
-        st.caption(plain(translated(experiment.question)))
-        st.markdown(f"**{unbroken(' '.join(results.answer(arms)))}**")
-        st.markdown(unbroken(results.numbers(experiment, arms)))
-        st.caption(unbroken(results.conditions(arms)))
-        scores = {arm.label: arm.scores() for arm in arms}
-        draw_small_figure(dot_figure(scores, translated(arms[0].metric.column)), less=0)
-        measure = measure_of(arms)
-        _, title, unit = MEASURES[measure]
-        top = 100.0 if measure == "exact_match" else None
-        curves = validation_curves(arms, measure)
-        draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
+        draw_answer(experiment, arms)
+        if with_curves:
+            measure = measure_of(arms)
+            _, title, unit = MEASURES[measure]
+            top = 100.0 if measure == "exact_match" else None
+            curves = validation_curves(arms, measure)
+            draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
 
 
-def _draw_list(title: str, experiments: dict[str, tuple[ArmRuns, ...]], *, brief: bool = False) -> None:
-    """Draw a line for each experiment: what it shows with its conditions or, if `brief`, how many runs are missing."""
-    if not experiments:
-        return
-    st.markdown(f"##### {title}")
-    for name, arms in experiments.items():
-        left, right = st.columns([2, 3], vertical_alignment="center")
-        with left:
-            _draw_title(EXPERIMENTS[name])
-        if not any(arm.runs for arm in arms):
-            said = [translated(EXPERIMENTS[name].question)]
-        elif brief:
-            said = [results.too_few(arms)]
-        else:
-            said = [*results.answer(arms), results.numbers(EXPERIMENTS[name], arms), results.conditions(arms)]
-        right.caption(unbroken(" ".join(said)))
+def draw_answer(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the answer of an experiment that has runs, a table with the numbers behind it, and the conditions."""
+    st.markdown(f"**{unbroken(results.answer(arms))}**")
+    rows = results.rows(experiment, arms)
+    head, *lines = (" | ".join(map(unbroken, line)) for line in (rows[0], *(row.values() for row in rows)))
+    st.markdown("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
+    st.caption(unbroken(results.conditions(arms)))
+
+
+def _draw_list(title: str, experiments: Iterable[str]) -> None:
+    """Draw the titles of experiments, which open them."""
+    if experiments:
+        st.markdown(f"##### {title}")
+    for name in experiments:
+        _draw_title(EXPERIMENTS[name])
 
 
 def unbroken(sentence: str) -> str:

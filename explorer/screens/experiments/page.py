@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.charts.experiment_bands import band_figure, wide
-from explorer.charts.rests import rests_plot
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -21,12 +20,10 @@ from explorer.runs.experiment_arms import (
     table,
     validation_curves,
 )
-from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
-from explorer.runs.experiment_rests import places
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_overview, unbroken
+from explorer.runs.experiment_relations import overall
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_answer, draw_overview, unbroken
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
-from explorer.web.page_parts import draw_plot
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
@@ -93,16 +90,15 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    st.markdown(f"**{unbroken(' '.join(results.answer(arms)))}** {unbroken(results.numbers(experiment, arms))}")
-    st.caption(unbroken(results.conditions(arms)))
+    if overall(arms) == "too few":
+        st.markdown(f"**{unbroken(results.too_few(arms))}**")
+    draw_answer(experiment, arms)
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)
     curves, longest = length_curves(arms)
     if longest:
         _by_length(curves, longest)
-    if any(run.rests for arm in arms for run in arm.runs):
-        _rests(arms)
     with st.expander(t("What the models answer")):
         draw_table(
             sample_rows(arms),
@@ -172,21 +168,6 @@ def _by_length(curves: Curves, longest: float) -> None:
     st.caption(t("The dashed line marks the longest strings in training: {n:.0f} letters.", n=longest))
     with st.expander(t("By length as a table")):
         draw_table(wide(figure.data), figure.caption, file="by-length")
-
-
-def _rests(arms: Sequence[ArmRuns]) -> None:
-    """Draw where the attention of the trained models rests, layer by layer."""
-    st.markdown(f"##### {t('Where the attention rests')}")
-    shared = {"format_func": lambda name: translated(REST_MEASURES[name]), "persist_state": "session"}
-    measure = choose_one(t("Rest measure"), list(REST_MEASURES), key="experiment_rests", **shared)
-    draw_plot(rests_plot(places(arms, measure), measure), f"experiment_rests_{measure}")
-    st.caption(
-        t(
-            "Means over 200 test sentences and over all heads of a layer. In decoder self-attention the first token is "
-            "<sos>, and the last is the query's own; elsewhere the last is <eos>. The largest number is that of a "
-            "layer's output, in magnitude."
-        )
-    )
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:

@@ -68,8 +68,7 @@ def _draw_table(probe: Probe) -> None:
     draw = partial(right.multiselect, t("Roles"), names, placeholder=any_role, label_visibility="collapsed")
     wanted = bound.several(draw, names, key="probe_roles", title_of=role_title)
     every = st.session_state.get("probe_every", False)
-    statistics = tuple(STATISTICS) if every else FIRST
-    all_rows = head_rows(probe, kinds or probe.kinds, statistics)
+    all_rows = head_rows(probe, kinds or probe.kinds, tuple(STATISTICS) if every else ())  # which fits the screen
     places = [place for place in heads(probe) if place[0] in (kinds or probe.kinds)]
     by_head = {
         place: row
@@ -88,16 +87,13 @@ def _draw_table(probe: Probe) -> None:
         selection_mode="single-row",
         key="probe_table",
         column_config={
-            t("role"): st.column_config.TextColumn(width=130),
-            t("needed"): st.column_config.TextColumn(help=t("Above uniform attention, and above untrained models.")),
             statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
         },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
     about = f"{needed_note(probe.seeds)} {t('Without a role, the nearest score is shown.')}"
     # The help of the column of error rates says the same.
-    has_help = probe.gold in ("words", "tokens") and statistic_title("error_rate") in rows[0]
-    st.caption(plain(about if has_help else f"{about} {gold_note(probe)}"))
+    st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
         kind, layer, head = list(by_head)[selected[0]]

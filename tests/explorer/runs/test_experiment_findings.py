@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from explorer.charts.experiment_bands import band_figure, bands, wide
-from explorer.charts.rests import rests_plot
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import ArmRuns, by_length, mean_and_range, table
 from explorer.runs.experiment_findings import duration_sentence, findings
-from explorer.runs.experiment_rests import caption, places
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import StoredRun
 
@@ -110,30 +106,3 @@ def test_what_the_page_draws_from() -> None:
     assert by_length(lengths, "valid") == by_length(GOOD[0], "test") == {}
     curves_by_length = {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
     assert experiment_arms.length_curves(planted((lengths,), ())) == (curves_by_length, 2.0)
-
-
-ENCODER = {"first": [0.2, 0.7], "last": [0.25, 0.1], "uniform": [0.2, 0.2], "largest": [4.0, 30.0]}
-CROSS = {"first": [0.3, 0.2], "last": [0.5, 0.6], "uniform": [0.2, 0.2]}
-RUNS = (
-    replace(GOOD[0], rests={"encoder": ENCODER, "cross": CROSS}),
-    replace(GOOD[1], rests={"encoder": {**ENCODER, "first": [0.2, 0.9], "largest": [4.0, 50.0]}, "cross": CROSS}),
-)
-
-
-def test_every_place_has_mean_and_range_of_each_arm_in_numbers_table_and_figure() -> None:
-    arms = planted(RUNS, RUNS[:1])
-    found, largest = places(arms, "first"), places(arms, "largest")
-    assert [place.name for place in found] == ["encoder L1", "encoder L2", "cross L1", "cross L2"]
-    at = found[1].values["one"]
-    assert (at.mean, at.low, at.high, at.n) == pytest.approx((80.0, 70.0, 90.0, 2))
-    assert found[1].values["two"].high == pytest.approx(70.0)
-    assert found[1].uniform == pytest.approx(20.0)
-    assert "one 80 (70 to 90) in encoder L2; two 70 in encoder L2" in caption(found, "first")
-    assert [place.name for place in largest] == ["encoder L1", "encoder L2"], "a layer's output is no cross-attention"
-    assert largest[1].uniform is None
-    assert places(planted(GOOD, GOOD), "first") == [], "runs without measurements"
-    plot = rests_plot(places(arms, "last"), "last")
-    assert plot.table["place"] == [place.name for place in found]
-    uniform, one, _ = plot.figure.data
-    assert list(uniform.y) == pytest.approx([20.0] * 4)
-    assert list(one.y) == pytest.approx(plot.table["one, mean"]) == [25.0, 10.0, 50.0, 60.0]
