@@ -12,7 +12,7 @@ from explorer.locale.language import ENGLISH, current, written_in
 from explorer.locale.messages import t
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, evidence, rule
-from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
+from explorer.probing.tables import gold_note, head_rows, number_rows, roles, sensitivity, summary
 
 
 def as_json(probe: Probe, model: str, about: str) -> str:
@@ -76,7 +76,7 @@ def as_report(
         f"<h1>{escape(title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in facts if line),
         f"<p>{escape(measured)}</p>",
-        f"<p><strong>{escape(summary(probe))}</strong></p>",
+        f"<p><strong>{escape(summary(probe))}</strong> {escape(sensitivity(probe))}</p>",
         f"<p>{escape(gold_note(probe))}</p>",
         f"<h2>{escape(t('All heads'))}</h2>",
         f"<p>{escape(means)}</p>",

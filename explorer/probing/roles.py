@@ -105,14 +105,14 @@ def role_title(name: str) -> str:
     return " + ".join(translated(part) for part in name.split(" + "))
 
 
-def role_of(measured: KindScores, layer: int, head: int) -> Role:
+def role_of(measured: KindScores, layer: int, head: int, margin: float = MARGIN) -> Role:
     """Assign the role of one head (indices from 0), with its evidence."""
     sentences = max((item.sentences for item in measured.scores.values()), default=0)
     if sentences < MIN_SENTENCES:
         counted = t("{n} sentence", "{n:,} sentences", n=sentences)
         note = t("Measured on {sentences}; a role needs {needed}.", sentences=counted, needed=MIN_SENTENCES)
         return Role(TOO_FEW, (), note=note)
-    sink = _best(measured, layer, head, {name: name for name in _SINKS if name in measured.scores})
+    sink = _best(measured, layer, head, {name: name for name in _SINKS if name in measured.scores}, margin)
     rest = None
     elsewhere = float(measured.scores["elsewhere"].mean[layer, head])
     if elsewhere >= LEAST_ELSEWHERE:
@@ -122,10 +122,10 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
             for name in _PATTERNS
             if name + WITHOUT_SINKS in measured.scores and name not in _STRICTER.values()
         }
-        rest = _best(measured, layer, head, candidates)
+        rest = _best(measured, layer, head, candidates, margin)
         stricter = _STRICTER.get(rest or "", "")
         if stricter + WITHOUT_SINKS in measured.scores and is_clear(
-            measured.scores[stricter + WITHOUT_SINKS], layer, head
+            measured.scores[stricter + WITHOUT_SINKS], layer, head, margin
         ):
             rest = stricter
     clear = [(name, name) for name in (sink,) if name] + [(name, name + WITHOUT_SINKS) for name in (rest,) if name]
@@ -156,27 +156,27 @@ def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str |
     return max(others, key=others.__getitem__, default=None)
 
 
-def shortfall(item: HeadScores, layer: int, head: int) -> float:
+def shortfall(item: HeadScores, layer: int, head: int, margin: float = MARGIN) -> float:
     """How far a score is below what a role needs; negative if above it, infinite if a baseline is unknown."""
     uniform = float(item.over_uniform.low[layer, head])
     untrained = float(item.over_untrained.low[layer, head] - item.untrained_std[layer])
     least = min(uniform, untrained)
-    return MARGIN - least if np.isfinite(least) and np.isfinite(uniform + untrained) else float("inf")
+    return margin - least if np.isfinite(least) and np.isfinite(uniform + untrained) else float("inf")
 
 
-def is_clear(item: HeadScores, layer: int, head: int) -> bool:
+def is_clear(item: HeadScores, layer: int, head: int, margin: float = MARGIN) -> bool:
     """Whether one score of a head is above both baselines by the margin, over enough sentences."""
-    return item.sentences >= MIN_SENTENCES and shortfall(item, layer, head) <= 0
+    return item.sentences >= MIN_SENTENCES and shortfall(item, layer, head, margin) <= 0
 
 
-def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str]) -> str | None:
+def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str], margin: float) -> str | None:
     """The candidate (name: statistic) with the highest score among those that are clear."""
     best: tuple[float, str] | None = None
     for name, statistic in candidates.items():
         item = measured.scores[statistic]
         score = float(item.mean[layer, head])
         # Patterns that cover the same cells have scores that differ only by rounding; the first one wins.
-        if is_clear(item, layer, head) and (best is None or score > best[0] + 1e-6):
+        if is_clear(item, layer, head, margin) and (best is None or score > best[0] + 1e-6):
             best = (score, name)
     return best[1] if best else None
 
@@ -218,8 +218,10 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
         said.append(
             t(
-                "Sinks are the first token and <eos>; “left out”: a share of the weight that goes elsewhere, without "
-                "the rows for which a sink itself is the right key."
+                "Sinks are the first token, even if it is a word or a letter, and <eos>; “left out”: a share of the "
+                "weight that goes elsewhere, here {share:.0%} of it, without the rows for which a sink itself is the "
+                "right key.",
+                share=float(measured.scores["elsewhere"].mean[layer, head]),
             )
         )
     if second is not None:

@@ -14,7 +14,7 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
-from explorer.probing.roles import Role, evidence_row, role_of, statistic_title, with_interval
+from explorer.probing.roles import MARGIN, Role, evidence_row, role_of, statistic_title, with_interval
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.points import Head
@@ -244,4 +244,19 @@ def summary(probe: Probe) -> str:
         n=clear,
         heads=t("{n} head", "{n:,} heads", n=len(head_roles)),
         roles=named,
+    )
+
+
+def sensitivity(probe: Probe) -> str:
+    """State how many heads would have a role with a lower and a higher margin."""
+    at = {
+        name: sum(role_of(probe.kinds[kind], layer, head, margin).clear for kind, layer, head in heads(probe))
+        for name, margin in (("lower", MARGIN - 0.05), ("higher", MARGIN + 0.05))
+    }
+    return t(
+        "With +{low:g} in place of +{margin:g}, {lower} heads would have a role; with +{high:g}, {higher}.",
+        low=MARGIN - 0.05,
+        margin=MARGIN,
+        high=MARGIN + 0.05,
+        **at,
     )

@@ -28,6 +28,11 @@ class Metric:
     unit: str
     in_percent: bool = False
 
+    @property
+    def short(self) -> str:
+        """The title of a narrow column."""
+        return t("right (%)") if self.in_percent else "BLEU"
+
     def text(self, value: float) -> str:
         """A value with its unit."""
         number = f"{value:.4g}" if value == round(value) else f"{value:.1f}"

@@ -62,8 +62,8 @@ def _stated(arms: Sequence[ArmRuns]) -> dict[str, list[Relation]]:
     return by_label
 
 
-def _verdict(stated: Sequence[Relation]) -> str:
-    """What may be said of one arm in a few words, differences first."""
+def _verdict(stated: Sequence[Relation], *, with_numbers: bool = False) -> str:
+    """What may be said of one arm in a few words, differences first; with the numbers that its row lacks."""
     words = {
         "failed": t("failed in every run"),
         "incomparable": t("not comparable"),
@@ -74,37 +74,33 @@ def _verdict(stated: Sequence[Relation]) -> str:
         "more updates": t("more updates"),
         "lower loss": t("lower loss"),
         "higher loss": t("higher loss"),
+        "undecided": t("undecided"),
+        "too few": t("too few runs"),
     }
-    ordered = sorted(stated, key=lambda each: each.outcome != "difference")
-    open_words = {"undecided": t("undecided"), "too few": t("too few runs")}
-    return ", ".join(words.get(each.claim) or open_words[each.outcome] for each in ordered)
+    said = []
+    for each in sorted(stated, key=lambda each: each.outcome != "difference"):
+        verdict = words.get(each.claim) or words[each.outcome]
+        if with_numbers and each.own and each.first and each.measure != each.arm.metric.name:
+            own, first = each.write(each.own.mean), each.write(each.first.mean)
+            verdict = t("{verdict} ({own} against {first})", verdict=verdict, own=own, first=first)
+        elif with_numbers and each.p <= LEVEL:  # only the correction leaves it open
+            verdict = t("{verdict} (p = {p:.2g})", verdict=verdict, p=each.p)
+        said.append(verdict)
+    return ", ".join(said)
 
 
 def rows(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: verdict, score, whatever else differs, right answers beyond the lengths, runs, minutes."""
-    stated = _stated(arms)
-    others = [each for relations_of in stated.values() for each in relations_of if each.measure != each.arm.metric.name]
-    found = []
+    """One table row per arm: score, right answers beyond the lengths if asked for, verdict, and runs by minutes."""
+    stated, found = _stated(arms), []
     for arm in arms:
-        of_arm = stated.get(arm.label, [])
-        chances = [each.p for each in of_arm if each.p <= LEVEL]  # only the correction leaves open
-        verdict = _verdict(of_arm) if of_arm else ""
-        row = {
-            t("variant"): arm.label,
-            t("verdict"): t("{verdict} (p = {p:.2g})", verdict=verdict, p=chances[0]) if chances else verdict,
-            translated(arm.metric.column): _text(mean_and_range(arm.scores()), replace(arm.metric, unit="").rounded),
-        }
-        for each in others:
-            measured = {each.arm.label: each.own} | {arms[0].label: each.first}
-            cell = _text(measured.get(arm.label), each.write)
-            row[translated(each.measure)] = cell or row.get(translated(each.measure), "")
+        write = replace(arm.metric, unit="").rounded
+        fastest = min((run.seconds for run in arm.runs), default=0.0)
+        label = f"{arm.label}, {len(arm.runs)} × {fixed(fastest / 60, 1)}" if arm.runs else arm.label
+        row = {t("variant, runs × minutes"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
         if experiment.also:
             shares = [run.score("exact_match", experiment.also) for run in arm.runs]
-            beyond = mean_and_range(share and 100.0 * share for share in shares)
-            row[t("beyond the lengths in training (%)")] = _text(beyond, replace(arm.metric, unit="").rounded)
-        fastest = min((run.seconds for run in arm.runs), default=None)
-        minutes = "" if fastest is None else fixed(fastest / 60, 1)
-        found.append(row | {t("runs"): f"{len(arm.runs)}", t("minutes"): minutes})
+            row[t("beyond (%)")] = _text(mean_and_range(share and 100.0 * share for share in shares), write)
+        found.append(row | {t("verdict"): _verdict(stated.get(arm.label, ()), with_numbers=True)})
     return found
 
 

@@ -56,8 +56,9 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
     return {
         t("name"): entry.name,
-        t("score (95 %)"): shown,
         t("verdict"): verdict_text(entry, verdict),
+        t("score (95 %)"): shown,
+        t("updates"): number(results, "trained_steps"),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
@@ -120,6 +121,11 @@ def summary(entries: Sequence[Entry]) -> str:
 def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
     """Describe an entry: its age, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
     parts = [t("Changed {age}", age=age(entry.date, now))] if entry.date else []
+    data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
+    if number(entry.summary.get("results") or {}, "trained_steps") is not None:
+        title = entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
+        seed, split = training.get("seed"), data.get("split_seed")
+        parts.append(t("{data}, seed {seed}, split seed {split}", data=title, seed=seed, split=split))
     if entry.bundled:
         parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
     elif read_only:

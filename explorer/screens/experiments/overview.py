@@ -47,8 +47,9 @@ def draw_overview() -> None:
             "first variant. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the card, and a "
             "difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “Within 1 point” "
             "holds for other seeds on these test sentences (one of 96 is 1.04 points). "
-            "“Undecided”: neither is shown; p is before the correction. Experiments share first variants, so they are "
-            "not independent. Minutes: the fastest run with scoring, on a busy machine ({machines}).",
+            "“Undecided”: neither is shown; p is before the correction. “Beyond”: strings longer than in training. "
+            "Experiments share first variants, so they are not independent. Minutes: the fastest run with scoring, "
+            "on a busy machine ({machines}).",
             machines=results.machines(arm for arms in run.values() for arm in arms),
         )
     )
@@ -86,7 +87,7 @@ def draw_answer(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     st.markdown(f"**{unbroken(results.answer(arms))}**")
     rows = results.rows(experiment, arms)
     head, *lines = (" | ".join(map(unbroken, line)) for line in (rows[0], *(row.values() for row in rows)))
-    st.markdown("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
+    st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
     st.caption(unbroken(results.conditions(arms)))
 
 

@@ -25,6 +25,7 @@ from explorer.probing.tables import (
     heads,
     kinds_with,
     roles,
+    sensitivity,
     summary,
 )
 from explorer.screens.probe.one_head import ONE_HEAD
@@ -91,7 +92,7 @@ def _draw_table(probe: Probe) -> None:
         },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    about = f"{needed_note(probe.seeds)} {t('Without a role, the nearest score is shown.')}"
+    about = " ".join((needed_note(probe.seeds), sensitivity(probe), t("Without a role, the nearest score is shown.")))
     # The help of the column of error rates says the same.
     st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
     selected = event["selection"]["rows"]

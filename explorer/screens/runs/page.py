@@ -30,8 +30,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table of the models that come with Headlight fits on a laptop's screen.
-_PIXELS = {message("name"): 165, message("verdict"): 100, message("data"): 170}
-_SCORE_PIXELS = 235
+_PIXELS = {message("name"): 195, message("verdict"): 100, message("score (95 %)"): 235}
 
 
 def draw() -> None:
@@ -92,8 +91,10 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         on_select=partial(_open_marked, key, by_row),
         column_config={
             **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
+            # The score and what is written under the table say the same; the menu of a column shows these.
+            **dict.fromkeys((t("data"), t("right (%)"), "BLEU")),
             t("score (95 %)"): text(
-                width=_SCORE_PIXELS,
+                width=_PIXELS["score (95 %)"],
                 help=t(
                     "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
                     "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly ± 45 ÷ "
