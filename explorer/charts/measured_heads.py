@@ -110,6 +110,8 @@ def agreement_plot(importance: Importance) -> Plot:
 def _word(value: float, decimals: int, clear: bool | None) -> str:
     if clear is False:
         return "≈ 0"
+    if clear and 0 < value < 0.001:
+        return f"< {fixed(0.001, 3)}"
     return "" if not np.isfinite(value) else two_digits(float(value)) if clear else fixed(float(value), decimals)
 
 

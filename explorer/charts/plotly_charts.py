@@ -17,6 +17,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.charts.palette import THEME
 from explorer.decoding import names
 from explorer.locale.scripts import columns_of, direction, is_leftwards, places, shortened
 
@@ -144,6 +145,38 @@ def heatmap(
         x_axis |= {"categoryarray": across}
         y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
     return go.Figure(trace, _layout(height, x_axis, y_axis, room))
+
+
+def inked(figure: go.Figure, *, dark: bool) -> go.Figure:
+    """Write the numbers in the cells of heatmaps in black or white, whichever stands out more in the theme.
+
+    Plotly's own dark grey is too faint on the middle of the scales.
+    """
+    theme = THEME["dark" if dark else "light"]
+    for cells in [trace for trace in figure.data if trace.type == "heatmap" and trace.texttemplate]:
+        colours = theme["chartDivergingColors" if cells.autocolorscale else "chartSequentialColors"]
+        scale = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in colours])
+        at = (np.asarray(cells.z, np.float64) - cells.zmin) / (cells.zmax - cells.zmin)
+        steps = np.linspace(0, 1, len(scale))
+        light = sum(
+            weight * np.interp(at, steps, channel) ** 2.2  # close to the relative luminance of sRGB
+            for weight, channel in zip((0.2126, 0.7152, 0.0722), scale.T, strict=True)
+        )
+        rows, columns = np.indices(at.shape)
+        words = [word for line in cells.text for word in line]
+        letters = max(map(len, words)) * at.shape[1]  # across the map, which may be as narrow as a phone
+        size = 12 if letters <= 20 else 10 if letters <= 45 else 8
+        figure.add_scatter(
+            x=[cells.x[i] for i in columns.flat],
+            y=[cells.y[i] for i in rows.flat],
+            text=words,
+            mode="text",
+            textfont={"size": size, "color": np.where(light.flat > 0.179, "black", "white").tolist()},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        cells.texttemplate = None
+    return figure
 
 
 def beside(names: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Aggregate attention: over heads, over layers, through residual connections, and weighted by norms.
+"""Aggregate attention: over heads, over layers, and weighted by norms.
 
 Pure functions of recorded numbers, whose layers and heads are axes that count from 0; and a table of the aggregates,
 each by its name in the address, with its meaning and its map.
@@ -17,91 +17,12 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import title_in_kind
 from explorer.locale.messages import message, t, translated
-from model.config import AttentionKind
 
 if TYPE_CHECKING:
     from model.analysis.head_details import HeadDetails
 
 Floats = NDArray[np.float32]
 How = Literal["mean", "maximum"]
-
-
-def encoder_rollout(weights: Floats, *, residual: bool = True) -> Floats:
-    """Attention rollout after each encoder layer (Abnar & Zuidema 2020, §3, eq. 1).
-
-    With A the mean over heads, Ã = ½A + ½I stands for a layer and its residual connection, and R_l = Ã_l · R_(l-1) with
-    R_0 = I: how much of each input token arrives at each position, if vectors were mixed by attention alone.
-    The method assumes that feed-forward layers, value and output projections and norms can be left out.
-
-    Shapes:
-        weights: [layer, head, src, src]; returns [layer, src, src], rows sum to 1.
-    Without residual connections Ã = A. A row that attends to nothing keeps its previous mixture.
-    """
-    n = weights.shape[-1]
-    rollout = np.eye(n)
-    after_layer = []
-    for attention in _mean_over_heads(weights):
-        rollout = _mix(attention, residual) @ rollout
-        after_layer.append(rollout)
-    return _stack(after_layer, (n, n))
-
-
-def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual: bool = True) -> tuple[Floats, Floats]:
-    """Rollout of a decoder with cross-attention: what arrives from the target tokens read and from source tokens.
-
-    Abnar & Zuidema (2020) define rollout for one stack. This derivation makes the same assumption: a sublayer with its
-    residual connection averages the vector at a position with what attention adds to it. A target position after
-    sublayer s holds the mixture T·y + S·x of the embeddings y of the target tokens read and x of the source tokens, at
-    first T = I, S = 0. With Ã = ½A + ½I of a decoder layer's self-attention, C of its cross-attention (means over
-    heads) and E the encoder's last rollout (memory = E·x):
-
-        self-attention:  T ← Ã·T,  S ← Ã·S
-        cross-attention: T ← ½·T,  S ← ½·S + ½·C·E
-
-    Rows of [T S] sum to 1 throughout: Ã does not change a sum of 1, and ½ + ½·1 = 1.
-
-    Shapes:
-        decoder: [layer, head, tgt, tgt]; cross: [layer, head, tgt, src]; encoder: [layer, head, src, src].
-        returns: T [layer, tgt, tgt] and S [layer, tgt, src] after each decoder layer.
-    Without residual connections Ã = A, and cross-attention replaces the vector at a position: T ← 0, S ← C·E.
-    """
-    n_tgt, n_src = cross.shape[-2:]
-    memory = encoder_rollout(encoder, residual=residual)[-1].astype(np.float64) if len(encoder) else np.eye(n_src)
-    from_target, from_source = np.eye(n_tgt), np.zeros((n_tgt, n_src))
-    targets, sources = [], []
-    for self_attention, cross_attention in zip(_mean_over_heads(decoder), _mean_over_heads(cross), strict=True):
-        mixed = _mix(self_attention, residual)
-        from_target, from_source = mixed @ from_target, mixed @ from_source
-        residual_share = 1.0 if residual else 0.0
-        total = residual_share + cross_attention.sum(axis=-1, keepdims=True)
-        blind = total == 0  # nothing to read and no residual connection: the row stays as it was
-        divisor = np.where(blind, 1.0, total)
-        stays = np.where(blind, 1.0, residual_share / divisor)
-        from_target = stays * from_target
-        from_source = stays * from_source + (cross_attention / divisor) @ memory
-        targets.append(from_target)
-        sources.append(from_source)
-    return _stack(targets, (n_tgt, n_tgt)), _stack(sources, (n_tgt, n_src))
-
-
-def _mean_over_heads(weights: Floats) -> NDArray[np.float64]:
-    mean: NDArray[np.float64] = weights.mean(axis=1, dtype=np.float64)
-    return mean
-
-
-def _mix(attention: NDArray[np.float64], residual: bool) -> NDArray[np.float64]:
-    """Ã of one sublayer, [query, key]; a row that attends to nothing is left as it is."""
-    n = len(attention)
-    blind = np.diag(attention.sum(axis=-1) == 0).astype(np.float64)
-    mixed = attention + blind + (np.eye(n) if residual else 0.0)
-    normal: NDArray[np.float64] = mixed / mixed.sum(axis=-1, keepdims=True)
-    return normal
-
-
-def _stack(layers: Sequence[NDArray[np.float64]], shape: tuple[int, int]) -> Floats:
-    if not layers:
-        return np.zeros((0, *shape), np.float32)
-    return np.stack(layers).astype(np.float32)
 
 
 def contributions(details: HeadDetails) -> list[Floats]:
@@ -147,16 +68,12 @@ def shares(norms: Floats) -> Floats:
     return np.divide(norms, total, out=np.zeros_like(norms), where=total > 0)
 
 
-Source = Literal["rollout", "head norms", "layer norms"]
+Source = Literal["head norms", "layer norms"]
 AGGREGATES = {
     "mean-heads": (message("mean over heads"), message("Rows sum to 1. Heads that differ blur into each other.")),
     "max-heads": (message("maximum over heads"), message("Whether any head looks there. Rows do not sum to 1.")),
     "mean-all": (message("mean over heads and layers"), message("Rows sum to 1.")),
     "max-all": (message("maximum over heads and layers"), message("Rows do not sum to 1.")),
-    "rollout": (
-        message("attention rollout"),
-        message("How much of each input token would arrive if vectors were mixed by attention alone."),
-    ),
     "norm": (
         message("norm-weighted, this head"),
         message("The length of the vector that each key adds, instead of the size of its weight."),
@@ -173,8 +90,8 @@ AGGREGATES = {
 def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Source], Floats]) -> LabelledMap:
     """The map of an aggregate, for the layer and head of a place.
 
-    `numbers` computes what is not in `maps`: the rollout [layer, query, key] after each layer, and norm-weighted
-    attention of each head [layer, head, query, key] or of all heads of a layer together [layer, query, key].
+    `numbers` computes what is not in `maps`: norm-weighted attention of each head [layer, head, query, key] or of all
+    heads of a layer together [layer, query, key].
 
     Raises:
         NoSingleHead: the aggregate needs a single head, and the place is the mean over the heads.
@@ -196,9 +113,6 @@ def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Sour
             )
             values = pooled(maps.weights[at.layer - 1], how, (0,))
         return labelled(maps, values, title, unit=message("mean weight") if mean else message("maximum weight"))
-    if name == "rollout":
-        title = t("Rollout after layer {layer}", layer=at.layer)
-        return labelled(maps, numbers("rollout")[at.layer - 1], title, unit=message("share that arrives"))
     if name == "norm-layer":
         title = t("Layer {layer}, all heads together: ‖Σ weight × value × W_O‖", layer=at.layer)
         return labelled(maps, numbers("layer norms")[at.layer - 1], title, unit=message("length"), top=None)
@@ -220,26 +134,10 @@ def pooled(weights: Floats, how: How, axes: tuple[int, ...]) -> Floats:
     return weights.mean(axis=axes, dtype=np.float64).astype(np.float32)
 
 
-_DECODER_ROLLOUT: dict[AttentionKind, str] = {
-    "decoder": message(
-        "Here: what arrives from target tokens; the rest of each row comes from the source (see cross-attention). We "
-        "extended it to decoders; it is defined for encoders."
-    ),
-    "cross": message(
-        "Here: what arrives from source tokens; the rest of each row comes from the target read so far (see decoder). "
-        "We extended it to decoders; it is defined for encoders."
-    ),
-}
-
-
-def meaning(name: str, kind: AttentionKind) -> str:
+def meaning(name: str) -> str:
     """What an aggregate shows, in one or two sentences, with its reference if it has one."""
     _, text = AGGREGATES[name]
     sentences = [translated(text)]
-    if name == "rollout" and kind != "encoder":
-        sentences.append(translated(_DECODER_ROLLOUT[kind]))
-    if name == "rollout":
-        sentences.append("(Abnar & Zuidema 2020.)")
     if name.startswith("norm"):
         sentences.append("(Kobayashi et al. 2020.)")
     return " ".join(sentences)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.charts.plotly_charts import Plot
+from explorer.charts.plotly_charts import Plot, inked
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain, quoted
@@ -99,7 +99,8 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True, caption: bool = Tru
     """
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
-    st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
+    figure = inked(plot.figure, dark=st.context.theme.type == "dark")
+    st.plotly_chart(figure, key=key, config=_CONFIG, alt=plot.caption)
     if caption:
         draw_caption(plot.caption)
     if numbers and plot.table:

@@ -1,7 +1,7 @@
 """The single gateway to the models, shared by all sessions of a server: loaded models, translations and the queue.
 
 Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, analyse weights with
-:func:`explanation`, :func:`norms` and :func:`rollout`, and run any other computation inside
+:func:`explanation` and :func:`norms`, and run any other computation inside
 `with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and spaCy are imported on
 first use.
 """
@@ -211,26 +211,6 @@ def norms(translation: Translation, kind: AttentionKind) -> tuple[Floats, Floats
         ("norms", translation.seq, kind),
         lambda by: by.norms(translation, kind),
     )
-
-
-def rollout(translation: Translation, kind: AttentionKind) -> Floats:
-    """Rollout after each layer of the stack, [layer, query, key]; for a decoder, from target or source tokens.
-
-    Raises:
-        NotTheModels: the model is gone, so it is unknown whether it has residual connections.
-    """
-    from explorer.decoding.aggregates import decoder_rollout, encoder_rollout
-
-    def make() -> Floats:
-        trace = translation.trace
-        if kind == "encoder" or not trace.cross.size:  # one stack, which alone leads to the rows
-            return encoder_rollout(trace.weights(kind), residual=residual)
-        from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
-        return from_target if kind == "decoder" else from_source
-
-    version = _version(translation)
-    residual = describe(translation.model).model_config.residual
-    return shared(("rollout", translation.seq, version, kind), make)
 
 
 def _version(translation: Translation) -> str:

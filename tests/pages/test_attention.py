@@ -121,7 +121,7 @@ def test_words_are_sent_where_a_word_has_several_tokens() -> None:
 
 
 LINKS = [
-    ("compare.way-heads.which-rollout", "", {"compare_which": "rollout"}),
+    ("compare.way-heads.which-norm", "", {"compare_which": "norm"}),
     ("compare.row-4", "", {"compare_way": "step", "compare_row": 4}),
     ("compare.way-text", "They buy <b>blue</b> cars", {"compare_way": "text"}),
     ("compare.way-model", "other", {"compare_way": "model", "compare_model": "other"}),
@@ -180,9 +180,8 @@ def test_choices_are_written_to_the_address() -> None:
 def test_links_to_former_panels_lead_to_what_they_showed() -> None:
     assert set(panels.PANELS) == {"cell", "compare", "forcing", "export"}
     at = panel("aggregates.which-rollout")
-    assert (at.session_state["compare_way"], at.session_state["compare_which"]) == ("heads", "rollout")
-    assert "Abnar & Zuidema 2020" in words(at)
-    assert address(at)["panel"] == "compare.way-heads.which-rollout"
+    assert (at.session_state["compare_way"], at.session_state["compare_which"]) == ("heads", "mean-heads")
+    assert address(at)["panel"] == "compare.way-heads", "rollout is no longer computed"
     assert address(panel("aggregates"))["panel"] == "compare.way-heads"
     at = panel("tree.dropped-no")
     assert mount(at, "stepper")["start"]["head"] == 2
@@ -224,7 +223,6 @@ def test_aggregates_are_shown_beside_the_raw_weights(toys: Path, kind: str) -> N
     for which, sentence in {
         "max-heads": "Rows do not sum to 1",
         "mean-all": "All layers",
-        "rollout": "Abnar & Zuidema 2020",
         "norm": "Kobayashi et al. 2020",
         "norm-share": "each row divided by its sum",
         "norm-layer": "cancel",

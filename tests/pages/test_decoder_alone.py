@@ -91,8 +91,6 @@ def test_what_pages_compute_is_of_the_sequence_that_was_read(name: str) -> None:
     weights = translation.trace.decoder[1, 2, 4, :5]
     assert explained.details.rows[4].weights == pytest.approx(weights, abs=1e-5)
     assert explained.terms.weights[4, :5] == pytest.approx(weights, abs=1e-5)
-    rollout = runtime.rollout(translation, "decoder")
-    assert rollout.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
     whole, _ = runtime.norms(translation, "decoder")
     assert whole.shape == translation.trace.decoder.shape
 

@@ -132,12 +132,11 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
     choices.keep()
     maps = attention_maps(translation.trace, at.kind, n_prompt=translation.n_prompt)
     numbers = {  # these need the model itself
-        "rollout": lambda: runtime.rollout(translation, at.kind),
         "head norms": lambda: runtime.norms(translation, at.kind)[0],
         "layer norms": lambda: runtime.norms(translation, at.kind)[1],
     }
     pooled = aggregate(name, maps, at, lambda source: numbers[source]())
-    return Comparison(head_map(maps, at.layer, at.head), pooled, None, meaning(name, at.kind))
+    return Comparison(head_map(maps, at.layer, at.head), pooled, None, meaning(name))
 
 
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:

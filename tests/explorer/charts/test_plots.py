@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 
 from explorer.charts import measured_heads, model_internals, positions
-from explorer.charts.palette import palettes
-from explorer.charts.plotly_charts import MOST_LETTERS, bars, heatmap, label, labels, width_of
+from explorer.charts.palette import THEME, palettes
+from explorer.charts.plotly_charts import MOST_LETTERS, bars, heatmap, inked, label, labels, width_of
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
 from tests.test_theme import contrast, surfaces
@@ -82,3 +82,18 @@ def test_token_hues_and_hatching_can_be_read_and_masked_is_grey(theme: str) -> N
         channels = bytes.fromhex(palette[name][1:])
         assert max(channels) - min(channels) <= 10
     assert contrast(palette["masked"], palette["hatch"]) >= 1.5
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("span", [(0.0, 1.0), (-1.0, 1.0)])
+def test_numbers_stand_out_from_every_colour_of_a_map(theme: str, span: tuple[float, float]) -> None:
+    values = np.linspace(*span, 200).reshape(4, 50)
+    map_ = measured_heads.layer_head_map(values, "cross", span=span, caption="c").figure
+    cells, text = inked(map_, dark=theme == "dark").data
+    assert (cells.texttemplate, len(text.text)) == (None, values.size)
+    colours = THEME[theme]["chartDivergingColors" if span[0] < 0 else "chartSequentialColors"]
+    channels = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]).T
+    steps = np.linspace(*span, len(colours))
+    for value, ink in zip(values.flat, text.textfont.color, strict=True):
+        cell = "#" + "".join(f"{round(np.interp(value, steps, channel)):02x}" for channel in channels)
+        assert contrast({"black": "#000000", "white": "#ffffff"}[ink], cell) >= 4.5, (value, cell, ink)

@@ -1,17 +1,11 @@
 """Aggregates of attention, each against an independent computation."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from explorer.decoding.aggregates import (
     contributions,
-    decoder_rollout,
-    encoder_rollout,
     head_norms,
     layer_norms,
     pooled,
@@ -34,9 +28,6 @@ def encoding() -> Encoding:
     return Encoding(SOURCE_IDS, tuple("abcd"), tuple((i, i + 1) for i in range(n)), tuple(range(n)), "abcd")
 
 
-sizes = st.tuples(*(st.integers(1, 3) for _ in range(5)), st.integers(0, 2**31))
-
-
 def test_mean_and_maximum_over_heads_and_layers() -> None:
     weights = weights_of(2, 3, 4, 5)
     mean, maximum = pooled(weights, "mean", (1,)), pooled(weights, "maximum", (1,))
@@ -49,74 +40,6 @@ def test_mean_and_maximum_over_heads_and_layers() -> None:
     assert pooled(weights, "mean", (0, 1)).dtype == np.float32
     head = weights_of(1, 1, 6, 6, seed=3)
     np.testing.assert_array_equal(pooled(np.repeat(head, 7, axis=1), "mean", (1,))[0], head[0, 0])  # exactly
-
-
-def by_paths(weights: np.ndarray) -> np.ndarray:
-    """Rollout by hand: the sum, over all routes from a position down to an input, of the product along the route."""
-    layers, _, n, _ = weights.shape
-    mean = weights.astype(np.float64).mean(1)
-    found = np.zeros((n, n))
-    for route in itertools.product(range(n), repeat=layers + 1):  # input first
-        product = 1.0
-        for layer in range(layers):
-            below, above = route[layer], route[layer + 1]
-            product *= 0.5 * mean[layer, above, below] + 0.5 * (above == below)
-        found[route[-1], route[0]] += product
-    return found
-
-
-@given(sizes)
-def test_encoder_rollout_is_the_sum_over_all_routes(size: tuple[int, ...]) -> None:
-    layers, heads, n, _, _, seed = size
-    weights = weights_of(layers, heads, n, n, seed=seed)
-    rollout = encoder_rollout(weights)
-    assert rollout.shape == (layers, n, n)
-    np.testing.assert_allclose(rollout[-1], by_paths(weights), atol=1e-6)
-    np.testing.assert_allclose(rollout.sum(-1), 1.0, atol=1e-6)
-    assert encoder_rollout(weights[:0]).shape == (0, n, n)
-
-
-@given(sizes)
-def test_decoder_rollout_is_the_mixture_of_an_averaging_network(size: tuple[int, ...]) -> None:
-    """Send random embeddings through averaging layers, position by position, and read the mixture off the result."""
-    enc_layers, dec_layers, heads, n_src, n_tgt, seed = size
-    encoder = weights_of(enc_layers, heads, n_src, n_src, seed=seed)
-    decoder = weights_of(dec_layers, heads, n_tgt, n_tgt, seed=seed + 1, causal=True)
-    cross = weights_of(dec_layers, heads, n_tgt, n_src, seed=seed + 2)
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(n_src, 3)), rng.normal(size=(n_tgt, 3))
-    memory = x.copy()
-    for layer in range(enc_layers):
-        attention = encoder[layer].astype(np.float64).mean(0)
-        memory = np.stack([0.5 * memory[i] + 0.5 * attention[i] @ memory for i in range(n_src)])
-    state = y.copy()
-    for layer in range(dec_layers):
-        own, other = decoder[layer].astype(np.float64).mean(0), cross[layer].astype(np.float64).mean(0)
-        state = np.stack([0.5 * state[i] + 0.5 * own[i] @ state for i in range(n_tgt)])
-        state = np.stack([0.5 * state[i] + 0.5 * other[i] @ memory for i in range(n_tgt)])
-    from_target, from_source = decoder_rollout(decoder, cross, encoder)
-    np.testing.assert_allclose(from_target[-1] @ y + from_source[-1] @ x, state, atol=1e-5)
-    np.testing.assert_allclose(from_target.sum(-1) + from_source.sum(-1), 1.0, atol=1e-5)
-    assert (np.triu(from_target, 1) == 0).all(), "nothing comes from tokens that were not read yet"
-
-
-def test_without_residuals_rollout_is_the_plain_product() -> None:
-    encoder, decoder = weights_of(2, 2, 4, 4, seed=1), weights_of(2, 2, 3, 3, seed=2, causal=True)
-    cross = weights_of(2, 2, 3, 4, seed=3)
-    product = encoder.mean(1)[1] @ encoder.mean(1)[0]
-    np.testing.assert_allclose(encoder_rollout(encoder, residual=False)[-1], product, atol=1e-6)
-    from_target, from_source = decoder_rollout(decoder, cross, encoder, residual=False)
-    assert not from_target.any()
-    np.testing.assert_allclose(from_source[-1], cross.mean(1)[-1] @ product, atol=1e-6)
-
-
-def test_a_row_without_visible_keys_keeps_its_own_value() -> None:
-    weights = weights_of(2, 2, 4, 4, seed=4)
-    weights[:, :, 2] = 0
-    for residual in (True, False):
-        found = encoder_rollout(weights, residual=residual)
-        np.testing.assert_array_equal(found[:, 2], [[0, 0, 1, 0]] * 2)
-        np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-6)
 
 
 def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]:
