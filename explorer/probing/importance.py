@@ -87,11 +87,14 @@ class Importance:
     def agreement(self) -> str:
         """State how far the gradient scores, and the loss with means in place of zeros, rank the heads as zeros do."""
         zero = self.ablation.loss_change
+        furthest, loss, gradient = max(self.ranks(), key=lambda item: abs(item[1] - item[2]))
         said = t(
             "Rank correlation with the gradient score: {correlation}. {head} differs most: rank {loss} by the loss, "
             "{gradient} by the gradient.",
             correlation=_correlation(zero, self.gradient),
-            **self._furthest(),
+            head=capitalised(name_of(furthest)),
+            loss=loss,
+            gradient=gradient,
         )
         if self.by_mean is None:
             return said
@@ -102,10 +105,6 @@ class Importance:
             head=name_of(most := least_first(by_mean)[-1]),
             change=_change(self.by_mean, most),
         )
-
-    def _furthest(self) -> dict[str, Any]:
-        head, loss, gradient = max(self.ranks(), key=lambda item: abs(item[1] - item[2]))
-        return {"head": capitalised(name_of(head)), "loss": loss, "gradient": gradient}
 
     def sentence_about(self, head: Head) -> str:
         """Describe the importance of one head, with its interval and its rank among all heads."""

@@ -249,14 +249,15 @@ def summary(probe: Probe) -> str:
 
 def sensitivity(probe: Probe) -> str:
     """State how many heads would have a role with a lower and a higher margin."""
-    at = {
-        name: sum(role_of(probe.kinds[kind], layer, head, margin).clear for kind, layer, head in heads(probe))
-        for name, margin in (("lower", MARGIN - 0.05), ("higher", MARGIN + 0.05))
-    }
+    lower, higher = (
+        sum(role_of(probe.kinds[kind], layer, head, margin).clear for kind, layer, head in heads(probe))
+        for margin in (MARGIN - 0.05, MARGIN + 0.05)
+    )
     return t(
         "With +{low:g} in place of +{margin:g}, {lower} heads would have a role; with +{high:g}, {higher}.",
         low=MARGIN - 0.05,
         margin=MARGIN,
         high=MARGIN + 0.05,
-        **at,
+        lower=lower,
+        higher=higher,
     )

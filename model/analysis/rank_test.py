@@ -53,7 +53,8 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[f
     The interval is Fisher's, with the error of ranks (Fieller, Hartley & Pearson 1957); NaN below four items.
     """
     ranks = [np.unique(scores, return_inverse=True, return_counts=True)[1:] for scores in (first, second)]
-    value = float(np.corrcoef(*((2 * np.cumsum(n) - n)[inverse] for inverse, n in ranks))[0, 1])
+    one, other = ((2 * np.cumsum(n) - n)[inverse].astype(np.float64) for inverse, n in ranks)
+    value = float(np.corrcoef(one, other)[0, 1])
     if len(first) < 4:
         return value, math.nan, math.nan
     half = 1.96 * 1.03 / math.sqrt(len(first) - 3)
