@@ -192,7 +192,8 @@ def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
 
 def _correlation(first: ByKind, second: ByKind) -> str:
     """The rank correlation of two scores of all heads, with its interval in brackets."""
-    ends = rank_correlation(*(np.concatenate([item.ravel() for item in each.values()]) for each in (first, second)))
+    one, other = (np.concatenate([item.ravel() for item in each.values()]) for each in (first, second))
+    ends = rank_correlation(one, other)
     value, low, high = (fixed(end, 2, signed=True) for end in ends)
     known = math.isfinite(ends[1])
     return t("{number} ({low} to {high})", number=value, low=low, high=high) if known else value

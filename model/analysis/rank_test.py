@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def rank_sum(first: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -47,7 +48,7 @@ def holm(chances: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, float, float]:
     """Spearman's correlation of two scores of the same items, ties sharing their mean rank, and its 95 % interval.
 
     The interval is Fisher's, with the error of ranks (Fieller, Hartley & Pearson 1957); NaN below four items.
@@ -55,9 +56,9 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[f
     ranks = [np.unique(scores, return_inverse=True, return_counts=True)[1:] for scores in (first, second)]
     one, other = ((2 * np.cumsum(n) - n)[inverse].astype(np.float64) for inverse, n in ranks)
     value = float(np.corrcoef(one, other)[0, 1])
-    if len(first) < 4:
+    if len(one) < 4:
         return value, math.nan, math.nan
-    half = 1.96 * 1.03 / math.sqrt(len(first) - 3)
+    half = 1.96 * 1.03 / math.sqrt(len(one) - 3)
     with np.errstate(divide="ignore"):
         low, high = (float(np.tanh(np.arctanh(value) + side * half)) for side in (-1, 1))
     return value, low, high
