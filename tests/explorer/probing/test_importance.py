@@ -62,9 +62,9 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     cross = importance.ablation.loss_interval["cross"]
     cross.low[:] = 0.4
     assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary()
-    for clear, said in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
+    for clear, explained in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
-        assert ("“≈ 0”: not distinguishable from zero." in plot.caption) is said
+        assert ("“≈ 0”: not distinguishable from zero." in plot.caption) is explained
 
 
 NOTHING = (None, None, None)
