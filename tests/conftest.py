@@ -77,6 +77,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
+# Tests that walk the syntax trees of all sources (tests/trees.py).
+SOURCES = ("locale/test_messages", "tests/test_boundaries", "tests/test_model_gateway", "web/test_streamlit_private")
 # Tests that compare with `transformers`, which takes seconds to import.
 PEERS = (
     "decoding/test_attention_file_huggingface",
@@ -96,6 +98,8 @@ def shared_by(file: str) -> str:
     folder, _, name = file.rpartition("/")
     if folder.endswith("tests/e2e") and not name.startswith(APART):
         return "app"
+    if file.removesuffix(".py").endswith(SOURCES):
+        return "sources"
     return "peers" if folder.endswith("model/importing") or file.removesuffix(".py").endswith(PEERS) else ""
 
 
