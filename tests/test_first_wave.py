@@ -107,7 +107,7 @@ OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "
 
 @pytest.mark.parametrize(
     "link",
-    some([link for link in LINKS if panel_of(link) not in ("tree", "own")], 3),
+    some([link for link in LINKS if panel_of(link) not in ("tree", "own")], 8),
     ids=name_of_link,
 )
 def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:

@@ -20,5 +20,4 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     try:
         return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     finally:
-        gc.freeze()
         gc.enable()

@@ -162,6 +162,7 @@ def test_exports_run_as_the_screen_does(monkeypatch: pytest.MonkeyPatch) -> None
         assert ((axis.categoryarray or [""])[0] == f"{len(tokens)} &lt;eos&gt;") == leftwards, "the axis of a chart"
 
 
+@pytest.mark.nightly
 def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/?model=scripts&text={HEBREW}")
     settle(page)

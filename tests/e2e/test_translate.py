@@ -122,11 +122,10 @@ def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) 
     page.locator(".option:not([aria-current])").filter(has_text="nous").first.click()
     expect(heading).to_have_text(re.compile("^nous"))
     visits.append(on_screen())
-    for text in ("They buy blue cars", "We see big houses"):
-        type_sentence(page, text)
-        expect(heading).not_to_have_text(visits[-1][0])
-        visits.append(on_screen())
-    assert len(set(visits)) == 4
+    type_sentence(page, "They buy blue cars")
+    expect(heading).not_to_have_text(visits[-1][0])
+    visits.append(on_screen())
+    assert len(set(visits)) == 3
     back, forward = list(reversed(visits[:-1])), visits[1:]
     for go, (answer, path) in [(page.go_back, at) for at in back] + [(page.go_forward, at) for at in forward]:
         go()

@@ -178,7 +178,7 @@ def test_languages_name_the_columns_so_that_one_file_serves_both_directions() ->
     assert relabel.columns(get_task("reverse")) == ("source", "target")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # tests/model/training/test_two_parts.py cuts runs of two parts
 @pytest.mark.usefixtures("few_sentences")
 def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path) -> None:
     """Both parts of `--first` read the union, also when the second part is started by --resume."""
