@@ -86,6 +86,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
+# Tests that train: PyTorch imports its compiler for the first optimizer of a process, which takes seconds.
+TRAINERS = (
+    "docs/test_commands",
+    "experiments/test_experiments",
+    "fuzz/test_commands",
+    "model/test_cli",
+    "model/test_cli_train",
+    "model/test_relabel",
+    "model/test_reproduce",
+    "tests/test_first_wave",
+)
 # Tests that walk the syntax trees of all sources (tests/trees.py).
 SOURCES = ("locale/test_messages", "tests/test_boundaries", "tests/test_model_gateway", "web/test_streamlit_private")
 # Tests that compare with `transformers`, which takes seconds to import.
@@ -107,9 +118,12 @@ def shared_by(file: str) -> str:
     folder, _, name = file.rpartition("/")
     if folder.endswith("tests/e2e") and not name.startswith(APART):
         return "app"
-    if file.removesuffix(".py").endswith(SOURCES):
+    stem = file.removesuffix(".py")
+    if stem.endswith(SOURCES):
         return "sources"
-    return "peers" if folder.endswith("model/importing") or file.removesuffix(".py").endswith(PEERS) else ""
+    if folder.endswith("model/training") or stem.endswith(TRAINERS):
+        return "training"
+    return "peers" if folder.endswith("model/importing") or stem.endswith(PEERS) else ""
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
