@@ -20,6 +20,7 @@ from tests.explorer.toy_models import save_toy
 from tests.some import some
 
 
+@pytest.mark.nightly  # the second visit without a network: test_live_site
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()

@@ -17,6 +17,7 @@ from model.trace import AttentionTrace
 from tests.forked import Forked
 from tests.model.commands import failure
 from tests.paths import ROOT
+from tests.some import some
 
 
 def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
@@ -171,7 +172,7 @@ def test_evaluate_refuses_in_one_sentence(
     assert sentence in failure(evaluate.main, [*where, *arguments], capsys)
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
+@pytest.mark.parametrize("command", some(["train", "translate", "evaluate"], 3))
 def test_help_is_quick_and_needs_no_torch(command: str) -> None:
     words = [sys.executable, "-X", "importtime", "-m", f"model.{command}", "--help"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)

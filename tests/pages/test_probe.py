@@ -378,6 +378,7 @@ def test_a_row_edited_elsewhere_is_in_force_and_left_out_of_the_sample() -> None
     assert tables(at)[-1]["KL (nats)"][0] > 0
 
 
+@pytest.mark.nightly
 def test_a_pattern_needs_equal_lengths_and_says_so() -> None:
     for other, sentence in (
         ("abc", "“abc” has 4 source tokens with <eos>, this sentence has 10"),

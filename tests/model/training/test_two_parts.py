@@ -56,7 +56,7 @@ def test_one_command_equals_two(tmp_path: Path, by_hand: Path, capsys: pytest.Ca
     assert "mine has finished training; there is nothing to resume" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("resume", ["mine", "mine-first"])
+@pytest.mark.parametrize("resume", some(["mine", "mine-first"], 2))
 @pytest.mark.parametrize(
     ("questions", "stopped"), some([(4, "mine-first"), (0, "mine-first"), (20, "mine"), (10, "mine-first")], 4)
 )
