@@ -60,7 +60,7 @@ def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path, tmp_path: Path) -> None:
     def run() -> None:
-        sys.stdout = sys.__stdout__ = os.fdopen(os.open("/dev/full", os.O_WRONLY), "w")
+        vars(sys)["__stdout__"] = sys.stdout = os.fdopen(os.open("/dev/full", os.O_WRONLY), "w")
         run_command(translate.main, ["--model", "run", "--checkpoints", str(checkpoints), "abc"])
 
     process = Forked(run, tmp_path)
