@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from model.trace import AttentionTrace
@@ -115,6 +116,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")
 
 
+@pytest.mark.nightly  # tests/explorer/browser/test_live_machine.py follows, tests/pages/test_inside.py drags
 def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: AttentionTrace) -> None:
     address = "/inside?model=adjective-swap&text=I read red books"
     page = visit(f"{address}&step=4")
