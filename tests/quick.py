@@ -1,7 +1,7 @@
 """The tests of `python -m pytest -m quick`, which show within a minute whether a change broke something.
 
 They touch each part once: its quickest unit tests, and one case per page (marked in tests/pages/test_every_page.py).
-Tests that train, start a process, draw, or need seconds with the bundled models are left to the whole suite. Other
+Tests that train, start a process, draw, read all sources, or need seconds with the bundled models are left to the whole suite. Other
 files are not even imported under `-m quick`.
 """
 
@@ -10,7 +10,6 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 # The files, by their folders.
 FILES = {
-    "": "boundaries",
     "explorer/browser": "payload views",
     "explorer/charts": "plots",
     "explorer/decoding": "attention_maps aggregates cache head_edits labelled_map selection translator",

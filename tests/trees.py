@@ -20,4 +20,5 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     try:
         return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     finally:
+        gc.freeze()
         gc.enable()
