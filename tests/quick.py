@@ -1,8 +1,8 @@
 """The tests of `python -m pytest -m quick`, which show within a minute whether a change broke something.
 
 They touch each part once: its quickest unit tests, and one case per page (marked in tests/pages/test_every_page.py).
-Tests that train, start a process, draw, read all sources, or need seconds with the bundled models are left to the whole suite. Other
-files are not even imported under `-m quick`.
+Tests that train, start a process, draw, read all sources, or need seconds with the bundled models are left to the whole
+suite. Other files are not even imported under `-m quick`.
 """
 
 from pathlib import Path
