@@ -17,7 +17,7 @@ from tests.some import some
 # All heads
 
 
-@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
+@pytest.mark.parametrize(("kind", "roles"), some([("decoder", DECODER), ("encoder", ENCODER), ("cross", CROSS)], 3))
 def test_thumbnails_are_the_planted_heads_with_their_role(heads: Bench, kind: str, roles: dict) -> None:
     heads.mount(heads_trace(), kind=kind)
     for head, (name, place) in enumerate(roles.items(), start=1):

@@ -99,6 +99,7 @@ def test_the_note_says_who_wrote_the_alignments() -> None:
     assert "A language model wrote" not in words(probe())
 
 
+@pytest.mark.nightly  # tests/explorer/probing/test_aligned_sample.py
 def test_words_can_be_aligned_statistically_where_no_alignment_is_known() -> None:
     at = probe()
     assert not [each for each in at.button if each.key == "probe_align"], "the strings of reverse are aligned"
