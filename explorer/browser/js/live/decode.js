@@ -132,7 +132,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
         probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
       },
       heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
-      diagram: diagramOf(config),
+      diagram: null, // the page has it
       checks: checksOf(Object.values(maps)),
       shapes: Object.fromEntries(
         KINDS.map((kind) => {
@@ -228,7 +228,7 @@ function recording() {
   const calls = new Map();
   return {
     add(/** @type {string} */ point, /** @type {any} */ value) {
-      calls.set(point, [...(calls.get(point) ?? []), value]);
+      if (!calls.get(point)?.push(value)) calls.set(point, [value]);
     },
     /** @param {Kind} kind @param {Record<"source" | "target", { tokens: string[] }>} sides @param {number} nSource @param {number} nTarget @returns {AttentionMap} */
     map(kind, sides, nSource, nTarget) {
@@ -276,23 +276,6 @@ function recording() {
     },
   };
 }
-
-/** @param {import("../structs").ModelConfig} config */
-const diagramOf = (config, both = config.architecture !== "decoder") => ({
-  encoder: Array.from({ length: both ? config.n_encoder_layers : 0 }, () => ["encoder", "feed_forward"]),
-  decoder: Array.from({ length: config.n_decoder_layers }, () => [
-    "decoder",
-    ...(both ? ["cross"] : []),
-    "feed_forward",
-  ]),
-  heads: {
-    ...(both && { encoder: config.n_encoder_heads }),
-    decoder: config.n_decoder_heads,
-    ...(both && { cross: config.n_decoder_heads }),
-  },
-  norm: config.norm_first ? "pre" : "post",
-  positions: config.positions,
-});
 
 /** Rows that see a key sum to 1 (largest error), masked cells are 0 (number that are not). @param {AttentionMap[]} maps */
 function checksOf(maps) {
