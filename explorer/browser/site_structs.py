@@ -69,8 +69,9 @@ class GridShape:
 class SiteModel:
     """A model that the page can compute; `limit` is the number of source tokens that it reads.
 
-    `diagram` is the small one, `files` are those of its folder, `rules` those for words by language, `machine` the texts
-    of the large diagram; `earlier` are weights of earlier steps of training by their step, in half precision, if it was trained for `steps`.
+    `diagram` is the small one, `files` are those of its folder, `rules` those for words by language, `machine` the
+    texts of the large diagram; `earlier` are weights of earlier steps of training by their step, in half precision, if
+    it was trained for `steps`.
     """
 
     name: str
