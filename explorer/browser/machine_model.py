@@ -116,17 +116,9 @@ def code_of_block(model: Model, block: Block) -> Code:
 def exported(config: ModelConfig) -> MachineWords:
     """Everything that the browser needs to make the messages of the machine from a run of its own."""
     model = empty_model(config)
-    functions: list[CodeFunction] = []
-    places: dict[str, dict[str, CodePlace]] = {}
-    for block in blocks_of(config):
-        code = code_of_block(model, block)
-        functions += [each for each in code.functions if each not in functions]
-        places[block.name] = {
-            short: CodePlace(functions.index(code.functions[place.function]), place.marked)
-            for short, place in code.places.items()
-        }
+    code = {block.name: code_of_block(model, block) for block in blocks_of(config)}
     reads = {point.name: point.reads[0] for point in points(config) if short_name(point.name) in PROJECTIONS}
-    return MachineWords(machine_of(config), points_of(config), reads, functions, places)
+    return MachineWords(machine_of(config), points_of(config), reads, code)
 
 
 def parts_at(block: Block, head: int, config: ModelConfig) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.browser.structs import Position, StandaloneView, Words
+from explorer.decoding.model_diagram import ModelDiagram
 from model.config import AttentionKind
 
 
@@ -68,8 +69,9 @@ class GridShape:
 class SiteModel:
     """A model that the page can compute; `limit` is the number of source tokens that it reads.
 
-    `files` are those of its folder, `rules` those for words by language, `machine` the texts of its diagram; `earlier`
-    are weights of earlier steps of training by their step, in half precision, if it was trained for `steps`.
+    `diagram` is the small one, `files` are those of its folder, `rules` those for words by language, `machine` the
+    texts of the large diagram; `earlier` are weights of earlier steps of training by their step, in half precision, if
+    it was trained for `steps`.
     """
 
     name: str
@@ -79,6 +81,7 @@ class SiteModel:
     facts: list[str]
     limit: int
     shapes: dict[AttentionKind, GridShape]
+    diagram: ModelDiagram
     examples: list[SiteExample]
     doubt: SiteDoubt
     files: dict[str, SiteFile]

@@ -328,15 +328,13 @@ class MachineWords:
     """What the machine shows of a model whatever it reads (machine_model.py), for a browser that computes the rest.
 
     In the shapes of `machine`, -1 stands for the number of source tokens, and its pictures have no numbers. `points`
-    has the operations of each block, `reads` the point that each projection reads, and `places` the code of each block
-    among all `functions`.
+    has the operations of each block, `reads` the point that each projection reads, and `code` the code of each block.
     """
 
     machine: MachineMessage
     points: dict[str, dict[str, PointNumbers]]
     reads: dict[str, str]
-    functions: list[CodeFunction]
-    places: dict[str, dict[str, CodePlace]]
+    code: dict[str, Code]
 
 
 @dataclass(frozen=True)

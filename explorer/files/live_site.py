@@ -39,6 +39,7 @@ from explorer.browser.word_rules import word_rules
 from explorer.browser.words import catalogue
 from explorer.decoding.domain import LOW, sources
 from explorer.decoding.examples import examples_of, hint_for, offer_of
+from explorer.decoding.model_diagram import diagram_of
 from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.html_page import document
@@ -133,6 +134,7 @@ def live_models(folder: Path, languages: Sequence[str], translator: Translator |
             facts=[printable(line) for line in facts(summary)],
             limit=config.longest_source,
             shapes={kind: GridShape(config.n_layers(kind), config.n_heads(kind)) for kind in ATTENTION_KINDS},
+            diagram=diagram_of(config),
             examples=_examples(translate, summary),
             doubt=_doubt(summary, contents["tokenizer"]),
             files=files,

@@ -9,6 +9,7 @@ import { cellOf } from "../../explorer/browser/js/live/cell.js";
 import { decode } from "../../explorer/browser/js/live/decode.js";
 import { withValues } from "../../explorer/browser/js/live/edit_values.js";
 import { editTap } from "../../explorer/browser/js/live/edits.js";
+import { named } from "../../explorer/browser/js/cell_text.js";
 import { formsOf } from "../../explorer/browser/js/head_forms.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
@@ -81,8 +82,7 @@ const JOBS = {
     const own = written(source, limit, [], tap);
     for (const [name, value] of Object.entries(points)) points[name] = inBase64(value);
     const { target } = (machine ??= live()).tokenizers;
-    const { config } = model;
-    const edited = editTap(edits, (kind) => (kind === "encoder" ? config.n_encoder_heads : config.n_decoder_heads));
+    const edited = editTap(edits, model);
     const other = best(own[0].logProbs, 2)[1];
     const others = [written(source, most, [other]), written(source, most, [], edited)];
     const [path, ...paths] = [own, ...others].map((steps) => steps.map(({ token }) => token));
@@ -106,7 +106,10 @@ const JOBS = {
     const place = placeOf(text, step, steps, words.machine);
     return { place, text: textOf(place) };
   },
-  cell: ({ text, request, at }) => cellOf(live(), text, request, at),
+  cell({ text, request, at }) {
+    const { path, maps, header } = decode((machine ??= live()), text, request);
+    return named(cellOf(machine, text, { ...request, path }, at), { ...header, maps });
+  },
   // The sentence with which a job is refused.
   refusal({ of, ...job }) {
     try {

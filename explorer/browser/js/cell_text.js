@@ -6,9 +6,16 @@ import { numbered, whyMasked } from "./wording.js";
 import { pieces, t } from "./words.js";
 
 /** @import { CellMessage } from "./structs" */
-/** @import { CellNumbers, Content } from "./types" */
+/** @import { CellNumbers, Content, Decoding, Kind, Message } from "./types" */
 
 const TERMS = 4; // terms of an output that are written one by one
+
+/** A cell that was computed in this browser, with the names of its tokens. @param {Message} message @param {Pick<Decoding, "maps" | "target">} decoding @returns {Message} */
+export function named({ header, arrays }, { maps, target }) {
+  const { rows, columns } = maps[/** @type {Kind} */ (header.kind)];
+  const predicted = header.kind === "encoder" ? "" : target.predicted[header.row - 1];
+  return { header: { ...header, query: rows[header.row - 1], predicted, tokens: columns }, arrays };
+}
 
 /** A number within a product or a sum. @param {number} value @param {number} digits */
 const factor = (value, digits) => (value < 0 ? `(${fixed(value, digits)})` : fixed(value, digits));

@@ -219,6 +219,7 @@ async function answerTo(D, path, card = D.card, text = D.text, changes = D.chang
   if (before && decodingOf(seq)) return before;
   const { message, ...answer } = await D.engine.decode(card.name, text, request);
   message.header.seq = seq;
+  message.header.decoding.diagram = card.diagram;
   put(message, seq);
   kept.delete(seq);
   const found = { ...answer, seq, name: card.name };

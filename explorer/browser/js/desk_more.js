@@ -1,6 +1,7 @@
 // What the desk adds to its program when it is first opened: the machine, where one weight comes from, and comparisons.
 
 import { showCell } from "./cell.js";
+import { named } from "./cell_text.js";
 import { drawComparison } from "./desk_compare.js";
 import { bring, cardNow, templateOf } from "./desk_views.js";
 import { mountMachine } from "./machine.js";
@@ -29,10 +30,10 @@ export function mountInside(D, opened, desk, parentElement) {
   return mountMachine({ data, parentElement, source: machineSource(D, opened, desk) });
 }
 
-/** Draws where one weight comes from. @param {HTMLElement} host @param {Message} answer @param {(report: { column: number }) => void} moved */
-export function drawOneCell(host, answer, moved) {
+/** Draws where one weight comes from. @param {HTMLElement} host @param {Message} answer @param {Decoding} decoding @param {(report: { column: number }) => void} moved */
+export function drawOneCell(host, answer, decoding, moved) {
   if (!host.shadowRoot) host.attachShadow({ mode: "open" }).append(templateOf("cell"));
-  showCell(/** @type {any} */ (host.shadowRoot), answer, moved);
+  showCell(/** @type {any} */ (host.shadowRoot), named(answer, decoding), moved);
 }
 
 export const drawCompared = drawComparison;

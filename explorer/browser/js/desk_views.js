@@ -128,14 +128,16 @@ async function drawCell(D, box, moved) {
   const asked = JSON.stringify([opened.seq, at]);
   if (asked === D.cell) return;
   D.cell = asked;
-  const said = completeCell(/** @type {Decoding} */ (decodingOf(opened.seq)), at);
+  const decoding = /** @type {Decoding} */ (decodingOf(opened.seq));
+  const said = completeCell(decoding, at);
   try {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);
     if (asked !== D.cell) return;
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
     sayOrHide(box, said, true);
-    drawOneCell(/** @type {HTMLElement} */ (box.lastElementChild), answer, (report) => moved(report.column));
+    const host = /** @type {HTMLElement} */ (box.lastElementChild);
+    drawOneCell(host, answer, decoding, (report) => moved(report.column));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }

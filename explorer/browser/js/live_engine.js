@@ -65,6 +65,7 @@ export function createLiveEngine(script, read) {
 
   /** Loads a model's files and opens it. @param {SiteModel} card @param {Progress} progress */
   async function load({ name, trained, files, rules }, progress) {
+    if (!worker) begin(); // it starts while the files come
     const all = [...Object.values(files), ...Object.values(rules)];
     const total = all.reduce((sum, { bytes }) => sum + bytes, 0);
     let loaded = 0;

@@ -247,6 +247,8 @@ function load(S, data) {
   for (const tab of buttonsOf(S.find, ".kinds")) tab.hidden = !order.includes(/** @type {Kind} */ (tab.value));
   S.rove = clamp(S.rove, 0, source.tokens.length - 1);
   S.find(".chips").scrollTop = 0;
+  // Other words are measured without the gaps of several lines, so the first layout has none.
+  for (const side of ["source", "target"]) S.find(`.${side} .chips`).classList.remove("broken");
   S.words &&= data.subwords;
   S.find(".words").hidden = !data.subwords;
   offerDirection(S);
@@ -254,7 +256,12 @@ function load(S, data) {
   drawChecks(S);
 }
 
-/** @param {StepperState} S @param {boolean} [written] whether words and texts are drawn already */
+/**
+ * Draws everything, or if words and texts are drawn already, first what is in sight: maps below the screen follow in the
+ * frame after it is painted.
+ * @param {StepperState} S
+ * @param {boolean} [written]
+ */
 function draw(S, written = false) {
   S.frame = 0;
   chooseMaps(S);
@@ -262,14 +269,20 @@ function draw(S, written = false) {
     layOut(S);
     measureStage(S);
   }
+  const { order } = S.data;
+  const kinds = written ? order.filter((kind) => S.figures[kind].inSight) : order;
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
-  for (const kind of S.data.order) drawMap(S, kind);
+  for (const kind of kinds) drawMap(S, kind);
   drawPick(S);
-  drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
+  if (kinds.length) drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
   if (!written) drawTexts(S);
-  for (const kind of S.data.order) drawCaption(S, kind);
+  for (const kind of kinds) drawCaption(S, kind);
   drawStage(S, written);
   drawReadout(S);
+  if (kinds.length < order.length)
+    S.frame = requestAnimationFrame(() => {
+      S.frame = requestAnimationFrame(S.draw);
+    });
 }
 
 /** Draws what no layout decides. @param {StepperState} S */

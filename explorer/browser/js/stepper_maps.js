@@ -26,13 +26,11 @@ const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the s
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
 export function layOut(S) {
   const sizes = S.data.order.map((kind) => {
+    const f = S.figures[kind];
     const labels = namesOf(S, kind);
-    return {
-      f: S.figures[kind],
-      m: S.maps[kind],
-      labels,
-      beside: labels.left + Math.max(labels.right, labels.over) + 3,
-    };
+    const { top, bottom } = f.canvas.getBoundingClientRect();
+    f.inSight = top < innerHeight && bottom >= 0;
+    return { f, m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
   });
   // Side by side only if the small maps have room for a few readable cells; they scroll.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));

@@ -268,6 +268,8 @@ export interface StepperFigure extends HeadsFigure {
   drawn?: string;
   /** Whether some weight is too small for the number in its cell. */
   small?: boolean;
+  /** Whether the screen shows any of the canvas, at the last layout. */
+  inSight?: boolean;
 }
 
 export interface StepperState extends ViewState {

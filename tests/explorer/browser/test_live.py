@@ -245,7 +245,8 @@ def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
 
 def assert_same_decoding(shown: Translation, found: dict[str, Any]) -> None:
     assert (found["text"], found["path"]) == (shown.text, list(shown.path))
-    assert not differences(json.loads(json.dumps(header(shown), default=vars)), found["header"])
+    wanted = json.loads(json.dumps(header(shown), default=vars)) | {"diagram": None}  # the page has it
+    assert not differences(wanted, found["header"])
     assert found["forms"].keys() == set(kinds_of(shown.trace))
     for kind, given in found["maps"].items():
         weights = shown.trace.weights(kind)

@@ -24,14 +24,8 @@ const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", 
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
  * A decoder alone reads the source itself, so a path has what each of its rows predicts: first the rest of the source.
  * @param {LiveModel} live @param {string} text @param {Request} request
- * @param {Tap} [watch] receives every intermediate, edited as it goes on
  */
-export function decode(
-  { name, trained, model, tokenizers },
-  text,
-  { path = [], method = {}, edits = [] } = {},
-  watch = undefined,
-) {
+export function decode({ name, trained, model, tokenizers }, text, { path = [], method = {}, edits = [] } = {}) {
   const { config } = model;
   const { source, target } = tokenizers;
   const encoded = source.encode(text);
@@ -61,7 +55,7 @@ export function decode(
   /** @type {import("./search.js").Hypothesis[]} */
   let hypotheses = []; // of beam search
   if (how.method === "beam" && given[given.length - 1] !== EOS && (model.hasEncoder || limit > asked.length)) {
-    const tap = tapOf(edits, model);
+    const tap = editTap(edits, model);
     const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
     let state = model.start(src, tap);
     // A decoder alone continues what it has read; the scores are those of what follows.
@@ -76,11 +70,8 @@ export function decode(
   }
 
   const recorder = recording();
-  const once = computedOnce(model, watch ? "" : JSON.stringify([src, edits]), recorder.add);
-  const edit = tapOf(edits, model);
-  const edited = watch
-    ? (/** @type {string} */ point, /** @type {any} */ value) => watch(point, edit(point, value))
-    : edit;
+  const once = computedOnce(model, JSON.stringify([src, edits]), recorder.add);
+  const edited = editTap(edits, model);
   const step = (/** @type {number} */ token, /** @type {import("./transformer.js").DecodeState} */ state) =>
     once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
   const start = once("", edited, (tap) => model.start(src, tap));
@@ -141,7 +132,7 @@ export function decode(
         probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
       },
       heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
-      diagram: diagramOf(config),
+      diagram: null, // the page has it
       checks: checksOf(Object.values(maps)),
       shapes: Object.fromEntries(
         KINDS.map((kind) => {
@@ -159,14 +150,6 @@ const unknown = (ids) => ids.flatMap((id, i) => (id === UNK ? [i] : []));
 
 /** One side after another. @template {{ tokens: string[], words: number[] }} S @param {S} one @param {S} other */
 const joined = (one, other) => ({ tokens: [...one.tokens, ...other.tokens], words: [...one.words, ...other.words] });
-
-/** The tap of some edits. @param {import("./edits.js").HeadEdit[]} edits @param {Transformer} model @returns {Tap} */
-export const tapOf = (edits, model) =>
-  editTap(
-    edits,
-    (kind) => (kind === "encoder" ? model.config.n_encoder_heads : model.config.n_decoder_heads),
-    (side, at) => model.position(side, at),
-  );
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */
 const described = ({ kind, layer, head, op, row, to }) =>
@@ -213,13 +196,13 @@ const MOST_STEPS = 100;
 
 /**
  * What decodings of the same source computed is taken from them: a fork, or the way back, computes only what is new.
- * @param {Transformer} model @param {string} of the source and its edits, or "" to compute everything
+ * @param {Transformer} model @param {string} of the source and its edits
  * @param {(point: string, value: any) => void} record receives all weights, taken over or not
  */
 function computedOnce(model, of, record) {
   const before = last.get(model);
-  const steps = of && before?.of === of && before.steps.size < MOST_STEPS ? before.steps : new Map();
-  if (of) last.set(model, { of, steps });
+  const steps = before?.of === of && before.steps.size < MOST_STEPS ? before.steps : new Map();
+  last.set(model, { of, steps });
   /** @template T @param {string} name @param {Tap} tap @param {(tap: Tap) => T} compute @returns {T} */
   return (name, tap, compute) => {
     let one = steps.get(name);
@@ -245,7 +228,7 @@ function recording() {
   const calls = new Map();
   return {
     add(/** @type {string} */ point, /** @type {any} */ value) {
-      calls.set(point, [...(calls.get(point) ?? []), value]);
+      if (!calls.get(point)?.push(value)) calls.set(point, [value]);
     },
     /** @param {Kind} kind @param {Record<"source" | "target", { tokens: string[] }>} sides @param {number} nSource @param {number} nTarget @returns {AttentionMap} */
     map(kind, sides, nSource, nTarget) {
@@ -293,23 +276,6 @@ function recording() {
     },
   };
 }
-
-/** @param {import("../structs").ModelConfig} config */
-const diagramOf = (config, both = config.architecture !== "decoder") => ({
-  encoder: Array.from({ length: both ? config.n_encoder_layers : 0 }, () => ["encoder", "feed_forward"]),
-  decoder: Array.from({ length: config.n_decoder_layers }, () => [
-    "decoder",
-    ...(both ? ["cross"] : []),
-    "feed_forward",
-  ]),
-  heads: {
-    ...(both && { encoder: config.n_encoder_heads }),
-    decoder: config.n_decoder_heads,
-    ...(both && { cross: config.n_decoder_heads }),
-  },
-  norm: config.norm_first ? "pre" : "post",
-  positions: config.positions,
-});
 
 /** Rows that see a key sum to 1 (largest error), masked cells are 0 (number that are not). @param {AttentionMap[]} maps */
 function checksOf(maps) {

@@ -3,54 +3,44 @@
 import { t } from "../words.js";
 
 /** @typedef {import("./transformer.js").Tap} Tap */
+/** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {{ kind: "encoder" | "decoder" | "cross", layer: number, head: number, op: string, row?: number, to?: number, values?: number[] | number[][], other?: string }} HeadEdit counted from 0; `other`: the sentence that a pattern or output is taken from */
 
-/** The name of a block of attention in points. */
-export const scopeOf = (/** @type {HeadEdit} */ { kind, layer }) =>
+/** The name of a block of attention in points. @param {Pick<HeadEdit, "kind" | "layer">} edit */
+export const scopeOf = ({ kind, layer }) =>
   kind === "cross" ? `decoder.${layer}.cross_attn` : `${kind}.${layer}.self_attn`;
 
-/**
- * Make a tap that applies edits for one decoding; `heads` tells how many heads a kind has, `position` has the vector that
- * is added at a position.
- * @param {HeadEdit[]} edits @param {(kind: string) => number} heads
- * @param {(side: "src" | "tgt", at: number) => Float32Array | null} position @returns {Tap}
- */
-export function editTap(edits, heads, position) {
+/** Make a tap that applies edits for one decoding. @param {HeadEdit[]} edits @param {import("./transformer.js").Transformer} model @returns {Tap} */
+export function editTap(edits, model) {
   let read = 0;
   return (point, value) => {
     if (point === "tgt.tokens") read = value.length;
     for (const edit of edits) {
       const scope = scopeOf(edit);
-      const first = (/** @type {number} */ queries) => (edit.kind === "encoder" ? 0 : read - queries);
-      if (point === `${scope}.weights` && ["uniform", "row", "pattern"].includes(edit.op)) {
-        const rows = value[edit.head];
+      const { kind, head, op } = edit;
+      const first = (/** @type {Vector[]} */ rows) => (kind === "encoder" ? 0 : read - rows.length);
+      /** @param {Vector[]} rows @param {(own: Vector, query: number) => Vector} change */
+      const changed = (rows, change) => rows.map((own, i) => change(own, first(rows) + i));
+      if (point === `${scope}.weights` && ["uniform", "row", "pattern"].includes(op))
         value = value.with(
-          edit.head,
-          rows.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
-            weightsOf(edit, own, first(rows.length) + i),
-          ),
+          head,
+          changed(value[head], (own, query) => weightsOf(edit, own, query)),
         );
-      } else if (point === `${scope}.output` && ["zero", "mean", "output"].includes(edit.op)) {
-        const size = value[0].length / heads(edit.kind);
-        value = value.map((/** @type {Float32Array} */ own, /** @type {number} */ i) =>
-          outputOf(edit, own, first(value.length) + i, size),
-        );
-      } else if (edit.op === "position" && point === (edit.kind === "encoder" ? "src.positions" : "tgt.positions")) {
-        const { row = 0, to = 0 } = edit;
-        const at = row - first(value.length);
-        const side = edit.kind === "encoder" ? "src" : "tgt";
-        const [before, after] = [position(side, row), position(side, to)];
-        if (!value[at]) continue;
-        if (!before || !after || after.length < before.length)
-          throw new Error(t("This model has no vector for that position."));
-        const moved = value[at].map(
-          (/** @type {number} */ number, /** @type {number} */ d) => number + (after[d] - before[d]),
-        );
-        value = value.with(at, moved);
-      }
+      else if (point === `${scope}.output` && ["zero", "mean", "output"].includes(op))
+        value = changed(value, (own, query) => outputOf(edit, own, query, model.dHead(kind)));
+      else if (op === "position" && point === (kind === "encoder" ? "src.positions" : "tgt.positions"))
+        value = changed(value, (own, query) => (query === (edit.row ?? 0) ? movedTo(edit, own, model) : own));
     }
     return value;
   };
+}
+
+/** A token's vector with another position's in place of its own. @param {HeadEdit} edit @param {Vector} own @param {import("./transformer.js").Transformer} model */
+function movedTo({ kind, row = 0, to = 0 }, own, model) {
+  const [before, after] = [row, to].map((at) => model.position(kind === "encoder" ? "src" : "tgt", at));
+  if (!before || !after || after.length < before.length)
+    throw new Error(t("This model has no vector for that position."));
+  return own.map((number, d) => number + (after[d] - before[d]));
 }
 
 /** One query's weights, normalised. @param {HeadEdit} edit @param {Float32Array} own @param {number} query @returns {Float32Array} */

@@ -1,7 +1,8 @@
 // The machine of a sentence that was decoded in the browser: the two messages of explorer/browser/machine_payload.py.
 // What they say of the model whatever it reads comes from Python (machine_model.py, `exported`).
 
-import { ALTERNATIVES, tapOf } from "./decode.js";
+import { ALTERNATIVES } from "./decode.js";
+import { editTap } from "./edits.js";
 import { allowedLogProbs, best, EOS, openingOf, outputRules } from "./search.js";
 import { t } from "../words.js";
 
@@ -85,10 +86,7 @@ export function detailsOf(live, text, request, words, step, opened) {
   });
   if (attention) Object.assign(arrays, projectionsOf(live, run, words, name, attention === "cross", heads));
   const full = attention ? fullColour(partsOf(run, `${name}.weights`, heads).flat()) : 1;
-  return {
-    header: { part: "details", seq: "", step, opened, heads, full, numbers, code: codeOf(words, name) },
-    arrays,
-  };
+  return { header: { part: "details", seq: "", step, opened, heads, full, numbers, code: words.code[name] }, arrays };
 }
 
 /**
@@ -140,7 +138,7 @@ export function runsOf(live, text, { path = [], edits = [] }) {
   const of = JSON.stringify([text, path, edits]);
   if (latest.live === live && latest.of === of) return latest.runs;
   const { model, tokenizers } = live;
-  const edit = tapOf(edits, model);
+  const edit = editTap(edits, model);
   const tapInto = (/** @type {Run} */ run) => (/** @type {string} */ point, /** @type {any} */ value) =>
     (run[point] = edit(point, value));
   /** @type {Run} */
@@ -251,18 +249,6 @@ function pooled(matrix, high, heads) {
     sums[row * columns + Math.floor((Math.floor(i / high) * columns) / wide)] += value;
   });
   return { values: Float32Array.from(sums, (sum) => (sum * sums.length) / matrix.length), shape: [rows, columns] };
-}
-
-/** The functions behind a block, and the lines of each point. @param {MachineWords} words @param {string} name @returns {import("../structs").Code} */
-function codeOf({ functions, places }, name) {
-  const mine = Object.entries(places[name]);
-  const used = [...new Set(mine.map(([, place]) => place.function))];
-  return {
-    functions: used.map((i) => functions[i]),
-    places: Object.fromEntries(
-      mine.map(([short, place]) => [short, { ...place, function: used.indexOf(place.function) }]),
-    ),
-  };
 }
 
 /** Mean, standard deviation and length of the numbers that are not masked. @param {Vector} row */
