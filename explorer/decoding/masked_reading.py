@@ -26,7 +26,7 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its target: source ids (without <eos>), path, labels of what is read and predicted, and the target as text."""
+    """A sentence and its target: source ids (without <eos>), path, labels of what is read and predicted, and texts."""
 
     text: str
     ids: tuple[int, ...]

@@ -35,7 +35,8 @@ _LIST = """<style>
 [class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
 [class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
 @media (max-width: 640px) {
-  [class*="st-key-lesson_entry_"] { display: grid !important; grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
+  [class*="st-key-lesson_entry_"] {
+    display: grid !important; grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
   [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
   [class*="st-key-lesson_entry_"] img { width: 4.2rem !important; }
   [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
