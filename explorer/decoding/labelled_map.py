@@ -257,11 +257,13 @@ def _gain_and_loss(map_: LabelledMap, a: str, b: str) -> str:
     row = np.nan_to_num(map_.seen()[0])
     sentences = []
     for at in sorted({int(row.argmin()), int(row.argmax())}, key=lambda at: -abs(row[at])):
-        fields = {"a": a, "b": b, "key": quoted(map_.column_labels[at]), "value": fixed(abs(float(row[at])), 2)}
+        key, by = quoted(map_.column_labels[at]), fixed(abs(float(row[at])), 2)
         if row[at] < 0:
-            sentences.append(t("Row {b} gives {key} {value} less weight than row {a} does.", **fields))
+            less = t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
+            sentences.append(less)
         elif row[at] > 0:
-            sentences.append(t("Row {b} gives {key} {value} more weight than row {a} does.", **fields))
+            more = t("Row {b} gives {key} {value} more weight than row {a} does.", a=a, b=b, key=key, value=by)
+            sentences.append(more)
     return " ".join(sentences)
 
 
