@@ -6,6 +6,7 @@ in one process, which starts the only browser and server that they need (tests/e
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -23,6 +24,9 @@ from tests import harness, quick
 
 if TYPE_CHECKING:
     from model.data.task import Splits, Task
+
+# Looking for garbage among what is imported and collected would take a sixth of that time; nothing of it goes away.
+gc.disable()
 
 # Runs that tests start would otherwise have lower priority than the tests of other processes.
 os.environ.setdefault("HEADLIGHT_NICE", "0")
@@ -46,6 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if _is_whole(config) and not (config.option.nightly or config.option.markexpr):
         config.option.markexpr = "not nightly" if config.option.slow else "not nightly and not slow"
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -77,6 +86,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
+# Tests that train: PyTorch imports its compiler for the first optimizer of a process, which takes seconds.
+TRAINERS = (
+    "docs/test_commands",
+    "experiments/test_experiments",
+    "fuzz/test_commands",
+    "model/test_cli",
+    "model/test_cli_train",
+    "model/test_relabel",
+    "model/test_reproduce",
+    "tests/test_first_wave",
+)
+# Tests that walk the syntax trees of all sources (tests/trees.py).
+SOURCES = ("locale/test_messages", "tests/test_boundaries", "tests/test_model_gateway", "web/test_streamlit_private")
 # Tests that compare with `transformers`, which takes seconds to import.
 PEERS = (
     "decoding/test_attention_file_huggingface",
@@ -96,7 +118,12 @@ def shared_by(file: str) -> str:
     folder, _, name = file.rpartition("/")
     if folder.endswith("tests/e2e") and not name.startswith(APART):
         return "app"
-    return "peers" if folder.endswith("model/importing") or file.removesuffix(".py").endswith(PEERS) else ""
+    stem = file.removesuffix(".py")
+    if stem.endswith(SOURCES):
+        return "sources"
+    if folder.endswith("model/training") or stem.endswith(TRAINERS):
+        return "training"
+    return "peers" if folder.endswith("model/importing") or stem.endswith(PEERS) else ""
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

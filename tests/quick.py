@@ -1,8 +1,8 @@
 """The tests of `python -m pytest -m quick`, which show within a minute whether a change broke something.
 
 They touch each part once: its quickest unit tests, and one case per page (marked in tests/pages/test_every_page.py).
-Tests that train, start a process, draw, or need seconds with the bundled models are left to the whole suite. Other
-files are not even imported under `-m quick`.
+Tests that train, start a process, draw, read all sources, or need seconds with the bundled models are left to the whole
+suite. Other files are not even imported under `-m quick`.
 """
 
 from pathlib import Path
@@ -10,21 +10,19 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 # The files, by their folders.
 FILES = {
-    "": "boundaries",
     "explorer/browser": "payload views",
     "explorer/charts": "plots",
     "explorer/decoding": "attention_maps aggregates cache head_edits labelled_map selection translator",
     "explorer/files": "manifest show",
-    "explorer/launch": "launch",
     "explorer/lessons": "answers expressions lesson_file library",
     "explorer/locale": "text",
     "explorer/probing": "pattern_shares sample",
-    "explorer/runs": "listing metrics origin",
+    "explorer/runs": "listing metrics",
     "explorer/web": "address hosts model_queue",
     "model": "attention attention_variants config edits layers loss positions trace transformer",
-    "model/analysis": "bootstrap importance mask_effects",
+    "model/analysis": "bootstrap mask_effects",
     "model/data": "batching checks files",
-    "model/decoding": "beam decode search stepping",
+    "model/decoding": "decode search stepping",
     "model/text": "subwords tokenizer",
     "model/training": "pace parts",
     "pages": "every_page",

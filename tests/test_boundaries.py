@@ -4,7 +4,6 @@ One test per rule. A failure names the files and what they import.
 """
 
 import ast
-import gc
 import re
 import sys
 import tomllib
@@ -18,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.paths import ROOT
+from tests.trees import dotted, nodes
 
 HOUSE = ("model", "explorer", "pages", "tests")
 MAX_LINES = 450  # a longer file has more than one subject
@@ -71,14 +71,6 @@ UNSAFE_IN_SCRIPTS = (
 UNSAFE_SCRIPT = re.compile("|".join((*UNSAFE_WORDS, *UNSAFE_IN_SCRIPTS)))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _trees_are_kept() -> Iterator[None]:
-    """To look for garbage among the syntax trees of all files would take longer than to parse them."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
 def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -91,18 +83,6 @@ def room_of(path: Path) -> str:
 def calls(path: Path) -> tuple[tuple[str, ast.Call], ...]:
     """Every call in a file, with the full dotted name of what it calls."""
     return tuple((dotted(node.func), node) for node in nodes(path) if isinstance(node, ast.Call))
-
-
-def dotted(node: ast.AST) -> str:
-    """The name of a function as it is written; what is not a name with its attributes is of no interest."""
-    if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else "…"
-
-
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 @cache

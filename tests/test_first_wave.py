@@ -107,7 +107,7 @@ OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "
 
 @pytest.mark.parametrize(
     "link",
-    some([link for link in LINKS if panel_of(link) not in ("tree", "own")], 3),
+    some([link for link in LINKS if panel_of(link) not in ("tree", "own")], 8),
     ids=name_of_link,
 )
 def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     assert [same(start) for start in starts(at)] == [same(start) for start in before]
 
 
-@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("name", some(TRACES, 3))
 def test_a_shipped_model_still_computes_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored = json.loads((DATA / "traces" / f"{name}.json").read_text(encoding="utf-8"))
     model = ["--model", stored["model"], "--checkpoints", str(CHECKPOINTS)]

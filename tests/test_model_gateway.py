@@ -24,6 +24,7 @@ from tests.explorer.toy_runs import save_run
 from tests.pages.page import VISITS, shows_its_subject, visit
 from tests.pages.test_languages import english, texts
 from tests.paths import ROOT
+from tests.trees import dotted, nodes
 
 GATEWAY = "explorer/web/runtime.py"
 # The modules that may load weights: the gateway, snapshots of a run (used inside `runtime.snapshot_turn`), the check of
@@ -44,10 +45,9 @@ def drawing_sources() -> list[Path]:
     return [path for path in found if path.relative_to(ROOT).as_posix() != GATEWAY]
 
 
-def ways_around(source: str) -> list[str]:
+def ways_around(tree: ast.AST) -> list[str]:
     """Where a source uses a loaded model outside a `with runtime.model(…)` block, or lets it leave the block."""
     found: list[str] = []
-    tree = ast.parse(source)
     arguments = [node for node in ast.walk(tree) if isinstance(node, ast.arg)]
     # A function that takes a loaded model computes with it in the turn that its caller holds.
     taken = {each.arg for each in arguments if each.annotation and ast.unparse(each.annotation) == "LoadedModel"}
@@ -82,14 +82,12 @@ def ways_around(source: str) -> list[str]:
 
 
 def _called(node: ast.AST) -> str:
-    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return dotted(node.func) if isinstance(node, ast.Call) else ""
 
 
 def test_no_screen_reaches_a_model_outside_a_turn() -> None:
     found = {
-        path.relative_to(ROOT).as_posix(): ways
-        for path in drawing_sources()
-        if (ways := ways_around(path.read_text(encoding="utf-8")))
+        path.relative_to(ROOT).as_posix(): ways for path in drawing_sources() if (ways := ways_around(nodes(path)[0]))
     }
     assert not found
 
@@ -99,8 +97,8 @@ def test_only_these_modules_load_weights() -> None:
     loading = {
         path.relative_to(ROOT).as_posix()
         for path in sources
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and _called(node).rpartition(".")[2] in {"load_model", "Translator"}
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in {"load_model", "Translator"}
     }
     assert loading == LOADS
 
@@ -121,7 +119,7 @@ def test_only_these_modules_load_weights() -> None:
     ],
 )
 def test_the_walk_finds_a_way_around(source: str, around: bool) -> None:
-    assert bool(ways_around(source)) is around
+    assert bool(ways_around(ast.parse(source))) is around
 
 
 class Watched(model_queue.Queue):

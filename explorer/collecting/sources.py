@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from explorer.browser.words import messages as browser_messages
@@ -38,8 +38,7 @@ def all_messages() -> Iterator[Found]:
         path = ROOT / place
         for source in [path] if path.is_file() else sorted(path.rglob("*.py")):
             name = source.relative_to(ROOT).as_posix()
-            tree = ast.parse(source.read_text(encoding="utf-8"))
-            yield from (Found(*texts, name) for texts in in_python(tree))
+            yield from (Found(*texts, name) for texts in in_python(_tree(source)))
     yield from _in_data()
     for file, found in browser_messages().items():
         yield from (Found(*texts, f"explorer/browser/{file}") for texts in found)
@@ -87,6 +86,11 @@ def in_python(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
             yield literals[0], None
 
 
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 @lru_cache(maxsize=1)
 def error_names() -> frozenset[str]:
     """The names of the errors whose messages are for people: the subclasses of UserError."""
@@ -95,7 +99,7 @@ def error_names() -> frozenset[str]:
         node
         for place in ("explorer", "model")
         for file in (ROOT / place).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(_tree(file))
         if isinstance(node, ast.ClassDef)
     ]
     while more := {c.name for c in classes if c.name not in known and any(_name(base) in known for base in c.bases)}:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from model.trace import AttentionTrace
@@ -68,6 +69,7 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
 
 
+@pytest.mark.nightly  # tests/e2e/test_translate.py types and steps
 def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&step=1")
     drawn(page)

@@ -9,6 +9,7 @@ from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import CURVES, settled, shares
 from tests.explorer.planted import planted_trace
+from tests.some import some
 
 VISIBLE = """() => [...root.querySelectorAll(".stepper *")].filter((element) =>
   element.checkVisibility({ visibilityProperty: true })).flatMap((element) => [
@@ -71,11 +72,14 @@ def test_a_click_on_a_source_word_is_a_guess(stage: Bench, chip: int, answer: st
 
 @pytest.mark.parametrize(
     ("word", "answer"),
-    [
-        ("Lis", "Your guess: Lis, as the model."),
-        ("other1", "Your guess: other1, 25.0 %. The model writes lis."),
-        ("<b>x</b>", "Your guess: <b>x</b>, not among the 10 likeliest. The model writes lis."),
-    ],
+    some(
+        [
+            ("<b>x</b>", "Your guess: <b>x</b>, not among the 10 likeliest. The model writes lis."),
+            ("Lis", "Your guess: Lis, as the model."),
+            ("other1", "Your guess: other1, 25.0 %. The model writes lis."),
+        ],
+        3,
+    ),
 )
 def test_a_typed_word_is_a_guess_also_in_a_presentation(stage: Bench, word: str, answer: str) -> None:
     guessing(stage)

@@ -8,6 +8,7 @@ from tests.e2e.bench import NASTY, Bench, ends_of_scale
 from tests.e2e.stage import long_trace
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import random_trace
+from tests.some import some
 
 READOUT = {"stepper": "figure.{} .readout", "heads": ".cell"}
 
@@ -98,7 +99,7 @@ def test_tokens_are_only_ever_text(request: pytest.FixtureRequest, view: str, wi
     assert [url for url in requests if not url.startswith(("blob:", "about:", "data:"))] == []
 
 
-@pytest.mark.parametrize(("n_src", "n_tgt", "width"), [(1, 1, 358), (100, 100, 358)])
+@pytest.mark.parametrize(("n_src", "n_tgt", "width"), some([(100, 100, 358), (1, 1, 358)], 2))
 def test_any_length_is_drawn_by_the_stepper(stage: Bench, n_src: int, n_tgt: int, width: int) -> None:
     source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
     stage.narrow(width)
@@ -112,7 +113,7 @@ def test_any_length_is_drawn_by_the_stepper(stage: Bench, n_src: int, n_tgt: int
     assert stage.fits()
 
 
-@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 4), (60, 100)])
+@pytest.mark.parametrize(("n_src", "n_tgt"), some([(60, 100), (1, 4)], 2))
 def test_any_length_is_drawn_by_the_views_of_heads(heads: Bench, n_src: int, n_tgt: int) -> None:
     source, target = [f"w{i}" for i in range(n_src - 1)], ["v"] * (n_tgt - 1)
     trace = random_trace([*source, "<eos>"], ["<sos>", *target], layers=(1, 2), heads=(3, 5))
@@ -131,15 +132,14 @@ BOX = "root.querySelector('figure.cross canvas').parentNode"
 
 
 def test_cells_of_a_long_sentence_are_readable_unless_somebody_zooms_out(either: Bench) -> None:
-    for words in (45, 100):
-        either.mount(long_trace(words), kind="cross", layer=1, head=1, seq=f"{words}", step=2, view="head")
-        assert either.plot("cross")[2] >= 12
-        either.press("-", "-")
-        assert either.plot("cross")[2] < 12
-        either.press("0", "+")
-        assert either.plot("cross")[2] > 12
-        either.click("figure.cross .zoom button[value='0']")
-        assert either.plot("cross")[2] == 12
+    either.mount(long_trace(100), kind="cross", layer=1, head=1, step=2, view="head")
+    assert either.plot("cross")[2] >= 12
+    either.press("-", "-")
+    assert either.plot("cross")[2] < 12
+    either.press("0", "+")
+    assert either.plot("cross")[2] > 12
+    either.click("figure.cross .zoom button[value='0']")
+    assert either.plot("cross")[2] == 12
 
 
 def test_a_long_map_follows_the_step_and_keeps_its_labels_in_sight(either: Bench) -> None:

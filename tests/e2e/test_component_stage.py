@@ -13,6 +13,7 @@ from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import CURVES, MIDDLE, POSITION, long_trace, settled, shares
 from tests.explorer.planted import planted_trace
+from tests.some import some
 
 # What is looked at
 
@@ -323,7 +324,7 @@ FONTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("words", "width"), [(2, 1920), (45, 1366)])
+@pytest.mark.parametrize(("words", "width"), some([(45, 1366), (2, 1920)], 2))
 def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
     stage: Bench, width: int, words: int
 ) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from explorer.decoding.model_diagram import diagram_of
 from model.config import ModelConfig
 from tests.e2e.bench import Bench
-from tests.e2e.stage import POSITION
 from tests.explorer.planted import planted_trace
 
 # Whole words
@@ -113,20 +112,6 @@ def test_a_model_without_self_attention_has_no_maps_of_it(stage: Bench) -> None:
     assert "3 lis, cross-attention looks at 4 books 100 %." in stage.text(".says")
     stage.send(seq="second")
     assert stage("figure.encoder").is_visible()
-
-
-def test_layer_and_head_are_chosen_per_kind_and_reported(stage: Bench) -> None:
-    stage.mount(planted_trace(layers=(3, 1), heads=(2, 5)))
-    assert stage(".layers button").count() == 1
-    assert [b.inner_text().strip() for b in stage(".heads button").all()] == ["mean", "1", "2", "3", "4", "5"]
-    for name in ("Head 4 of 5", "Encoder self", "Layer 2 of 3"):
-        stage.page.get_by_role("button", name=name, exact=True).click()
-    stage.frame()
-    assert (stage(".layers button").count(), stage(".heads button").count()) == (3, 3)
-    assert "layer 2 · mean of 2 heads" in stage.text("figure.encoder small")
-    assert "layer 1 · head 4 (of 5)" in stage.text("figure.cross small")
-    assert "layer 1 · mean of 5 heads" in stage.text("figure.decoder small")
-    assert stage.report() == {**POSITION, "kind": "encoder"}
 
 
 def test_the_diagram_says_where_the_map_sits_and_leads_elsewhere_by_mouse_and_by_keyboard(stage: Bench) -> None:

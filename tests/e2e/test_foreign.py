@@ -28,6 +28,7 @@ from tests.probes import (
     zip_file,
 )
 
+pytestmark = pytest.mark.nightly  # tests/e2e/test_component_maps.py has tokens, tests/test_boundaries.py the code
 # A sample of three sentences, so that the Probe page is measured quickly.
 SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
 HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}
@@ -73,7 +74,6 @@ def readable(page: Page) -> bool:
     return found
 
 
-@pytest.mark.nightly
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
     """The tour reports what each probe would do on a page without escaping."""
     with touring(browser, server, made_by_probes) as tour:
@@ -88,18 +88,15 @@ def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server
         assert any(problem.endswith(words) for problem in found), words
 
 
-@pytest.mark.parametrize("tabs", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_tokens_sentences_and_names_on_every_page(tour: Tour, tabs: bool) -> None:
+def test_tokens_sentences_and_names_on_every_page(tour: Tour) -> None:
     for address in ADDRESSES:
         page = tour.go(f"{address}?{urlencode(HOSTILE)}")
         if address not in ("/own", "/experiments"):  # which name no model and no sentence
             assert readable(page), f"{address}: no probe is there to be read"
-        if tabs:
-            tour.tabs(address)
+        tour.tabs(address)
     assert tour.problems() == []
 
 
-@pytest.mark.nightly
 def test_parameters_on_every_page(tour: Tour) -> None:
     query = {name: PROBES[i % len(PROBES)] for i, name in enumerate(PARAMETERS)} | {"sample": SAMPLE}
     for address in ADDRESSES:
@@ -107,7 +104,6 @@ def test_parameters_on_every_page(tour: Tour) -> None:
     assert tour.problems() == []
 
 
-@pytest.mark.nightly
 def test_panels_of_attention(tour: Tour) -> None:
     for name in PANELS:
         query = HOSTILE | {"view": "lines", "cell": "2-3", "other": sentence(2), "panel": name}
@@ -122,7 +118,6 @@ def upload(page: Page, ending: str, content: bytes) -> None:
     settle(page)
 
 
-@pytest.mark.nightly
 def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     for kind in ("npz", "json", "refused"):
         page = tour.go(f"/attention?{urlencode({'model': 'hostile', 'text': 'I read', 'panel': 'own'})}")
@@ -135,7 +130,6 @@ def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
     assert tour.problems() == []
 
 
-@pytest.mark.nightly
 def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     page = tour.go("/train")
     page.get_by_role("combobox", name="Data").click()
@@ -150,7 +144,6 @@ def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
     assert tour.problems() == []
 
 
-@pytest.mark.nightly
 def test_names_in_a_zip_file(tour: Tour) -> None:
     page = tour.go("/runs?entry=hostile")
     page.get_by_role("tab", name="Import").click()

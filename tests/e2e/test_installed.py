@@ -146,6 +146,12 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_it_translates_beside_modules_of_the_user(environment: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(NOT_OURS, encoding="utf-8")
+    translated = run_in(environment, "headlight", "translate", "--model", "reverse", "attention", cwd=tmp_path)
+    assert translated.stdout == "noitnetta\n", translated.stderr
+
+
 @pytest.mark.nightly
 def test_the_notebook_of_tables_runs_with_the_wheel(environment: Path, tmp_path: Path) -> None:
     """Beside modules of the user under our names, with the installed package and nothing of this checkout."""
@@ -159,6 +165,7 @@ def test_the_notebook_of_tables_runs_with_the_wheel(environment: Path, tmp_path:
     assert rows > 10 * heads
 
 
+@pytest.mark.nightly
 def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_path: Path) -> None:
     working = tmp_path / "working"
     working.mkdir()

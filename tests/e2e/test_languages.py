@@ -32,6 +32,7 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit) -> None:
         assert {**before, "lang": "de" if german else "en"}.items() <= query(page).items()
 
 
+@pytest.mark.nightly
 def test_back_to_an_address_without_a_choice_leaves_the_default(visit: Visit) -> None:
     page = visit(f"/inside?{SENTENCE}&lang=de")
     opened = page.get_by_role("tab", selected=True).and_(page.get_by_test_id("stTab"))

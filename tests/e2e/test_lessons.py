@@ -20,6 +20,7 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
+@pytest.mark.nightly
 def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=3&present=1")
     canvas = page.locator("canvas[data-plot]").first

@@ -25,6 +25,7 @@ from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
 from tests.browser import Watch
 from tests.e2e.live_site import CACHE, HEADERS, STORED, answered, served, translator, visit
+from tests.some import some
 
 # The others are compared with Python by tests/explorer/browser, without a browser.
 OWN = {
@@ -66,10 +67,7 @@ def assert_same(page: Page, expected: Translation) -> None:
     np.testing.assert_allclose(found, expected.trace.weights(kind), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if i < 2 else pytest.param(name, marks=pytest.mark.nightly) for i, name in enumerate(OWN)],
-)
+@pytest.mark.parametrize("name", some(OWN, len(OWN)))
 def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     page: Page, watch: Watch, site: str, name: str
 ) -> None:
@@ -270,7 +268,7 @@ def test_beam_search_and_drawing_at_random(page: Page, site: str) -> None:
     expect(page.locator(".answer .text")).to_have_text(drawn)
 
 
-@pytest.mark.parametrize("harm", ["changed", "missing"])
+@pytest.mark.parametrize("harm", some(["changed", "missing"], 2))
 def test_a_damaged_model_is_refused_and_another_one_opens(page: Page, site: str, folder: Path, harm: str) -> None:
     (weights,) = (folder / "models" / "reverse").glob("model-*")
     whole = weights.read_bytes()
@@ -372,12 +370,12 @@ def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch
     assert watch.taken() == []
 
 
-def test_it_is_accessible(page: Page, site: str) -> None:
+@pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 2))
+def test_it_is_accessible(page: Page, site: str, place: str) -> None:
     colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}  # in the dark, the rest is alike
-    for place in ("", "attention/", "inside/", "lessons/"):
-        page.emulate_media(color_scheme="light")
-        visit(page, f"{site}{place}", model="reverse", text="attention", lesson="attention", at="1")
-        for scheme, rules in (("light", {}), ("dark", colours)):
-            page.emulate_media(color_scheme=scheme)
-            found = Axe().run(page, options=rules).response["violations"]
-            assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+    page.emulate_media(color_scheme="light")
+    visit(page, f"{site}{place}", model="reverse", text="attention", lesson="attention", at="1")
+    for scheme, rules in (("light", {}), ("dark", colours)):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page, options=rules).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []

@@ -17,8 +17,10 @@ from model.config import DecodeConfig
 from tests.browser import TIMEOUT_MS, Watch
 from tests.e2e.live_site import Quiet, answered, served, translator, visit
 from tests.explorer.toy_models import save_toy
+from tests.some import some
 
 
+@pytest.mark.nightly  # the second visit without a network: test_live_site
 def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: Path) -> None:
     """Written over the old folder, as the documentation says; without a network, the newest version opens."""
     models, out, texts = tmp_path / "models", tmp_path / "site", list[str]()
@@ -54,7 +56,7 @@ def test_an_update_replaces_program_and_weights_together(page: Page, tmp_path: P
         look(site)
 
 
-@pytest.mark.parametrize("compiles", [True, False])
+@pytest.mark.parametrize("compiles", some((True, False), 2))
 def test_one_file_contains_its_model(page: Page, watch: Watch, tmp_path: Path, compiles: bool) -> None:
     """From a disk, too, it multiplies in WebAssembly; or without, where a policy forbids that."""
     file = tmp_path / "page.html"

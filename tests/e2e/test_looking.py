@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests import loop
@@ -42,6 +43,7 @@ class Looker(Connection):
             self.fragments[element.bidi_component.component_name] = fragment
 
 
+@pytest.mark.nightly  # tests/pages/test_contained.py deletes models that are shown
 def test_a_model_that_is_deleted_while_it_is_shown_gets_its_sentence_at_the_next_click(
     server: Server, checkpoints: Path
 ) -> None:

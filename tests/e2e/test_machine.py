@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from model.trace import AttentionTrace
@@ -115,12 +116,13 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")
 
 
+@pytest.mark.nightly  # tests/explorer/browser/test_live_machine.py follows, tests/pages/test_inside.py drags
 def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: AttentionTrace) -> None:
     address = "/inside?model=adjective-swap&text=I read red books"
     page = visit(f"{address}&step=4")
     machine = page.locator(".machine")
     machine.get_by_role("combobox", name="Follow").select_option("target 2")
-    for stage in range(2, 12):
+    for stage in range(2, 6):
         page.keyboard.press("ArrowRight")
         expect(machine.locator(".controls output")).to_contain_text(f"stage {stage} of")
         expect(machine.locator(".origin .equation")).to_be_in_viewport(ratio=1)

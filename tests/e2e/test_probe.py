@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import settle
@@ -45,6 +46,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(opened).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.nightly  # tests/pages/test_probe.py switches them off
 def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:
     page = visit(f"{ADDRESS}&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero")
     expect(page.get_by_text(re.compile("Measured on 200 of 1,505"))).to_be_visible()

@@ -27,6 +27,7 @@ from tests.e2e.live_site import served
 from tests.e2e.stage import CURVES, settled
 from tests.explorer.planted_heads import random_trace
 from tests.scripts_model import ARABIC, CHINESE, HEBREW, JAPANESE, UNBROKEN
+from tests.some import some
 
 ENGLISH = "the boy reads a new book"
 MIXED = "אני אוהב את New York"
@@ -109,7 +110,7 @@ def test_the_first_key_is_the_rightmost_column(heads: Bench, reader: Translator)
     assert heads.reported_view() == "head.ltr"
 
 
-@pytest.mark.parametrize("text", [CHINESE, JAPANESE])
+@pytest.mark.parametrize("text", some([CHINESE, JAPANESE], 2))
 def test_labels_of_chinese_and_japanese_words_are_whole(heads: Bench, reader: Translator, text: str) -> None:
     trace = read(reader, text, "the student in the library is reading a new book")
     heads.prepare()
@@ -162,6 +163,7 @@ def test_exports_run_as_the_screen_does(monkeypatch: pytest.MonkeyPatch) -> None
         assert ((axis.categoryarray or [""])[0] == f"{len(tokens)} &lt;eos&gt;") == leftwards, "the axis of a chart"
 
 
+@pytest.mark.nightly
 def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/?model=scripts&text={HEBREW}")
     settle(page)

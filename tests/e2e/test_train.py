@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import SCREEN, Server, box_of, settle
@@ -38,6 +39,7 @@ def test_the_form_fits_the_screen_nothing_covers_it_and_a_large_file_is_answered
     assert box_of(said)["height"] > 12
 
 
+@pytest.mark.nightly  # tests/pages/test_runs.py has the film
 def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/runs?entry=toy")
     film = page.locator(".film")

@@ -35,7 +35,7 @@ def translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translato
 
 
 @pytest.mark.parametrize("model", [*MODELS, "subwords"])
-@tries(25)
+@tries(10)
 @given(text=TEXTS, prefix=st.lists(st.integers(-3, 80), max_size=4), beam=st.booleans(), target=TEXTS)
 def test_any_sentence_path_and_target(
     translators: dict[str, Translator], model: str, text: str, prefix: list[int], beam: bool, target: str

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from model import evaluate, translate
+from model.commands import run_command
 from model.trace import AttentionTrace
+from tests.forked import Forked
 from tests.model.commands import failure
 from tests.paths import ROOT
+from tests.some import some
 
 
 def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
@@ -54,12 +58,15 @@ def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path) -> None:
-    command = [sys.executable, "-m", "model.translate", "--model", "run", "--checkpoints", str(checkpoints), "abc"]
-    with open("/dev/full", "w") as full:
-        run = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert run.returncode == 2
-    assert run.stderr.startswith("standard output cannot be written: the disk is full")
+def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path, tmp_path: Path) -> None:
+    def run() -> None:
+        vars(sys)["__stdout__"] = sys.stdout = os.fdopen(os.open("/dev/full", os.O_WRONLY), "w")
+        run_command(translate.main, ["--model", "run", "--checkpoints", str(checkpoints), "abc"])
+
+    process = Forked(run, tmp_path)
+    _, err = process.wait(120)
+    assert process.code == 2
+    assert err.startswith("standard output cannot be written: the disk is full")
 
 
 def test_translate_tells_each_step_and_writes_a_trace(
@@ -165,7 +172,7 @@ def test_evaluate_refuses_in_one_sentence(
     assert sentence in failure(evaluate.main, [*where, *arguments], capsys)
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
+@pytest.mark.parametrize("command", some(["train", "translate", "evaluate"], 3))
 def test_help_is_quick_and_needs_no_torch(command: str) -> None:
     words = [sys.executable, "-X", "importtime", "-m", f"model.{command}", "--help"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)

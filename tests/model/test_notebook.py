@@ -3,24 +3,11 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import model
-from model.edits import HeadEdit, HeadEdits
 from model.folder import CheckpointError
 from tests.paths import ROOT
-
-
-def test_three_lines_load_translate_and_trace() -> None:
-    reverse = model.load("reverse")
-    found = reverse.translate("attention")
-    assert found.text == "noitnetta"
-    assert found.trace.cross.shape[2:] == (len(found.trace.read_tokens), len("attention") + 1)
-    np.testing.assert_allclose(found.trace.cross.sum(-1), 1.0, atol=1e-5)
-    off = HeadEdits((HeadEdit("cross", 0, 0, "zero"), HeadEdit("cross", 0, 1, "zero")))
-    same = model.load(ROOT / "checkpoints" / "reverse")
-    assert same.translate("hello", edit=off).trace.edits == off.describe()
 
 
 def test_what_is_not_there_or_cannot_be_read_is_refused() -> None:

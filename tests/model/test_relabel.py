@@ -1,7 +1,6 @@
 """The command for data diversification: what the models write, which side they write, and what training makes of it."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -176,20 +175,3 @@ def test_languages_name_the_columns_so_that_one_file_serves_both_directions() ->
     assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
     assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
     assert relabel.columns(get_task("reverse")) == ("source", "target")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_sentences")
-def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path) -> None:
-    """Both parts of `--first` read the union, also when the second part is started by --resume."""
-    added = tmp_path / "more.jsonl"
-    added.write_text("".join(f'{{"source": "q{i} red", "target": "red q{i}"}}\n' for i in range(9)), encoding="utf-8")
-    task = ["--task", "adjective-swap", "--name", "two", "--add-data", str(added), *EXACT]
-    task += ["--set", *SHORT, "tokenizer=whitespace", "--first", "max_steps=2"]
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    assert train.main([*task, "--checkpoints", str(whole)]) == 0
-    assert train.main([*task, "--checkpoints", str(cut)]) == 0
-    shutil.rmtree(cut / "two")
-    assert train.main(["--resume", "two", "--checkpoints", str(cut)]) == 0
-    assert (cut / "two" / WEIGHTS).read_bytes() == (whole / "two" / WEIGHTS).read_bytes()
-    assert read_config(cut / "two")["added_data"] == read_config(whole / "two")["added_data"]

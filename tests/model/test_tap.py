@@ -147,7 +147,7 @@ def test_axes_and_modules_are_the_models(scheme: dict[str, Any]) -> None:
     assert owned == {id(parameter) for parameter in model.parameters()}
 
 
-@pytest.mark.parametrize("scheme", some(MODELS, 3), ids=str)
+@pytest.mark.parametrize("scheme", some(MODELS, 6), ids=str)
 def test_each_point_reads_what_the_list_says_and_nothing_else(scheme: dict[str, Any]) -> None:
     """One point is changed and all others are held fixed: its readers are the points whose values would change."""
     model = model_of(scheme)

@@ -127,7 +127,7 @@ def test_a_folder_that_makes_the_readers_fail_concerns_only_itself(
     [
         ("translate", "config.json"),
         ("attention", "tokenizer.json"),
-        *some(((page, "model.safetensors") for page in PAGES if page not in ("lessons", "experiments")), 3),
+        *some(((page, "model.safetensors") for page in PAGES if page not in ("lessons", "experiments")), 5),
     ],
 )
 def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: str) -> None:
@@ -144,7 +144,7 @@ def test_a_model_that_is_damaged_while_it_is_shown(mine: Path, page: str, name: 
     [(True, True), (False, False)],
     ids=["another is left, still listed", "none is left, not listed any more"],
 )
-@pytest.mark.parametrize("page", some(PAGES, 3))
+@pytest.mark.parametrize("page", some(PAGES, 5))
 def test_the_folder_is_deleted_while_it_is_shown(mine: Path, page: str, others: bool, listed: bool) -> None:
     if others:
         save_run(mine.parent / "other")

@@ -1,6 +1,5 @@
 """The Experiments page in Streamlit's test harness."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import arm_runs
 from explorer.runs.experiment_relations import differs
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import Arm, Experiment
 from model.experiments.stored import path_of, read_runs, write_run
 from tests.pages.page import address, assert_says, choose, click, run, table_with, visit, words
 from tests.some import some
@@ -73,30 +71,6 @@ def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> Non
 
 
 NORM = EXPERIMENTS["norm"]
-CHAIN = Experiment(
-    "chain",
-    "Made pairs",
-    "Do pairs help?",
-    replace(NORM.base, name="reverse-on", chain="last", start="first"),
-    (Arm("alone"), Arm("with pairs", added=("made.jsonl",))),
-)
-
-
-def test_runs_that_start_from_a_chain_show_both_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a run is stored and after."""
-    monkeypatch.setitem(EXPERIMENTS, "chain", CHAIN)
-    monkeypatch.setattr(experiment_arms.arm_runs, "__defaults__", (tmp_path,))
-    recipes = list(map(CHAIN.recipe, CHAIN.arms))
-    commands = ["\n".join(" ".join(command) for command in recipe.commands(1)) for recipe in recipes]
-    at = opened("chain")
-    assert "This experiment has not been run" in words(at)
-    assert [block.value for block in at.code] == commands
-    stored = read_runs(NORM.recipe(NORM.arms[0]))[0]
-    for recipe, command in zip(recipes, commands, strict=True):
-        write_run(recipe, replace(stored, command=command), tmp_path)
-    at = opened("chain")
-    assert [block.value for block in at.code] == commands
-    assert "The first of two commands makes the files that a run starts from" in words(at)
 
 
 def test_missing_and_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,16 +151,6 @@ def test_a_link_crosses_languages_and_only_a_choice_is_kept_in_it() -> None:
 
 
 @pytest.mark.usefixtures("packs")
-def test_the_menu_chooses_and_what_is_on_screen_stays() -> None:
-    at = visit("attention", model="toy", text=SENTENCE, kind="cross", layer="2", head="1", view="head")
-    before = address(at)
-    at.selectbox(key="language").set_value(pseudo.CODE).run()
-    assert not at.exception
-    assert address(at) == {**before, "lang": pseudo.CODE}
-    assert at.selectbox(key="language").label == pseudo.pseudo("Language")
-
-
-@pytest.mark.usefixtures("packs")
 @pytest.mark.parametrize(
     ("page", "tab", "key", "name", "value"),
     [

@@ -4,7 +4,6 @@ Processes are stand-ins.
 """
 
 import argparse
-import gzip
 import json
 import shutil
 from pathlib import Path
@@ -17,12 +16,12 @@ from explorer.runs import dry_run
 from explorer.runs.dry_run import Plan, PlanError
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
-from model.data import TASKS, multi30k
+from model.data import TASKS
 from model.folder import CONFIG, METRICS, PROBE, PROBE_ANSWER, STATE, STOP, read_config, write_json
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
-from tests.pages.page import button, choose, click, command, has_key, metric, press, run, tables, visit, words
+from tests.pages.page import button, choose, click, command, has_key, metric, press, run, visit, words
 from tests.paths import ROOT
 
 
@@ -91,18 +90,6 @@ def test_a_corpus_is_not_fetched_unasked_and_a_failed_download_can_be_tried_agai
     assert "could not be downloaded" in words(at)
     press(at, "Try again")
     assert len(no_corpus) == 2
-
-
-def test_a_corpus_on_this_machine_is_read(
-    no_corpus: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for stem in multi30k.FILES.values():
-        for lang, word in (("en", "dog"), ("de", "Hund")):
-            lines = "".join(f"{word} {i}\n" for i in range(40))
-            (tmp_path / f"{stem}.{lang}.gz").write_bytes(gzip.compress(lines.encode()))
-    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path)
-    assert tables(visit("train", train_task="multi30k-en-de"))[0]["target"].iloc[0].startswith("Hund")
-    assert no_corpus == []
 
 
 def test_changes_appear_in_the_command(training: Path) -> None:
@@ -359,13 +346,6 @@ def test_a_finished_run_is_trained_again_with_another_seed(finished: Path) -> No
     like = ["--like", "mine", "--name", "mine-2", "--set", "seed=9", "--checkpoints", str(finished.parent)]
     assert started(finished.parent, "mine-2")[3:] == like
     assert at.selectbox(key="run").value == "mine-2"
-
-
-def test_a_run_whose_start_is_gone_says_so_instead(finished: Path) -> None:
-    write_json(finished / CONFIG, read_config(finished) | {"init": "gone"})
-    at = visit("train", run="mine")
-    assert "It was trained from the weights of “gone”, which are not here." in words(at)
-    assert not has_key(at, "watch_like_mine")
 
 
 @pytest.mark.parametrize("page", ["train", "runs"])

@@ -85,20 +85,6 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
 
 
 @pytest.mark.usefixtures("training")
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ('{{"source": "word {0}", "target": "Wort {0}"}}\n', "20 pairs: 18 to learn from"),
-        ("{0}\tword {0}\tWort {0}\n", "The sources are column '2', the targets '3'; not read: 1."),
-    ],
-)
-def test_other_shapes_of_pasted_pairs(row: str, said: str) -> None:
-    at = own_data("".join(row.format(number) for number in range(20)))
-    assert said in words(at)
-    assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
-
-
-@pytest.mark.usefixtures("training")
 def test_the_sample_has_headings_which_can_be_switched() -> None:
     at = press(own_data(), "Fill in a sample")
     assert "300 pairs, with the headings “words” and “digits”: 270 to learn from" in words(at)

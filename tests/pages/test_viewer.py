@@ -22,7 +22,7 @@ CHANGING = {"Start training", "Stop", "Resume", "New run", "Rename", "Delete", "
 CHANGING |= {"Download and show some"}
 # Pages as opened by a link, what they say of viewer mode, and the changes that they offer without it.
 OFFERS = [
-    *some([(page, {}, "", None) for page in PAGES], 3),
+    *some([(page, {}, "", None) for page in PAGES], 6),
     ("train", {}, "Training is switched off: this server is for looking only.", ["Start training"]),
     ("train", {"run": "halted"}, "Stopping, resuming and new runs are switched off", ["New run", "Resume"]),
     ("train", {"run": "busy"}, "Stopping, resuming and new runs are switched off", ["Stop"]),

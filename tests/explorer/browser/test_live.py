@@ -41,7 +41,6 @@ from model.trace import kinds_of
 from model.transformer import Transformer
 from tests.fuzz.inputs import _TIMES
 from tests.paths import CHECKPOINTS, ROOT
-from tests.some import some
 from tests.tiny import tiny_config, tiny_model
 
 NODE = shutil.which("node")
@@ -150,8 +149,8 @@ def hundred(translator: Translator) -> list[str]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", some(sorted(SENTENCES), len(SENTENCES)))
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_a_hundred_sentences(name: str) -> None:
     """Ids, translations, forks and an edit are equal, and every tensor as above; nothing is excepted."""
     translator = Translator(load_model(CHECKPOINTS / name))

@@ -21,6 +21,7 @@ from model.checkpoint import load_model
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import get_task
 from tests.paths import CHECKPOINTS, ROOT
+from tests.some import some
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None and os.environ.get("CI") != "true", reason="no Node.js is installed")
@@ -153,7 +154,7 @@ def test_changes_in_an_address() -> None:
         assert [edit.get("row") for edit in edits] == [c.row - 1 if c.row else None for c in fit]
 
 
-@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize("name", some(SENTENCES, 2))
 def test_the_page_doubts_what_the_app_doubts(name: str) -> None:
     translator, card = Translator(load_model(CHECKPOINTS / name)), live_model(CHECKPOINTS / name).card
     jobs, wanted = [], []

@@ -14,7 +14,6 @@ from model.positions import sinusoidal_table, wavelengths
 from tests.test_theme import contrast, surfaces
 
 TOKENS = ("a", "<eos>", "w" * 60, "日本語")
-SQUARE = np.full((4, 4), 0.25, dtype=np.float32)
 TABLE, WAVES = sinusoidal_table(8, 6).numpy(), wavelengths(6).numpy()
 
 FIGURES: dict[str, go.Figure] = {

@@ -167,17 +167,6 @@ def test_edits_of_the_same_row_with_other_weights_are_other_decodings(words: Tra
     assert len(seqs) == 2
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, kind: str) -> None:
-    shown = words.translate("I read red books", GREEDY)
-    each, together = words.norms(shown, kind)
-    weights = shown.trace.weights(kind)
-    assert each.shape == weights.shape
-    assert together.shape == (weights.shape[0], *weights.shape[2:])
-    np.testing.assert_array_equal(each == 0, weights == 0)
-    assert (together <= each.sum(1) + 1e-5).all(), "at most the sum over the heads"
-
-
 def test_threads_that_share_a_translator_get_their_own_answers(words: Translator) -> None:
     texts = [f"I read {colour} {thing}" for colour in ("red", "green", "blue") for thing in ("books", "cars") * 2]
     with ThreadPoolExecutor(len(texts)) as pool:

@@ -5,7 +5,7 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 from tests.fuzz.inputs import tries
+from tests.some import some
 
 
 @pytest.mark.parametrize(("view", "kind"), list(zip(VIEWS, cycle(ATTENTION_KINDS), strict=False)))
@@ -147,8 +148,7 @@ def test_every_kind_of_file_opens_and_is_the_same_file_again(kind: Format) -> No
     assert draw(on_screen(noisy(), "head"), kind) == content
 
 
-@pytest.mark.parametrize("size", [1, 100])
-@pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
+@pytest.mark.parametrize(("size", "view"), some(product((1, 100), ("heads", "head", "lines", "text")), 3))
 def test_one_token_and_a_hundred_are_drawn(size: int, view: str) -> None:
     trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)), layers=(1, 2))
     check(draw(on_screen(trace, view, "decoder", row=1), "svg"), "svg")

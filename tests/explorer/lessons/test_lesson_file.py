@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.lessons.checks import CHECKS
@@ -12,6 +12,7 @@ from explorer.lessons.expressions import Expression, Term
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.lesson_file import MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
 from explorer.lessons.lesson_format import LABELS
+from tests.fuzz.inputs import tries
 from tests.paths import ROOT
 
 FRONT = '+++\ntitle = "Eins"\nabout = "Über ein Modell."\nminutes = 5\nmodel = "reverse"\ntext = "hello"\n+++\n'
@@ -149,10 +150,11 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@tries(150)
 @given(
     st.binary(max_size=400) | st.lists(PIECES, max_size=30).map(lambda p: (FRONT + "\n## A\n" + "".join(p)).encode())
 )
+@pytest.mark.slow
 def test_any_bytes_and_any_order_of_the_parts_are_a_lesson_or_refused_with_a_message(content: bytes) -> None:
     with contextlib.suppress(LessonError):  # it may or may not be valid; only other exceptions are failures
         assert parse_lesson(content, "eins.md").steps

@@ -1,7 +1,7 @@
 """Texts of the interface: named fields, plural forms, and what every call in the source must look like."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import Formatter
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from explorer.collecting.sources import error_names
 from explorer.locale.messages import t
 from tests.paths import ROOT
+from tests.trees import nodes
 
 
 def test_fields_are_filled_in_by_name_and_what_was_typed_is_no_message() -> None:
@@ -34,15 +35,14 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
                 yield from at_import(child)
 
 
-def faults_of(source: str) -> list[str]:
+def faults_of(walked: Sequence[ast.AST]) -> list[str]:
     """What is wrong with the calls of `t` in a source: no literal, fields that do not match, a language fixed early."""
-    tree = ast.parse(source)
     faults = [
         f"line {call.lineno}: written at import, before there is a language"
-        for call in at_import(tree)
+        for call in at_import(walked[0])
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("t", "translated")
     ]
-    for call in ast.walk(tree):
+    for call in walked:
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
         is_error = call.func.id in error_names() and len(call.args) == 1 and isinstance(call.args[0], ast.Constant)
@@ -57,6 +57,10 @@ def faults_of(source: str) -> list[str]:
         if named | ({"n"} if len(messages) == 2 else set()) != given:
             faults.append(f"line {call.lineno}: names {sorted(named)}, is given {sorted(map(str, given))}")
     return faults
+
+
+def faults_in(source: str) -> list[str]:
+    return faults_of(list(ast.walk(ast.parse(source))))
 
 
 @pytest.mark.parametrize(
@@ -74,15 +78,15 @@ def faults_of(source: str) -> list[str]:
     ],
 )
 def test_a_wrong_call_is_found(source):
-    assert faults_of(f"lambda: {source}")
-    assert not faults_of('lambda: t("{n} head", "{n} heads", n=1)')
+    assert faults_in(f"lambda: {source}")
+    assert not faults_in('lambda: t("{n} head", "{n} heads", n=1)')
 
 
 @pytest.mark.parametrize(
     "source", ['NAME = t("Layer")', '@dialog(t("Layer"))\ndef draw(): pass', 'def of(name=t("a")): pass']
 )
 def test_a_text_that_is_written_at_import_is_found(source):
-    assert "at import" in faults_of(source)[0]
+    assert "at import" in faults_in(source)[0]
 
 
 def test_every_call_has_whole_messages_and_the_fields_that_they_name():
@@ -90,6 +94,6 @@ def test_every_call_has_whole_messages_and_the_fields_that_they_name():
         path.relative_to(ROOT).as_posix(): faults
         for room in ("explorer", "model", "pages")
         for path in sorted((ROOT / room).rglob("*.py"))
-        if (faults := faults_of(path.read_text(encoding="utf-8")))
+        if (faults := faults_of(nodes(path)))
     }
     assert not faults

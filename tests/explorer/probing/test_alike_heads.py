@@ -44,7 +44,7 @@ def test_twins_are_named_and_heads_of_random_models_hardly() -> None:
     assert first.stands_out
     assert "One head stands in for the other in cross L2 H3 + L2 H4" in twins.summary()
     assert twins.rows()[0]["random pairs"] == 19
-    others = [pair for seed in range(1, 5) for pair in alike_heads(seed, planted=False).pairs]
-    assert sum(pair.stands_out for pair in others) <= 6, "of 36, 1.8 are expected; more than 6 in 2 of 1,000 cases"
+    others = [pair for seed in range(1, 3) for pair in alike_heads(seed, planted=False).pairs]
+    assert sum(pair.stands_out for pair in others) <= 4, "of 18, 0.9 are expected; more than 4 in 2 of 1,000 cases"
     if not any(pair.stands_out for pair in others):
         assert "nothing shows that one head stands in" in AlikeHeads(tuple(others), 6).summary()

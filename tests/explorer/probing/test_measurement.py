@@ -9,7 +9,6 @@ import pytest
 from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import (
-    STATISTICS,
     WITHOUT_SINKS,
     Probe,
     SentenceScores,
@@ -181,15 +180,6 @@ def test_a_head_keeps_its_role_whatever_the_lengths() -> None:
     assert role_of(found, 0, 0).name == "next token"
 
 
-def test_random_heads_get_no_role() -> None:
-    gold = ((0,), (1,), (2,))
-    items = [random_observed(i, 5 + i % 9, 4 + i % 7, alignment=gold) for i in range(MIN_SENTENCES)]
-    probe = probe_of(items)
-    assert {name for kind in probe.kinds for name in names(probe, kind)} == {NO_ROLE}
-    described = {name.removesuffix(WITHOUT_SINKS) for kind in probe.kinds.values() for name in kind.scores}
-    assert described <= set(STATISTICS)
-
-
 def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
     def both(share: float) -> Head:
         return lambda q, n: share * one_hot(q - 1, n) + (1 - share) * one_hot(q + 1, n)
@@ -281,18 +271,6 @@ def test_untrained_scores_are_those_of_the_same_layer() -> None:
     for kind, found in tally.result().kinds.items():
         by_seed = sentence_scores(item, kind, stacked[kind])["normalised_entropy"][1:]  # [seed, layer, head]
         assert np.allclose(found.scores["normalised_entropy"].untrained, by_seed.mean(axis=(0, 2)))
-
-
-def test_the_order_of_sentences_does_not_matter() -> None:
-    items = [random_observed(seed=seed, n_src=6 + seed) for seed in range(3)]
-    one, two = Tally(), Tally()
-    for tally, order in ((one, (0, 1, 2)), (two, (2, 1, 0))):
-        for i in order:
-            tally.add(i, items[i], with_untrained(items[i], seed=i))
-    forward, backward = one.result().kinds["cross"], two.result().kinds["cross"]
-    assert np.array_equal(forward.single["diagonal"].own, backward.single["diagonal"].own)
-    spread = [found.corpus["coverage_spread"].estimate.low for found in (forward, backward)]
-    assert np.array_equal(*spread)
 
 
 def test_each_difference_is_taken_from_its_own_baseline() -> None:

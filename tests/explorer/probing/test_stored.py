@@ -20,6 +20,7 @@ from model.checkpoint import LoadedModel, load_model
 from model.config import ATTENTION_KINDS
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
+from tests.some import some
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_model_opens_with_its_results(measured: Measured, folder: Path) -> Non
 NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob(f"*/{stored.FILE}"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 3))
 def test_shipped_results_are_of_the_shipped_weights_and_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADLIGHT_DATA", raising=False)  # nothing is needed that does not come with Headlight
     loaded: LoadedModel = load_model(CHECKPOINTS / name)

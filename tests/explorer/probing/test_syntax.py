@@ -146,12 +146,6 @@ def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language,
     assert lost[1] == tags_of(None, parsed, items)[1]
 
 
-def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert syntax.load_pipeline("xx") is None
-    monkeypatch.setitem(syntax.PIPELINES, "en", "no_such_pipeline_sm")
-    assert syntax.load_pipeline("en") is None
-
-
 @pytest.mark.parametrize(
     ("lang", "wanted", "words"),
     [
@@ -172,10 +166,3 @@ def test_a_token_has_the_class_of_its_whole_word() -> None:
     sentence = Encoding((4, 5, 6, 7), ("Un", "ser", "der", "bach"), offsets, (0, 0, 1, 1), "Unser derbach")
     assert classes_of([sentence], "de") == [("function", "function", "content", "content")]
     assert classes_of([sentence], "xx") is None
-
-
-def test_the_lists_hold_words_in_lower_case() -> None:
-    assert syntax.languages() == "de, en and fr"
-    for words in syntax.function_words().values():
-        assert len(words) > 80
-        assert all(word == word.lower().strip() and any(map(str.isalpha, word)) for word in words)

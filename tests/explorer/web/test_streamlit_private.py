@@ -6,6 +6,7 @@ import os
 import platform
 import urllib.request
 import uuid
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,22 +20,23 @@ from tests import loop
 from tests.benchmarks.load import megabytes
 from tests.browser import Server, serve
 from tests.paths import ROOT
+from tests.trees import dotted, nodes
 from tests.visitor import Visitor
 
 HOME = "explorer/web/streamlit_private.py"
 INSIDES = ("streamlit.runtime", "streamlit.web", "streamlit.proto", "streamlit.elements")
 
 
-def private_names(source: str) -> set[str]:
+def private_names(path: Path) -> set[str]:
     """What a file imports from Streamlit's insides, and the attributes of `st` that begin with an underscore."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             full = {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             full = {alias.name for alias in node.names}
         elif isinstance(node, ast.Attribute):
-            full = {ast.unparse(node)}
+            full = {dotted(node)}
         else:
             continue
         full = {f"streamlit.{name.removeprefix('st.')}" if name.startswith("st.") else name for name in full}
@@ -47,7 +49,7 @@ def test_streamlits_insides_are_used_in_one_module_only() -> None:
         ROOT / "app.py",
         *(path for room in ("explorer", "pages", "model") for path in (ROOT / room).rglob("*.py")),
     ]
-    users = {path.relative_to(ROOT).as_posix() for path in sources if private_names(path.read_text(encoding="utf-8"))}
+    users = {path.relative_to(ROOT).as_posix() for path in sources if private_names(path)}
     assert users == {HOME}
 
 

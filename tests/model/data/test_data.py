@@ -14,6 +14,7 @@ from model.data.dates import FAMILIES, FIRST, LAST, family_of, is_spelling, ordi
 from model.data.letters import sorted_
 from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
 from model.text.tokenizer_kinds import build_tokenizers
+from tests.some import some
 
 GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"))
 
@@ -28,7 +29,7 @@ def test_a_task_says_what_it_is_and_its_training_split_has_all_tokens(name: str)
     assert len(task.examples) >= 2
     assert all(prompt.note for prompt in task.examples)
     assert {"train", "valid", "test"} <= {split for split, examples in task.splits.items() if examples}
-    step = 1 + len(task.splits["train"]) // 500
+    step = 1 + len(task.splits["train"]) // 150
     train = task.splits["train"][::step]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
     assert not [prompt for prompt in task.examples if UNK in source.encode(prompt.source).ids]
@@ -43,7 +44,7 @@ def test_a_task_says_what_it_is_and_its_training_split_has_all_tokens(name: str)
             assert all(0 <= p < len(given) for p in positions)
 
 
-@pytest.mark.parametrize("name", GENERALISING)
+@pytest.mark.parametrize("name", some(GENERALISING, 3))
 def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
     first, other = get_task(name), get_task(name, split_seed=1)
     again = replace(first)  # built anew
@@ -168,7 +169,7 @@ def test_weekdays_are_correct_and_families_are_recognised() -> None:
 
 def test_every_spelling_of_the_task_is_one_and_no_other() -> None:
     rng = random.Random(3)
-    days = [FIRST + timedelta(rng.randrange((LAST - FIRST).days + 1)) for _ in range(300)]
+    days = [FIRST + timedelta(rng.randrange((LAST - FIRST).days + 1)) for _ in range(60)]
     sources = [random_spelling(when, rng).source for when in (*days, FIRST, LAST)]
     assert [source for source in sources if not is_spelling(source)] == []
     wrong = (

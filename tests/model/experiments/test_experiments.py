@@ -14,12 +14,12 @@ from model.commands import CommandError
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
-from model.experiments import runner, stored
+from model.experiments import stored
 from model.experiments.catalogue import CATALOGUE, EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
-from model.experiments.stored import FROM_CHAIN, RESULTS, ResultError, path_of, read_runs, rounded, write_run
-from model.folder import check_name, read_config
+from model.experiments.stored import FROM_CHAIN, RESULTS, ResultError, path_of, read_runs, write_run
+from model.folder import check_name
 from model.presets import PRESETS, get_preset
 from model.reproduce import CHAINS, Step
 from model.training.settings import make_settings, parse_assignments
@@ -224,36 +224,6 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
         path_of(one, tmp_path / "moved").rename(path_of(other, tmp_path / "moved"))
         with pytest.raises(ResultError, match="other settings"):
             read_runs(other, tmp_path / "moved")
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("few_sentences", "chain")
-def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(runner, "SPEED_SECONDS", 0.05)
-    monkeypatch.setitem(EXPERIMENTS, "goes-on", GOING_ON)
-    results, made = ["--results", str(tmp_path / "results")], ["--made", str(tmp_path / "kept")]
-    assert command.main(["goes-on", *results]) == 0
-    assert "goes-on is skipped: it starts from models that lead to last, so it needs --made" in capsys.readouterr().err
-    assert command.main(["goes-on", "--dry-run", *results, *made]) == 0
-    assert "2 runs to make: about" in capsys.readouterr().err
-    assert not (tmp_path / "kept").exists()
-    assert command.main(["goes-on", *results, *made]) == 0
-    said = capsys.readouterr().err
-    assert (said.count("model.train"), said.count("model.relabel")) == (1, 1), "each is made once, when it is needed"
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir() if path.name[0] != ".") == ["first", "made.jsonl"]
-
-    (run,) = read_runs(WITH_PAIRS, tmp_path / "results")
-    assert run.score("sentences") == 40
-    monkeypatch.chdir(tmp_path)
-    for words in map(shlex.split, run.command.split("\n")):
-        assert {"model.train": train.main, "model.reproduce": reproduce.main}[words[2]](words[3:]) == 0
-    folder = tmp_path / "made" / "goes-on.more-pairs-1"
-    assert run.valid["loss"] == rounded(losses(folder))
-    (added,) = read_config(folder)["added_data"]
-    assert added["file"] == "made.jsonl"
-    assert added["pairs"] > 0
 
 
 @pytest.mark.usefixtures("few_sentences", "chain")

@@ -23,7 +23,7 @@ resource = pytest.importorskip("resource", reason="limits of a process are set t
 
 pytestmark = pytest.mark.slow  # real processes
 SIZES = [*SMALL, "tokenizer=whitespace", "n_encoder_layers=1", "n_decoder_layers=1"]
-STEPS = ["max_steps=120", "eval_every=40", "save_every=11", "log_every=1", "eval_sentences=8", "snapshots=4"]
+STEPS = ["max_steps=48", "eval_every=16", "save_every=7", "log_every=1", "eval_sentences=8", "snapshots=4"]
 LONG_WAIT = 120.0
 
 
@@ -71,7 +71,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     shutil.rmtree(whole / "state")  # without a save it starts over, and runs to the end without interruption
 
     ended = start(tmp_path, "--resume", "run")
-    wait_for_step(folder, 50, ended)
+    wait_for_step(folder, 25, ended)
     os.kill(ended.pid, signal.SIGTERM)
     out, err = ended.wait(LONG_WAIT)
     assert ended.code == 0, err
@@ -82,7 +82,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
         assert train.main(command(checkpoints, "--resume", "run")) == 0
     assert_same_run(folder, whole)
     steps = [line["step"] for line in read_metrics(folder / METRICS) if line["kind"] == "train"]
-    assert steps == list(range(1, 121)), "each step once"
+    assert steps == list(range(1, 49)), "each step once"
 
 
 def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> None:
