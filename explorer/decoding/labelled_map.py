@@ -164,9 +164,9 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
     return replace(
         a,
         title=title,
-        rows=_both(a.rows, b.rows) if aligned else _both(a.row_labels, b.row_labels),
+        rows=_both(a.rows, b.rows) if aligned else ("B − A",),
         columns=_both(a.columns, b.columns),
-        predicted=_both(a.predicted, b.predicted) if aligned else _both(a.predicted_labels, b.predicted_labels),
+        predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
         compared=None if aligned else (a.row_labels[0], b.row_labels[0]),
         values=(b.values - a.values).astype(np.float32),
@@ -235,10 +235,7 @@ def _largest(map_: LabelledMap, row: int, column: int) -> str:
     if map_.signed:
         by = fixed(abs(number), 2)
         if map_.compared:
-            a, b = map(quoted, map_.compared)
-            if number < 0:
-                return t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
-            return t("Row {b} gives {key} {value} more weight than row {a} does.", a=a, b=b, key=key, value=by)
+            return _gain_and_loss(map_, *map(quoted, map_.compared))
         less = t(
             "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
         )
@@ -253,6 +250,21 @@ def _largest(map_: LabelledMap, row: int, column: int) -> str:
         query=query,
         key=key,
     )
+
+
+def _gain_and_loss(map_: LabelledMap, a: str, b: str) -> str:
+    """Name the keys to which one row gives most less and most more weight than another does, the larger first."""
+    row = np.nan_to_num(map_.seen()[0])
+    sentences = []
+    for at in sorted({int(row.argmin()), int(row.argmax())}, key=lambda at: -abs(row[at])):
+        key, by = quoted(map_.column_labels[at]), fixed(abs(float(row[at])), 2)
+        if row[at] < 0:
+            less = t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
+            sentences.append(less)
+        elif row[at] > 0:
+            more = t("Row {b} gives {key} {value} more weight than row {a} does.", a=a, b=b, key=key, value=by)
+            sentences.append(more)
+    return " ".join(sentences)
 
 
 def closed_cells(codes: Codes) -> str:

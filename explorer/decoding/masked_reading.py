@@ -26,7 +26,7 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its target: source ids (without <eos>), path, and the labels of what is read and predicted."""
+    """A sentence and its target: source ids (without <eos>), path, labels of what is read and predicted, and texts."""
 
     text: str
     ids: tuple[int, ...]
@@ -34,13 +34,14 @@ class Sentence:
     src_tokens: tuple[str, ...]
     read_tokens: tuple[str, ...]
     label_tokens: tuple[str, ...]
+    answer: str
 
 
 def sentence_of(translation: Translation) -> Sentence:
     """A translation as a sentence with its target."""
     trace = translation.trace
     tokens = (trace.src_tokens, trace.read_tokens, trace.predicted_tokens)
-    return Sentence(translation.source.text, translation.source.ids, translation.path, *tokens)
+    return Sentence(translation.source.text, translation.source.ids, translation.path, *tokens, translation.text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,12 +104,13 @@ def test_the_sign_of_a_product_shows_in_its_place_and_its_colour(shown: Bench) -
 
 
 def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench) -> None:
-    assert "the products of all 8 dimensions sum to −1.00000" in shown.text(".chain")
+    assert "the products of all 8 dimensions sum to −1.0000 score" in shown.text(".chain")
     click_product(shown, 2, 3)
     chain = shown.text(".chain")
     assert "query · key 2 read: dimension 3: 1.00000 × 8.48528 = 8.48528" in chain
-    assert "score 10.31371 ÷ √8 = 10.31371 ÷ 2.82843 = 3.6464" in chain
+    assert "score 10.3137 ÷ √8 = 10.3137 ÷ 2.82843 = 3.6464" in chain
     assert "e^(3.6464 − 3.6464) = 1.00000" in chain
+    assert " For " in chain, "the second key's power shows something"
     assert "÷ 1.07328, the sum over 5 visible keys, = 0.9317" in chain
     assert "weight × value dimension 3: 0.9317 × 1.00000 = 0.93170" in chain
     assert "output dimension 3: 0.9317 × 1.00000 (2 read) + 0.0171 × 3.40000 (5 <eos>)" in chain

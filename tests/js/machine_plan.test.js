@@ -94,14 +94,20 @@ test("six layers are folded, and the width still fits", () => {
   assert.equal(foldedIn(plan).length, 5);
 });
 
-test("the layer of an open block is unfolded, however narrow the page, and so is the layer last wanted", () => {
-  const open = planned("6 + 6", false, { open: "decoder.3.cross_attn", heads: 8 }, 300);
-  assert.deepEqual(unfolded(open, "decoder"), [4]);
-  assert.equal(
-    open.boxes.find(({ name }) => name === "decoder.3.cross_attn").width,
-    openWidth({ ...NOTHING, heads: 8 }, 2),
-  );
+test("the layer last wanted is unfolded, however narrow the page; open attention stands alone on a phone", () => {
   assert.deepEqual(unfolded(planned("6 + 6", false, { unfolded: { encoder: [5, 2] } }, 300), "encoder"), [5]);
+  for (const wish of [
+    { heads: 8, after: 2 },
+    { heads: 4, inside: 10 },
+    { heads: 1, inside: 11 },
+  ]) {
+    const plan = planned("6 + 6", false, { open: "decoder.3.cross_attn", ...wish }, 296);
+    assert.deepEqual(
+      plan.boxes.map(({ name }) => name),
+      ["decoder.3.cross_attn"],
+    );
+    assert.ok(plan.width <= 296 && plan.width >= 180, "it can be enlarged to the width of the phone");
+  }
 });
 
 for (const [depths, heads, inside] of ["2 + 2/4/10", "4 + 4/4/10", "4 + 4/8/0", "4 + 4/4/0"].map((text) =>

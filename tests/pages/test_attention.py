@@ -210,7 +210,7 @@ def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str
     weights = translation(toys, model).trace.weights(kind)[0, 1, row - 1]
     np.testing.assert_allclose(arrays["weights"], weights[: len(scores)], atol=1e-6)
     assert header["scaled"] == (model != "unscaled")
-    assert "Why does it look there?" in words(at)
+    assert "Which parts of the model wrote this score?" in [box.label for box in at.expander]
 
 
 @pytest.mark.parametrize("kind", some(["decoder", "encoder", "cross"], 3))

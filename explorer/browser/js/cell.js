@@ -222,7 +222,7 @@ function draw(S) {
     ) => paintStrip(canvas, wide, values, { colour, ink: theme.ink, mark: dimension, own });
   };
   // Measured before anything is painted: a measurement between two paintings would lay out the page again.
-  const [wide, narrow] = [lines[0].products, lines[0].weighted].map(
+  const [wide, narrow] = [find(".asks canvas"), find(".sums canvas")].map(
     (canvas) => /** @type {HTMLElement} */ (canvas.parentElement).clientWidth,
   );
   const products = painter(scale);
@@ -315,7 +315,7 @@ function goTo(S, key, dimension) {
   Object.assign(S, { key, dimension });
   redraw(S);
   if (!moves) return;
-  reveal(S);
+  requestAnimationFrame(() => reveal(S)); // once it is drawn: on a phone, the chosen row is higher
   clearTimeout(S.reporting);
   const { moved } = S;
   if (!moved) return;

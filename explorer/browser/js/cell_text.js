@@ -35,7 +35,7 @@ export function chainOf(header, numbers, mask, key, dimension) {
   const name = numbered(header.tokens, key, SIDES[header.kind][1]);
   const i = dimension ?? 0;
   const product = `${factor(query[i], rest)} × ${factor(keys[key][i], rest)} = ${fixed(products[key][i], rest)}`;
-  const fields = { key: name, n: size, sum: fixed(sums[key], rest), dimension: i + 1, product };
+  const fields = { key: name, n: size, sum: fixed(sums[key], digits.score), dimension: i + 1, product };
   /** @type {[string, ...Content[]][]} */
   const chain = [
     [
@@ -53,7 +53,7 @@ export function chainOf(header, numbers, mask, key, dimension) {
           )),
     ],
     [t("score"), scoreOf(header, numbers, key)],
-    [t("weight"), weightOf(numbers, mask, key)],
+    [t("weight"), ...weightOf(header, numbers, mask, key)],
   ];
   if (dimension !== null) {
     const part = `${fixed(numbers.weights[key], weight)} × ${factor(values[key][i], rest)} = ${fixed(numbers.weighted[key][i], rest)}`;
@@ -65,7 +65,7 @@ export function chainOf(header, numbers, mask, key, dimension) {
 
 /** "18.66 ÷ √16 = 18.66 ÷ 4 = 4.66" @param {CellMessage} header @param {CellNumbers} numbers @param {number} key */
 function scoreOf({ scaled }, { digits, sums, divisor, bias, scores, size }, key) {
-  const sum = fixed(sums[key], digits.rest);
+  const sum = fixed(sums[key], digits.score);
   const score = fixed(scores[key], digits.score);
   const by = Number.isInteger(divisor) ? `${divisor}` : fixed(divisor, digits.rest);
   const quotient = `${sum} ÷ √${size} = ${sum} ÷ ${by}`;
@@ -77,17 +77,26 @@ function scoreOf({ scaled }, { digits, sums, divisor, bias, scores, size }, key)
     : t("{sum} = {score}; this model does not divide by √{size}", fields);
 }
 
-/** @param {CellNumbers} numbers @param {Uint8Array} mask @param {number} key */
-function weightOf({ digits, scores, exponentials, total, softmax, weights, open, edited, reproduced }, mask, key) {
-  if (!open[key]) return t("{why}; whatever the score, the weight is exactly 0", { why: whyMasked(mask[key]) });
+/** @param {CellMessage} header @param {CellNumbers} numbers @param {Uint8Array} mask @param {number} key @returns {Content[]} */
+function weightOf({ tokens, kind }, numbers, mask, key) {
+  const { digits, scores, exponentials, total, softmax, weights, open, edited, reproduced } = numbers;
+  if (!open[key]) return [t("{why}; whatever the score, the weight is exactly 0", { why: whyMasked(mask[key]) })];
   const highest = Math.max(...scores.filter((_, k) => open[k]));
-  const raised = fixed(exponentials[key], digits.rest);
+  const powerOf = (/** @type {number} */ k) =>
+    `e^(${fixed(scores[k], digits.score)} − ${factor(highest, digits.score)}) = ${fixed(exponentials[k], digits.rest)}`;
+  // For the highest score the power is 1 and shows nothing, so the second one is computed, too.
+  const others = scores.map((_, k) => k).filter((k) => open[k] && k !== key);
+  const second = others.sort((a, b) => scores[b] - scores[a])[0];
+  const example =
+    scores[key] === highest && second !== undefined
+      ? pieces(" For {key}: {power}.", { key: numbered(tokens, second, SIDES[kind][1]), power: powerOf(second) })
+      : [];
   const sentences = [
     t(
       "{power} (score − highest score); ÷ {total}, the sum over {n} visible key, = {weight}",
       "{power} (score − highest score); ÷ {total}, the sum over {n} visible keys, = {weight}",
       {
-        power: `e^(${fixed(scores[key], digits.score)} − ${factor(highest, digits.score)}) = ${raised}`,
+        power: powerOf(key),
         total: fixed(total, digits.rest),
         n: open.filter(Boolean).length,
         weight: fixed(softmax[key], digits.weight),
@@ -97,7 +106,7 @@ function weightOf({ digits, scores, exponentials, total, softmax, weights, open,
   const used = { weight: fixed(weights[key], digits.weight) };
   if (edited) sentences.push(t("A head edit replaced the weights of this row: {weight} was used", used));
   if (!reproduced) sentences.push(t("The numbers on screen are rounded too much to give the model's weights exactly"));
-  return sentences.join(". ");
+  return [`${sentences.join(". ")}${example.length ? "." : ""}`, ...example];
 }
 
 /** @param {CellMessage} header @param {CellNumbers} numbers @param {number | null} dimension @returns {Content[]} */

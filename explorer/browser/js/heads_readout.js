@@ -274,25 +274,9 @@ function describeGrids(S) {
           ? t("all {heads} heads in {n} layer", "all {heads} heads in {n} layers", { heads: grouped(all), n: m.layers })
           : t("1 head in 1 layer");
     const first = t("{kind}: {count}.", { kind: TITLES[kind], count });
-    if (!heads.length) return first;
-    const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) => ({
-      name: shortName(layer, head),
-      ...describeHead(m, layer, head),
-    }));
-    const fields = {
-      head: sharp.name,
-      keys: sharp.keys,
-      role: sharp.mixed ? t("strongest pattern: {role}", { role: sharp.role }) : sharp.role,
-    };
-    const second =
-      heads.length > 1
-        ? t("{head} is the most focused (on average {keys}; {role}), {other} the most spread out ({most}).", {
-            ...fields,
-            other: wide.name,
-            most: wide.keys,
-          })
-        : t("{head} looks at {keys} on average ({role}).", fields);
-    return `${first} ${second}`;
+    if (heads.length < 2) return first;
+    const [head, other] = [heads[0], heads[heads.length - 1]].map((each) => shortName(each.layer, each.head));
+    return `${first} ${t("{head} is the most focused, {other} the most spread out.", { head, other })}`;
   });
 }
 

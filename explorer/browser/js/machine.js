@@ -73,6 +73,7 @@ function create(root) {
       fit: 1,
       speed: 1,
       row: 0,
+      chosen: false,
       step: 0,
       last: 0,
       frame: 0,

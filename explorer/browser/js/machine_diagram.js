@@ -91,7 +91,6 @@ function build(S) {
     after: block?.attention && !opened.head ? partsOf(S, block).length : 0,
     pre: diagram.norm === "pre",
     unfolded: S.unfolded,
-    alone: getComputedStyle(S.box).getPropertyValue("--machine-panel") === "static",
   }));
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;
@@ -104,8 +103,9 @@ function build(S) {
   const labels = plan.labels.map((label) => labelOf(label));
   fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes]);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
-  S.fit =
-    S.width < NARROW ? 1 : clamp(Math.min(S.width / plan.width, (HIGHEST * innerHeight) / plan.height), 1, LARGEST);
+  const highest = S.width < NARROW ? Infinity : (HIGHEST * innerHeight) / plan.height;
+  S.fit = clamp(Math.min(S.room / plan.width, highest), 1, LARGEST);
+  stage.style.setProperty("--fit", `${S.fit}`);
   const before = S.boxes;
   S.boxes = new Map(
     plan.boxes.map((box, i) => [box.name, { ...box, offset: (S.width / S.fit - plan.width) / 2, holder: held[i] }]),
@@ -155,7 +155,9 @@ function glide(before, now) {
 function reveal(S, box) {
   const sheet = S.find(".sheet");
   // On a phone, the panel or a lesson lies over the lower part of the picture.
-  if (box && S.width <= NARROW) S.boxes.get(box.name)?.holder.scrollIntoView({ block: "nearest" });
+  const holder = S.width <= NARROW && box && S.boxes.get(box.name)?.holder;
+  const part = holder && S.opened.part && holder.querySelector(`[value="${openValue(S.opened)}"]`);
+  (part || holder || null)?.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
   const zoom = S.zoom * S.fit;
   const [left, right] = [box.x * zoom - 12, (box.x + box.width) * zoom + 12];

@@ -37,7 +37,7 @@ export function tokenList(S, block) {
       line.title = ofSource ? t("Follow this token through the encoder") : t("Go to the step that reads this token");
       line.classList.toggle("current", first + i === at && (!ofSource || marksSource(S)));
       line.onclick = () => {
-        if (ofSource) S.row = first + i;
+        if (ofSource) Object.assign(S, { row: first + i, chosen: true });
         else goTo(S, first + i);
         redraw(S);
       };

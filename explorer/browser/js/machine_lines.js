@@ -1,8 +1,9 @@
 // Lays out the machine on a phone, in five lines below each other: the source, the encoder with its memory, the target,
 // the decoder, and the output. The vectors continue from the end of a line to the start of the next; the memory goes
-// down beside the target to the decoder.
+// down beside the target to the decoder. An open block of attention stands alone, as large as the phone allows.
 
-import { SUM, fitted, readings, route } from "./machine_band.js";
+import { SUM, fitted, openWidth, readings, route } from "./machine_band.js";
+import { clamp } from "./numbers.js";
 import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
@@ -35,6 +36,7 @@ export function planLines(blocks, width, wish) {
   /** @type {Record<string, Line>} */
   const lines = {};
   const opened = blocks.find(({ name }) => name === wish.open);
+  if (opened?.attention) return planOpen(opened, wish);
   let bottom = 0;
   for (const stack of STACKS) {
     const members = blocks.filter((block) => block.stack === stack);
@@ -61,11 +63,6 @@ export function planLines(blocks, width, wish) {
   const height = bottom + LOOP;
   const rows = lines[opened?.stack ?? "decoder"].rows;
   const tight = { encoder: lines.encoder?.tight ?? false, decoder: lines.decoder.tight };
-  const only = wish.alone && boxes.find(({ names }) => names.includes(wish.open));
-  if (only) {
-    const box = { ...only, x: 2, y: 4, sum: undefined };
-    return { width, height: box.height + 8, boxes: [box], wires: [], frames: [], labels: [], rows, tight };
-  }
   const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
   return {
     width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)),
@@ -80,6 +77,23 @@ export function planLines(blocks, width, wish) {
     rows,
     tight,
   };
+}
+
+/** An open block alone: its heads in two columns, or the parts of one head in three. @param {MachineBlock} block @param {MachineWish} wish @returns {MachinePlan} */
+function planOpen({ name, kind, stack, layer }, wish) {
+  const rows = wish.inside ? Math.ceil(wish.inside / 3) : clamp(Math.ceil(wish.heads / 2), 1, 5);
+  const [width, height] = [openWidth(wish, rows), 22 + 62 * rows];
+  const place = {
+    x: 2,
+    y: 2,
+    width,
+    height,
+    enter: /** @type {Point} */ ([2, 2]),
+    leave: /** @type {Point} */ ([2, 2]),
+  };
+  const boxes = [{ name, kind, stack, layer, names: [name], ...place }];
+  const tight = { encoder: false, decoder: false };
+  return { width: width + 4, height: height + 4, boxes, wires: [], frames: [], labels: [], rows, tight };
 }
 
 /** @param {MachineBox} box @param {number} by */

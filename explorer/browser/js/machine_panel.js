@@ -144,12 +144,8 @@ function overview(S) {
           ]
         : []),
       `${t("Choose any block to open it. Thick frames are attention: in their pictures, the more a cell stands out from the background, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
-      ...(alone
-        ? pieces("The frame marks the token just read, {token}.", { token: sees })
-        : pieces(
-            "Above, the frame marks {source} (choose another one in {list}), below, the token just read, {token}.",
-            { source: token(S, "source", S.row), list: name(t("Source")), token: sees },
-          )),
+      ...pieces("The frame marks the token just read, {token}.", { token: sees }),
+      ...(alone ? [] : [" ", ...pieces("A token chosen in {list} is framed above.", { list: name(t("Source")) })]),
       ` ${t("The arrow keys step.")}`,
     ),
   ];

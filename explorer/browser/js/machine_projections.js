@@ -25,13 +25,14 @@ export function projectionsOf(S, block) {
   const d = S.data.numbers;
   const slice = d / heads;
   const weights = weightsRow(S, block);
-  const best = weights.indexOf(Math.max(...weights)); // the key that the query meets best
+  // An open head: the key that its query meets best. All heads: all keys, since each head looks elsewhere.
+  const ofKeys = head ? [weights.indexOf(Math.max(...weights))] : tokensOf(S, keys).map((_, i) => i);
   const figure = make("figure", "projections");
   /** @type {(() => void)[]} */
   const painters = [];
   for (const [name, symbol, title] of matricesOf()) {
     const side = name === "q_proj" ? queries : keys;
-    const row = name === "q_proj" ? rowFor(S, side) : best;
+    const rows = name === "q_proj" ? [rowFor(S, side)] : ofKeys;
     const ofCross = block.attention === "cross" && name !== "q_proj";
     const vector = /** @type {Numbers} */ (arrayOf(S, `x.${ofCross ? "k_proj" : "q_proj"}`));
     const result = /** @type {Numbers} */ (arrayOf(S, name));
@@ -48,8 +49,14 @@ export function projectionsOf(S, block) {
       ...Array.from({ length: heads }, (_, h) => make("i", h + 1 === head ? "mine" : "", heads <= 8 ? `${h + 1}` : "")),
     );
     slices.style.setProperty("--heads", `${heads}`);
-    const token = make("bdi", `token ${side}`, tokensOf(S, side)[row] ?? "");
-    const from = make("span", "from", ...(ofCross ? pieces("memory of {token}", { token }) : [token]));
+    const token = make("bdi", `token ${side}`, tokensOf(S, side)[rows[0]] ?? "");
+    const n = rows.length;
+    const all = () => (ofCross ? t("memory") : t("{n} token", "{n} tokens", { n }));
+    const from = make(
+      "span",
+      "from",
+      ...(n > 1 ? [all()] : ofCross ? pieces("memory of {token}", { token }) : [token]),
+    );
     figure.append(
       make("span", "term", from, x),
       make("span", "by", "×"),
@@ -60,23 +67,22 @@ export function projectionsOf(S, block) {
     painters.push(() => {
       const colour = diverging(S.theme, dark, scale);
       const own = diverging(S.theme, dark, whole);
-      const line = lineOf(vector, row);
-      const out = lineOf(result, row);
-      const [rows, columns] = matrix.shape;
-      paint(x, { columns: line.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => own(line[c]) });
+      const [lines, outs] = [vector, result].map((each) => rows.map((row) => lineOf(each, row)));
+      const [high, columns] = matrix.shape;
+      paint(x, { columns: lines[0].length, rows: n, ink: S.theme.ink, colourOf: (r, c) => own(lines[r][c]) });
       paint(w, {
         columns,
-        rows,
+        rows: high,
         ink: S.theme.ink,
         colourOf: (r, c) => S.theme.inks[levelOf(matrix.values[r * columns + c], { top: most })],
       });
-      paint(y, { columns: out.length, rows: 1, ink: S.theme.ink, colourOf: (_, c) => colour(out[c]) });
+      paint(y, { columns: outs[0].length, rows: n, ink: S.theme.ink, colourOf: (r, c) => colour(outs[r][c]) });
     });
   }
   const sentences = [
     head
       ? t("The query is of the current token, key and value are of the token that head {head} looks at most.", { head })
-      : t("The query is of the current token, key and value are of the token that the heads look at most on average."),
+      : t("The query is of the current token, keys and values are of all tokens: each head looks at its own."),
     t(
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slice of {slice} numbers, one for each head: every head has read the whole vector.",
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",

@@ -134,8 +134,11 @@ export function weightsRow(S, block) {
 export const markedRow = (S, block) =>
   isTarget(block) ? S.step : marksSource(S) && (block.stack === "source" || block.stack === "encoder") ? S.row : -1;
 
-/** Whether a token of the source is marked: not while a token of the target is followed. @param {MachineState} S */
-export const marksSource = (S) => !S.trail.data || S.trail.side === "source";
+/** Whether a token of the source is marked: one that was chosen or is followed, or the row of an open block. @param {MachineState} S */
+export const marksSource = (S) =>
+  S.trail.data
+    ? S.trail.side === "source"
+    : S.chosen || ["source", "encoder"].includes(blockOf(S, S.opened.block)?.stack ?? "");
 
 /** The keys that the current row of an attention block looks at most. @param {MachineState} S @param {MachineBlock} block @param {number} most */
 export function looksAt(S, block, most) {

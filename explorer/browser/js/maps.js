@@ -276,7 +276,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
   for (const mark of picture.marks ?? []) drawMark(pen, mark);
-  if (rows < queries) frameRest(pen, queries);
+  if (rows < queries) frameRest(pen, queries, picture);
   writeLabels(pen, picture);
   return small;
 }
@@ -383,9 +383,13 @@ function writeNumbers(
   return small;
 }
 
-/** Frames the place of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries */
-function frameRest({ ctx, theme, left, top, cell, rows, wide, high }, queries) {
-  const rest = (queries - rows) * cell;
+/** Frames the part in sight of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
+function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, queries, { sight, labels }) {
+  const left = start + (sight?.x ?? 0);
+  const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right) - left : whole;
+  const end = top + queries * cell;
+  const rest = (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high;
+  if (rest <= 0) return;
   ctx.save();
   Object.assign(ctx, { globalAlpha: 0.35, textAlign: "center", font: `${REST}px ${theme.font}`, fillStyle: theme.ink });
   ctx.strokeStyle = theme.ink;

@@ -20,7 +20,8 @@ const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
 const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
 const RIM = 1.5; // of a curve between words, in pixels
-const FAINT = 0.02; // curves of smaller weights are not drawn; the chip still shows the weight
+// Curves of smaller weights are not drawn, above all where they pass other words; the chip still shows the weight.
+const [FAINT, FAINT_PAST] = [0.02, 0.08];
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
@@ -163,7 +164,7 @@ const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line
  * @returns {Curve | null}
  */
 function curveOf(S, { from, column }, line) {
-  if (line.weight < FAINT) return null;
+  if (line.weight < (S.find(".stage").classList.contains("over") ? FAINT_PAST : FAINT)) return null;
   const a = boxOf(S, from.side, from.span);
   const b = boxOf(S, line.side, line.span);
   if (!a || !b) return null;
@@ -261,11 +262,12 @@ function paint(S) {
     const { x0, y0, x1, y1, weight, from, to, out, home } = curve;
     trace(ctx, curve);
     const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
-    const alpha = 0.2 + 0.7 * weight;
+    const passes = out.length || home.length;
+    const alpha = passes ? 0.6 + 0.4 * weight : 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
     ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
     // A rim sets a curve that passes other words off from them.
-    if (out.length || home.length) {
+    if (passes) {
       Object.assign(ctx, { strokeStyle: S.theme.ground, lineWidth: 1 + 9 * weight + 2 * RIM, lineCap: "butt" });
       ctx.stroke();
     }

@@ -99,7 +99,8 @@ export function drawMap(S, kind) {
   const row = currentRow(S, kind);
   const c = S.cell?.kind === kind ? S.cell : null;
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-  const at = keysToShow(rowOf(S, kind, row), c?.key);
+  // In self-attention, the diagonal comes into sight before the heaviest key.
+  const at = [...keysToShow(rowOf(S, kind, row), c?.key), ...(kind === "cross" || c ? [] : [row])];
   const followed = [row, at, layer, head, S.words, S.seq, f.plot.cell].join();
   if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
   f.followed = followed;
@@ -254,7 +255,11 @@ export function drawCaption(S, kind) {
     ? t("head {head} (of {heads})", { head, heads: m.heads })
     : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}`);
+  const { left, cell } = f.plot;
+  const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
+  const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
+  const cut = seen < m.keys ? ` · ${t("{seen} of {n} columns: scroll", { seen, n: m.keys })}` : "";
+  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}${cut}`);
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };

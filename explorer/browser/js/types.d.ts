@@ -462,8 +462,6 @@ export interface MachineWish {
   pre: boolean;
   /** By stack, the last one wanted first. */
   unfolded: Record<string, number[]>;
-  /** Whether lines have nothing but the open block: in a lesson on a phone, until the block is closed. */
-  alone?: boolean;
 }
 export interface MachineBox {
   name: string;
@@ -583,8 +581,9 @@ export interface MachineState extends ViewState {
   /** What was drawn last: the messages, the turn and the theme. */
   got: unknown[];
   arrays: Message["arrays"];
-  /** The chosen source token. */
+  /** The source token whose row encoder blocks tell of, and whether the reader chose it. */
   row: number;
+  chosen: boolean;
   opened: MachineOpened;
   depth: string;
   /** The numbers that have arrived, by place; those that the last drawing lacked; those that were requested last. */

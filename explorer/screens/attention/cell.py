@@ -36,7 +36,8 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
         st.info(plain(str(missing)))
         return
     masked = translation.trace.mask(at.kind)[at.row - 1, (at.column or 1) - 1] != VISIBLE
-    _draw_terms(explanation, translation, at, masked=bool(masked))
+    with st.expander(t("Which parts of the model wrote this score?"), key="score_parts"):
+        _draw_terms(explanation, translation, at, masked=bool(masked))
 
 
 def _move(at: Place, column: int) -> None:
@@ -46,7 +47,6 @@ def _move(at: Place, column: int) -> None:
 
 def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *, masked: bool) -> None:
     """Draw the score as a sum over pairs of parts, one that wrote the query and one that wrote the key."""
-    st.markdown(f"**{t('Why does it look there?')}**")
     if explanation.parts is None:
         st.info(plain(explanation.refusal))
         return
@@ -73,8 +73,7 @@ def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *
     draw_terms(terms_map(table.terms, table.query_parts, table.key_parts, ""), table.words, "score_terms")
     st.caption(
         t(
-            "Exact, with the standard deviations of the norms, the weights of earlier heads and the activations of "
-            "feed-forward networks held at their values in this sentence: the vectors that queries and keys are "
-            "projected from are then sums, and their product is a sum over pairs."
+            "Exact for this sentence: the standard deviations of the norms, the weights of earlier heads and the "
+            "activations of feed-forward networks are held at the values that they have in it."
         )
     )

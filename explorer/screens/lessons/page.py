@@ -35,10 +35,12 @@ _LIST = """<style>
 [class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
 [class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
 @media (max-width: 640px) {
-  [class*="st-key-lesson_entry_"] { gap: 0.6rem; }
-  [class*="st-key-lesson_entry_"] > :has([data-testid="stImage"]) { display: none; }
+  [class*="st-key-lesson_entry_"] {
+    display: grid !important; grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
+  [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
+  [class*="st-key-lesson_entry_"] img { width: 4.2rem !important; }
   [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
-  [class*="st-key-lesson_entry_"] button { min-width: 0; padding: 0 0.6rem; }
+  [class*="st-key-lesson_entry_"] button { min-width: 4.2rem; padding: 0 0.4rem; }
 }
 </style>"""
 
@@ -52,7 +54,7 @@ _LEAN = """<style>
 
 
 # The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
-# switch folds; the bar above the picture then has no room for more than turning the step.
+# switch folds; what is open in the machine is told below the picture once it is folded.
 _BESIDE = """<style>
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
@@ -63,12 +65,11 @@ _BESIDE = """<style>
 .st-key-lesson_sheet > :has(> .st-key-lesson_feedback) {
   position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
 @media (max-width: 768px) {
-  .stMainBlockContainer { padding-bottom: 46dvh; }
-  [data-testid="stBidiComponentIsolated"] { --machine-panel: static; --machine-controls: static; }
-  /* The text comes after the question, and Back and Next stay in sight. */
-  .st-key-lesson_sheet > :has(h4) { order: -3; }
-  .st-key-lesson_sheet > :has([data-testid="stForm"]) { order: -2; }
-  .st-key-lesson_sheet > :has(> .st-key-lesson_feedback) { order: -1; }
+  .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 46dvh; }
+  .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }
+  [data-testid="stBidiComponentIsolated"] {
+    --machine-panel: static; --machine-controls: static; --machine-height: none; --machine-tools: none; }
+  body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] { --machine-shown: none; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
@@ -82,6 +83,7 @@ _BESIDE = """<style>
     position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 44dvh; overflow: auto; overscroll-behavior: contain;
     padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
+  .st-key-lesson_sheet p { font-size: 0.95rem; line-height: 1.45; }
   .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
   .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
   .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
@@ -106,8 +108,8 @@ def _draw_list(lessons: Library) -> None:
     heading(
         t("What would you like to understand?"),
         t(
-            "Short tours through this app: look at a model, say what you expect, and check it. Answers are computed "
-            "from the models that are here."
+            "Tours of 15 to 30 minutes: look at a model, say what you expect, and check it. A school lesson of 45 "
+            "minutes has time for “What is attention?” and one more."
         ),
     )
     for problem in lessons.problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from explorer.decoding.labelled_map import SCORE
@@ -59,7 +60,7 @@ def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
         t("Sentence of the batch"),
         range(len(sentences)),
         shortest,
-        format_func=lambda i: f"{i + 1}. {sentences[i].text}",
+        format_func=lambda i: f"{i + 1}. {sentences[i].text} → {sentences[i].answer}",
         key=key,
         bind=URL,
     )
@@ -69,7 +70,10 @@ def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
 def _draw_scores(reading: MaskedReading, kind: AttentionKind) -> None:
     """Draw the score of every cell."""
     scores = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
-    draw_map(scores, key="masks_scores", prefix=t("Query · key / √d_head, computed for every cell, closed or not."))
+    about = t("Query · key / √d_head, computed for every cell, closed or not.")
+    if (np.abs(scores.values) < 0.005).any():
+        about = f"{about} {t('A cell without a number is within 0.005 of 0.')}"
+    draw_map(scores, key="masks_scores", prefix=about)
 
 
 def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
@@ -92,6 +96,8 @@ def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switch
         if not switches.padding:
             share = weight_percent(reading.to_padding(reading.weights, kind))
             sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
+        elif not reading.real_queries(kind).all():
+            sentences.append(t("The rows of padding are computed like all others, and nothing uses their results."))
     elif in_batch:
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")

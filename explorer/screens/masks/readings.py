@@ -38,7 +38,8 @@ def _companion(translation: Translation, text: str) -> Sentence:
     path = (*whole.path[: len(begun.ids) - 1], EOS)
     end = whole.src_tokens[len(whole.ids) :]
     labels = (*whole.label_tokens[: len(path) - 1], model.target.label(EOS))
-    return Sentence(text, begun.ids, path, (*begun.tokens, *end), whole.read_tokens[: len(path)], labels)
+    answer = model.target.decode(path)
+    return Sentence(text, begun.ids, path, (*begun.tokens, *end), whole.read_tokens[: len(path)], labels, answer)
 
 
 def readings(

@@ -137,11 +137,13 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     np.testing.assert_array_equal(both.values, trace.decoder[0, 0, [1, 3]])
     np.testing.assert_array_equal(difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
     np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
-    assert difference.row_labels == (f"2 {read[1]} / 4 {read[3]}",), "it is the row of neither alone"
+    assert (difference.row_labels, difference.predicted_labels) == (("B − A",), ())
     assert map_caption(difference).startswith(f"Row “4 {read[3]}” gives ")
-    assert difference.predicted_labels == (f"3 {predicted[1]} / 5 {predicted[3]}",)
     _, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
     assert of_encoder.predicted_labels == ()
+    said = map_caption(of_encoder)
+    for sign, most in ((" less ", of_encoder.values.min()), (" more ", of_encoder.values.max())):
+        assert f"{abs(most):.2f}{sign}weight than row" in said
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)
