@@ -115,8 +115,9 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # A link without a step, which no page ever offered, opens where there is most to see; it was the last step.
     same = dict if link["query"].get("step", "").isdigit() else without_step
     before = link["address"] | ({"panel": "compare.way-heads"} if panel_of(link) == "aggregates" else {})
-    # These pages read no sentence, and list models themselves.
-    gone = {"model", "text"} if link["page"] in ("train", "runs", "experiments") else set()
+    # These pages, and the list of lessons, read no sentence; they list models themselves where they need one.
+    without_sentence = ("train", "runs", "experiments") + (("lessons",) if "lesson" not in link["query"] else ())
+    gone = {"model", "text"} if link["page"] in without_sentence else set()
     if link["page"] == "experiments" and not link["query"]:
         before["experiment"] = "all"  # the first view is of all of them
         gone |= {"experiment"}
