@@ -195,9 +195,10 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
     tokens = float(effective_keys(weights[first:]).mean())
     reads, looked_at = quoted(numbered(rows)[query]), quoted(numbered(columns)[key])
     return t(
-        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row looks at {mean} of {n} token.",
-        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row looks at {mean} of {n:,} "
-        "tokens.",
+        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row is as spread out as equal "
+        "weights on {mean} of {n} token (by their entropy).",
+        "Its sharpest row is {query}, which looks at {key} ({weight}); on average a row is as spread out as equal "
+        "weights on {mean} of {n:,} tokens (by their entropy).",
         query=reads,
         key=looked_at,
         weight=weight_percent(float(weights[query, key])),

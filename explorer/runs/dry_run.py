@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,13 +25,15 @@ from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import budget
 from model.config import DataConfig, ModelConfig, from_dict, to_dict
 from model.data import get_task
+from model.data.proposal import TokenKind
 from model.durations import rounded_span
-from model.presets import get_preset
+from model.presets import Preset
 from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
 from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
+_WORD = re.compile(r"\w+|[^\w\s]")
 MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
@@ -76,11 +80,6 @@ class Plan(msgspec.Struct, frozen=True):
     schedule: tuple[tuple[int, float], ...] = ()
 
     @property
-    def memory_text(self) -> str:
-        """The memory in MB or GB."""
-        return f"{self.memory / 2**30:.1f} GB" if self.memory >= 2**29 else f"{self.memory / 2**20:.0f} MB"
-
-    @property
     def duration_text(self) -> str:
         """The range of the time that the whole run takes."""
         return span(self.seconds, max(self.busy_seconds, self.seconds))
@@ -116,36 +115,66 @@ class Plan(msgspec.Struct, frozen=True):
         return " ".join(said)
 
 
-def parameters_at_once(order: TrainingOrder) -> int | None:
-    """Count the parameters of a run; None where only the trial can, for lack of the vocabulary or of another model."""
+class Sizes(NamedTuple):
+    """The sizes of a run by arithmetic, before any trial: parameters, exact or about."""
+
+    parameters: int
+    exact: bool
+
+
+def sizes_at_once(
+    order: TrainingOrder, preset: Preset, data: DataConfig, kind: TokenKind | None = None
+) -> Sizes | None:
+    """Compute the sizes of a run whose data settings are `data`, of own pairs with the chosen `kind` of tokens.
+
+    None where only the trial can: it starts from another model, its words are not on this machine, or it is too large.
+    """
     from model.architectures import empty_model
     from model.embeddings import count_parameters
 
-    if order.init or order.added or order.data or (task := get_task(order.task)).from_folder:
+    if order.init:
         return None
     changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
-    of_data, of_model = (
-        {item.name: changes[item.name] for item in fields(kind) if item.name in changes}
-        for kind in (DataConfig, ModelConfig)
-    )
-    data = from_dict(DataConfig, {**to_dict(task.data), **of_data})
-    sizes = from_dict(ModelConfig, {**get_preset(order.preset).model, **of_model})
-    if data.tokenizer != "characters":
-        return None  # to load what cuts words, or to learn pieces, takes as long as the trial
-    source, target = _vocabularies(order.task, data, not sizes.has_encoder)
-    config = replace(sizes, src_vocab_size=source, tgt_vocab_size=target)
+
+    def changed(start: Mapping[str, Any], names: type) -> dict[str, Any]:
+        return {**start, **{item.name: changes[item.name] for item in fields(names) if item.name in changes}}
+
+    data = from_dict(DataConfig, changed(to_dict(data), DataConfig))
+    model = from_dict(ModelConfig, changed(preset.model, ModelConfig))
+    joint = not model.has_encoder
+    try:
+        if kind is not None and kind.kind == data.tokenizer:
+            sides = kind.src_vocab_size, kind.tgt_vocab_size
+            both = sides[0] if data.tokenizer == "subwords" else sum(sides)
+            source, target = (both, both) if joint else sides
+        else:
+            source, target = _vocabularies(order.task, data, joint)
+    except UserError:
+        return None  # the trial says why
+    config = replace(model, src_vocab_size=source, tgt_vocab_size=target)
     if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
-    return count_parameters(empty_model(config))
+    parameters = count_parameters(empty_model(config))
+    return Sizes(parameters, data.tokenizer == "characters" and not order.data and not order.added)
 
 
 @lru_cache(maxsize=64)
 def _vocabularies(task: str, config: DataConfig, joint: bool) -> tuple[int, int]:
-    """The sizes of the vocabularies of source and target."""
+    """The sizes of the vocabularies of source and target, where learning or loading them takes long as expected."""
+    if config.tokenizer == "subwords":
+        return config.vocab_size, config.vocab_size
     pairs = get_task(task).splits["train"]
-    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    if config.tokenizer == "words":  # what cuts them is not loaded for a rough number
+        sources, targets = ([" ".join(_WORD.findall(text)) for text in texts] for texts in (sources, targets))
+        config = replace(config, tokenizer="whitespace")
     source, target = build_tokenizers(config, sources, targets, joint=joint)
     return len(source), len(target)
+
+
+def memory_text(size: int) -> str:
+    """Format bytes as MB or GB."""
+    return f"{size / 2**30:.1f} GB" if size >= 2**29 else f"{size / 2**20:.0f} MB"
 
 
 def read_plan(output: str) -> Plan:

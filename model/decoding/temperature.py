@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TEMPERATURES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0)
+IN_CACHE = 131_072  # numbers computed at once: four times as fast as 50 rows of 50,000
 
 
 def log_sums(log_probs: Tensor) -> Tensor:
@@ -24,7 +25,14 @@ def log_sums(log_probs: Tensor) -> Tensor:
     """
     import torch  # here, since a notebook that only shows attention needs nothing but TEMPERATURES
 
-    log_probs = log_probs.float().cpu()
+    rows = max(1, IN_CACHE // log_probs.size(-1))
+    return torch.cat([_log_sums(part) for part in log_probs.float().cpu().split(rows)])
+
+
+def _log_sums(log_probs: Tensor) -> Tensor:
+    """As `log_sums`, for rows few enough that their powers stay in the processor's cache."""
+    import torch
+
     largest = log_probs.amax(dim=-1, keepdim=True)
     below = log_probs - largest  # at most 0, so that no power overflows
     # A product costs a tenth of an exponential, so most powers are products of p^(1/3).

@@ -174,10 +174,11 @@ def fairseq_texts(folder: SourceFolder, settings: Any, languages: Languages, *, 
     silent = sorted({*tokens, "<s>", _END, _MASK} & {*source.pieces, *target.pieces})
     segmentation = read_piece_model(content, PIECES_OF_FAIRSEQ)
     codes = [language_code(name.strip("_").partition("_")[0]) for name in (chosen.source, chosen.target)]
-    around = {"end": _END} if at_end else {"begin": chosen.source}
+    begin, end = ("", _END) if at_end else (chosen.source, "")
+    read = SentencePieceTokenizer(source.pieces, segmentation, lang=codes[0], silent=silent, begin=begin, end=end)
     sides = (
-        SentencePieceTokenizer(source.pieces, segmentation, lang=codes[0], silent=silent, **around),
-        SentencePieceTokenizer(target.pieces, segmentation, lang=codes[1], silent=silent),
+        read,
+        SentencePieceTokenizer(target.pieces, segmentation, lang=codes[1], silent=silent, segmenter=read.segmenter),
     )
     remark = f"It translates from {chosen.source} to {chosen.target}; for other languages, import it again."
     family = "" if mbart or folder.has(VOCABULARY) else "NLLB"

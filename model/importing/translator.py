@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -156,7 +157,7 @@ def _spelling(name: str | None, i: int) -> str:
         return f"<row {i}>"
     if name in SPECIALS:
         return f"<their {name[1:]}"
-    return name.replace(SPACE, " ")
+    return sys.intern(name.replace(SPACE, " "))  # both sides may have it
 
 
 @dataclass(frozen=True)

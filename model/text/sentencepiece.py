@@ -178,8 +178,8 @@ class SentencePieceTokenizer(Tokenizer):
 
     A text may begin with a target label such as ``>>fra<<``, which is one token (see :attr:`labels`). `punctuation` is
     the language whose punctuation is normalised first, or None. `begin` and `end` are entries put before and after
-    every text, such as its language, or empty; `silent` are entries without text. It cannot be trained, only imported
-    (:mod:`model.importing`).
+    every text, such as its language, or empty; `silent` are entries without text; `segmenter` may be that of another
+    tokenizer with the same model. It cannot be trained, only imported (:mod:`model.importing`).
     """
 
     kind = "sentencepiece"
@@ -195,6 +195,7 @@ class SentencePieceTokenizer(Tokenizer):
         begin: str = "",
         end: str = "",
         silent: Sequence[str] = (),
+        segmenter: Segmenter | None = None,
     ) -> None:
         super().__init__(pieces, (0,) * len(pieces), lang=lang)
         self.unigram = unigram
@@ -204,7 +205,7 @@ class SentencePieceTokenizer(Tokenizer):
             raise TokenizerError(
                 "the vocabulary lacks {missing:.60}, which is put around every text.", missing=repr(missing[0])
             )
-        self._segmentation = Segmenter(unigram)
+        self.segmenter = segmenter or Segmenter(unigram)
         self._labels = tuple(sorted(piece for piece in self.pieces if piece[0] == ">" and _LABEL.fullmatch(piece)))
 
     @property
@@ -224,7 +225,7 @@ class SentencePieceTokenizer(Tokenizer):
         sentence, origins = text[at:], None
         if self.punctuation is not None:
             sentence, origins = normalize_punctuation(sentence, self.punctuation)
-        pieces = list(self._segmentation.cut(sentence))
+        pieces = list(self.segmenter.cut(sentence))
         words = list(word_groups(piece for piece, _, _ in pieces))
         for (piece, start, end), group in zip(pieces, words, strict=True):
             if origins is not None:

@@ -171,10 +171,10 @@ def check_batch(config: ModelConfig, training: TrainConfig, corpus: Corpus, runt
         )
 
 
-def peak_bytes(config: ModelConfig, training: TrainConfig, corpus: Corpus, runtime: Runtime, *, parameters: int) -> int:
-    """Peak memory of a run in bytes: weights, gradients, two moments, and the activations of the largest batch."""
+def peak_bytes(config: ModelConfig, training: TrainConfig, tokens: int, runtime: Runtime, *, parameters: int) -> int:
+    """Peak memory of a run in bytes: weights, gradients, two moments, and the activations of a batch of `tokens`."""
     library = LIBRARY_BYTES if runtime.torch_device.type == "cpu" else 0
-    return 16 * parameters + _activations(config, training, corpus.largest_batch(), runtime) + library
+    return 16 * parameters + _activations(config, training, tokens, runtime) + library
 
 
 def _activations(config: ModelConfig, training: TrainConfig, tokens: int, runtime: Runtime) -> int:

@@ -63,13 +63,13 @@ def estimate(setup: Setup) -> dict[str, Any]:
     updating = starting + training.max_steps * per_update
     other = evaluations * per_evaluation + epochs * per_epoch  # timed as busy as the machine was
     seconds, busy_seconds = updating + other / times_slower, updating * times_slower + other
-    parameters = count_parameters(setup.model)
+    parameters, largest = count_parameters(setup.model), setup.corpus.largest_batch()
     return {
         "name": setup.name,
         "task": setup.task.name,
         "parameters": parameters,
         "weight_bytes": 4 * parameters,
-        "memory_bytes": peak_bytes(setup.settings.model, training, setup.corpus, setup.runtime, parameters=parameters),
+        "memory_bytes": peak_bytes(setup.settings.model, training, largest, setup.runtime, parameters=parameters),
         "device": setup.runtime.device,
         "device_name": describe_device(setup.runtime.device),
         "precision": setup.runtime.precision,

@@ -30,7 +30,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table of the models that come with Headlight fits on a laptop's screen.
-_PIXELS = {message("name"): 195, message("verdict"): 100, message("score (95 %)"): 235}
+_PIXELS = {message("name"): 195, message("score (95 %)"): 235}
 
 
 def draw() -> None:
@@ -99,6 +99,14 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
                     "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
                     "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly ± 45 ÷ "
                     "√sentences."
+                ),
+            ),
+            t("verdict"): text(
+                width=100,
+                help=t(
+                    "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
+                    "has got better for a third of the run; learned by heart: right on training pairs, much worse on "
+                    "others; fails in use: right where the answer so far is given, wrong where the model writes it."
                 ),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),

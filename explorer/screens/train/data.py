@@ -122,11 +122,12 @@ def _draw_samples(name: str, *, fetch: bool) -> None:
     alt = t("{n} training pair", "{n} training pairs", n=len(rows))
     draw_table(rows, alt, height=35 * (SHOWN + 1) + 3)
     sentence = t(
-        "{drawn} of {n} training pair; {valid:,} more for validation.",
-        "{drawn} of {n:,} training pairs; {valid:,} more for validation.",
+        "{drawn} of {n} training pair; {valid:,} more for validation, and {test:,} for the test at the end.",
+        "{drawn} of {n:,} training pairs; {valid:,} more for validation, and {test:,} for the test at the end.",
         n=counts["train"],
         drawn=len(rows),
         valid=counts["valid"],
+        test=counts["test"],
     )
     st.caption(sentence)
 

@@ -11,7 +11,7 @@ from explorer.charts.training_curves import schedule_figure
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService, parameters_at_once
+from explorer.runs.dry_run import Plan, PlanError, PlanService, Sizes, memory_text, sizes_at_once
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
@@ -108,11 +108,13 @@ def _draw_form(runs: Runs) -> None:
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
+    kind = data.proposal.of(dict(data.tokens)["tokenizer"]) if data.proposal and data.tokens else None
+    sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, kind)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
-        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit)
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now)
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -186,19 +188,26 @@ def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
     return replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
-def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
-    """Draw the estimate and the Start button, on a timer until the estimate is known."""
+def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None) -> None:
+    """Draw the estimate and the Start button, on a timer until the estimate is known; `sizes` are shown before."""
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
     expected = answer is None and not unfit
     unknown = "…" if expected else "–"  # still to come, or not at all
-    counted = plan.parameters if plan else parameters_at_once(order) if expected else None
-    parameters.metric(t("Parameters"), unknown if counted is None else count(counted))
-    memory.metric(t("Memory needed"), plan.memory_text if plan else unknown)
+    counted = needed = unknown
+    if plan is not None:
+        counted, needed = count(plan.parameters), memory_text(plan.memory)
+    elif expected and sizes is not None:
+        amount = count(sizes.parameters)
+        counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
+    parameters.metric(t("Parameters"), counted)
+    memory.metric(t("Memory needed"), needed)
     duration.metric(t("Takes"), plan.duration_text if plan else unknown)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
-    if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
+    if st.button(
+        t("Start training"), type="secondary" if expected else "primary", disabled=impossible, width="stretch"
+    ):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer
@@ -211,7 +220,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
     elif plan is None:
-        st.caption(t("Reading the data, counting parameters, and timing a few updates on this machine …"))
+        st.caption(t("How long it takes is being found out: a few updates are timed on this machine …"))
     else:
         st.caption(plain(plan.summary()))
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):

@@ -10,9 +10,16 @@ import pytest
 
 from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder, resume_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService, parameters_at_once, read_plan, run_trial
+from explorer.runs.dry_run import Plan, PlanError, PlanService, Sizes, read_plan, run_trial, sizes_at_once
 from explorer.runs.home import ROOT
 from model import train
+from model.architectures import empty_model
+from model.config import ModelConfig, from_dict
+from model.data import get_task
+from model.embeddings import count_parameters
+from model.folder import read_config
+from model.presets import get_preset
+from tests.paths import CHECKPOINTS
 
 Held = tuple[PlanService, list[str], threading.Event]
 ANSWER = {
@@ -130,15 +137,32 @@ def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPa
     assert wait_for(desk, "here", answering(json.dumps(ANSWER))) == PLAN
 
 
+def at_once(order: TrainingOrder) -> Sizes | None:
+    return sizes_at_once(order, get_preset(order.preset), get_task(order.task).data)
+
+
+@pytest.mark.parametrize("name", ["phrases-en-de", "multi30k-en-de"])
+def test_words_and_pieces_have_sizes_at_once(name: str) -> None:
+    """About as many parameters as the model that was trained so, before anything cuts words or learns pieces."""
+    config = read_config(CHECKPOINTS / name)
+    preset = replace(get_preset("tiny"), model=config["model"])
+    sizes = sizes_at_once(TrainingOrder("trial", name, "tiny"), preset, get_task(name).data)
+    assert sizes is not None
+    assert not sizes.exact
+    trained = count_parameters(empty_model(from_dict(ModelConfig, config["model"])))
+    assert sizes.parameters == pytest.approx(trained, rel=0.05)
+
+
 def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     order = TrainingOrder("trial", "reverse", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
     assert train.main(order.trial(tmp_path)[3:]) == 0
     plan = read_plan(capsys.readouterr().out)
     assert plan.parameters > 1000
-    assert parameters_at_once(order) == plan.parameters
-    assert parameters_at_once(replace(order, changes=(("tokenizer", "subwords"),))) is None
-    assert parameters_at_once(replace(order, changes=(("d_model", "32768"),))) is None
-    assert parameters_at_once(replace(order, preset="decoder-tiny")) != parameters_at_once(order)
+    sizes = at_once(order)
+    assert sizes is not None
+    assert (sizes.parameters, sizes.exact) == (plan.parameters, True)
+    assert at_once(replace(order, changes=(("d_model", "32768"),))) is None
+    assert at_once(replace(order, preset="decoder-tiny")) != sizes
     assert plan.seconds > 0
     assert plan.device == "cpu"
     assert plan.examples["train"] > 300
