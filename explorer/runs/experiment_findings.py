@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from model.data import get_task
 from model.experiments.recipe import Experiment
 
 _MOST_WORDS = 10  # of an answer
+_CORES = re.compile(r"(\d+) (?:cores?|used)")  # as runs record their machine
 
 
 def answer(arms: Sequence[ArmRuns]) -> str:
@@ -34,12 +36,11 @@ def answer(arms: Sequence[ArmRuns]) -> str:
     def words(parts: Sequence[Any]) -> int:
         return len(" ".join(map(str, parts)).split())
 
-    while sum(words(part[:2]) for part in said) > _MOST_WORDS:
-        longest = max(said, key=lambda part: words(part[:1]))
-        if words(longest[:1]) > 2:
+    for longest in sorted(said, key=lambda part: -words(part[:1])):
+        if sum(words(part[:2]) for part in said) > _MOST_WORDS and words(longest[:1]) > 2:
             longest[0] = t("{n} variant", "{n:,} variants", n=longest[2])
-        else:
-            said.pop()
+    while len(said) > 1 and sum(words(part[:2]) for part in said) > _MOST_WORDS:
+        said.pop()
     parts = (t("{names}: {verdict}", names=names, verdict=verdict) for names, verdict, _ in said)
     return capitalised("; ".join(parts)) + "." if said else t("There is nothing to compare yet.")
 
@@ -122,8 +123,9 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
 
 
 def machines(arms: Iterable[ArmRuns]) -> str:
-    """Name the machines of all runs."""
-    return "; ".join(sorted({run.machine for arm in arms for run in arm.runs}))
+    """State how many processor cores the runs used of how many."""
+    found = {tuple(map(int, _CORES.findall(run.machine))) for arm in arms for run in arm.runs}
+    return listed(t("{used} of {n} core", "{used} of {n:,} cores", used=used, n=n) for n, used in sorted(found))
 
 
 def _rate(rate: float) -> str:

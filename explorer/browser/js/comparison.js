@@ -204,17 +204,28 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   const [query, key] = [rows[Math.floor(most / columns.length)], columns[most % columns.length]].map(quoted);
   const value = inSentence(Math.abs(values[most]).toFixed(signed ? 2 : 3));
   if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
+  if (compared) return gainAndLoss(values, columns, compared);
   const less = values[most] < 0;
-  if (compared) {
-    const fields = { a: quoted(compared[0]), b: quoted(compared[1]), key, value };
-    return less
-      ? t("Row {b} gives {key} {value} less weight than row {a} does.", fields)
-      : t("Row {b} gives {key} {value} more weight than row {a} does.", fields);
-  }
   const fields = { query, key, value };
   return less
     ? t("Most different: {query} gives {key} {value} less weight in B than in A.", fields)
     : t("Most different: {query} gives {key} {value} more weight in B than in A.", fields);
+}
+
+/** The keys to which one row gives most less and most more weight than another does. @param {Float32Array} values @param {string[]} columns @param {string[]} rows */
+function gainAndLoss(values, columns, [a, b]) {
+  const ends = [Math.min(...values), Math.max(...values)].map((value) => values.indexOf(value));
+  return [...new Set(ends)]
+    .filter((at) => values[at])
+    .sort((one, other) => Math.abs(values[other]) - Math.abs(values[one]) || one - other)
+    .map((at) => {
+      const value = inSentence(Math.abs(values[at]).toFixed(2));
+      const fields = { a: quoted(a), b: quoted(b), key: quoted(columns[at]), value };
+      return values[at] < 0
+        ? t("Row {b} gives {key} {value} less weight than row {a} does.", fields)
+        : t("Row {b} gives {key} {value} more weight than row {a} does.", fields);
+    })
+    .join(" ");
 }
 
 /** What may be compared between two maps. @param {Sheet} a @param {Sheet} b */

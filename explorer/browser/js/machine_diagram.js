@@ -95,13 +95,12 @@ function build(S) {
   const root = /** @type {ShadowRoot} */ (stage.getRootNode());
   const focus = root.activeElement;
   const focused = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
-  const frames = plan.frames.map((frame) => frameOf(frame));
   const built = plan.boxes.map((box) => keptBox(S, box));
   const held = built.map(({ elements: [holder] }) => holder);
   const boxes = built.flatMap(({ elements }) => elements);
   Object.assign(S, { pictures: built.flatMap(({ pictures }) => pictures), texts: built.flatMap(({ texts }) => texts) });
-  const labels = plan.labels.map((label) => labelOf(label));
-  fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes]);
+  const parts = [...plan.frames.map((frame) => frameOf(frame)), ...plan.labels.map((label) => labelOf(label))];
+  fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...parts, ...boxes]);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
   const highest = S.width < NARROW ? Infinity : (HIGHEST * innerHeight) / plan.height;
   S.fit = clamp(Math.min(S.room / plan.width, highest), 1, LARGEST);
@@ -155,9 +154,9 @@ function glide(before, now) {
 function reveal(S, box) {
   const sheet = S.find(".sheet");
   // On a phone, the panel or a lesson lies over the lower part of the picture.
-  const holder = S.width <= NARROW && box && S.boxes.get(box.name)?.holder;
-  const part = holder && S.opened.part && holder.querySelector(`[value="${openValue(S.opened)}"]`);
-  (part || holder || null)?.scrollIntoView({ block: "nearest" });
+  const holder = S.width <= NARROW && box ? S.boxes.get(box.name)?.holder : null;
+  const part = S.opened.part && holder?.querySelector(`[value="${openValue(S.opened)}"]`);
+  (part || holder)?.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
   const zoom = S.zoom * S.fit;
   const [left, right] = [box.x * zoom - 12, (box.x + box.width) * zoom + 12];

@@ -49,7 +49,7 @@ def draw_overview() -> None:
             "holds for other seeds on these test sentences (one of 96 is 1.04 points). "
             "“Undecided”: neither is shown; p is before the correction. “Beyond”: strings longer than in training. "
             "Experiments share first variants, so they are not independent. Minutes: the fastest run with scoring, "
-            "on a busy machine ({machines}).",
+            "on {machines} of a busy machine.",
             machines=results.machines(arm for arms in run.values() for arm in arms),
         )
     )

@@ -22,7 +22,7 @@ def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: A
     given: dict[str, Any] = {
         "seed": seed,
         "command": "python",
-        "machine": "m",
+        "machine": "Linux x86_64, 2 cores, 1 used",
         "torch": "t",
         "seconds": 2.0,
         "parameters": 100,
@@ -98,7 +98,7 @@ def test_what_the_page_draws_from() -> None:
     rows = experiment_arms.sample_rows(arms)
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
-    assert duration_sentence(arms[0]).startswith("day unknown: on m, PyTorch t, 2 seconds per run")
+    assert duration_sentence(arms[0]).startswith("day unknown: on Linux x86_64, 2 cores, 1 used, PyTorch t, 2 seconds per run")
     # Curves by length go beyond the test split.
     groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}, "valid": {"words": 1.0}}
     lengths = replace(GOOD[0], groups=groups)
