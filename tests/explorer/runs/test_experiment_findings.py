@@ -98,7 +98,8 @@ def test_what_the_page_draws_from() -> None:
     rows = experiment_arms.sample_rows(arms)
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
-    assert duration_sentence(arms[0]).startswith("day unknown: on Linux x86_64, 2 cores, 1 used, PyTorch t, 2 seconds per run")
+    told = "day unknown: on Linux x86_64, 2 cores, 1 used, PyTorch t, 2 seconds per run"
+    assert duration_sentence(arms[0]).startswith(told)
     # Curves by length go beyond the test split.
     groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}, "valid": {"words": 1.0}}
     lengths = replace(GOOD[0], groups=groups)
