@@ -272,7 +272,7 @@ def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = Fal
     }
     figure = curves(
         series,
-        x_title=t("position of the key − position of the query"),
+        x_title=t("distance between the positions") if products else t("position of the key − position of the query"),
         y_title=t("dot product") if products else t("score"),
         height=380,
     )

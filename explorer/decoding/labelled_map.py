@@ -214,18 +214,19 @@ def map_caption(map_: LabelledMap) -> str:
         return t("Every cell of this map is masked.")
     strength = np.abs(seen)
     several = (~np.isnan(seen)).sum(axis=1) > 1
-    if several.any() and not map_.signed:
+    chosen = several.any() and not several.all() and not map_.signed and map_.unit != SCORE
+    if chosen:
         strength[~several] = np.nan  # a row with one open cell has no choice
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
-    largest = _largest(map_, row, column) if not map_.signed or np.nanmax(strength) else ""
+    largest = _largest(map_, row, column, chosen=bool(chosen)) if not map_.signed or np.nanmax(strength) else ""
     sentences = [largest or t("Both maps are equal in every cell.")]
     if (map_.mask != VISIBLE).any():
         sentences.append(closed_cells(map_.mask))
     return " ".join(sentences)
 
 
-def _largest(map_: LabelledMap, row: int, column: int) -> str:
-    """Name the number furthest from 0, and its cell."""
+def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
+    """Name the number furthest from 0, and its cell; `chosen`: rows that see one key alone were left out."""
     number = float(map_.seen()[row, column])
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
     value = fixed(number, 3, signed=map_.unit == SCORE)
@@ -244,12 +245,17 @@ def _largest(map_: LabelledMap, row: int, column: int) -> str:
             "Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by
         )
         return less if number < 0 else more
+    unit = map_.quantity
+    if chosen:
+        return t(
+            "Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.",
+            unit=unit,
+            value=value,
+            query=query,
+            key=key,
+        )
     return t(
-        "The largest {unit} is {value}, where {query} looks at {key}.",
-        unit=map_.quantity,
-        value=value,
-        query=query,
-        key=key,
+        "The largest {unit} is {value}, where {query} looks at {key}.", unit=unit, value=value, query=query, key=key
     )
 
 

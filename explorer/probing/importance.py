@@ -85,23 +85,31 @@ class Importance:
         return [(head, nth, by_gradient.index(head) + 1) for nth, head in enumerate(by_loss, start=1)]
 
     def agreement(self) -> str:
-        """State how far the gradient scores, and the loss with means in place of zeros, rank the heads as zeros do."""
+        """State whether the gradient scores, and the loss with means in place of zeros, rank the heads as zeros do."""
         zero = self.ablation.loss_change
-        furthest, loss, gradient = max(self.ranks(), key=lambda item: abs(item[1] - item[2]))
-        said = t(
-            "Rank correlation with the gradient score: {correlation}. {head} differs most: rank {loss} by the loss, "
-            "{gradient} by the gradient.",
-            correlation=_correlation(zero, self.gradient),
-            head=capitalised(name_of(furthest)),
-            loss=loss,
-            gradient=gradient,
-        )
+        low, high = _rank_correlation(zero, self.gradient)[1:]
+        number = _correlation(zero, self.gradient)
+        if low > 0:
+            said = t("It tells something: rank correlation {number}.", number=number)
+        elif high < 0:
+            said = t("No, rather the other way round: rank correlation {number}.", number=number)
+        else:
+            said = t("That is not shown: rank correlation {number}.", number=number)
+        if clear := [item for item in self.ranks() if self.clear[item[0][0]][*item[0][1:]]]:
+            furthest, loss, gradient = max(clear, key=lambda item: abs(item[1] - item[2]))
+            said += " " + t(
+                "Of the heads whose change is not “≈ 0”, {head} differs most: rank {loss} by the loss, {gradient} by "
+                "the gradient.",
+                head=name_of(furthest),
+                loss=loss,
+                gradient=gradient,
+            )
         if self.by_mean is None:
             return said
         by_mean = {kind: item.value for kind, item in self.by_mean.items()}
         return f"{said} " + t(
-            "With the mean in place of zero: {correlation}; the loss changes most without {head}, by {change}.",
-            correlation=_correlation(zero, by_mean),
+            "Means in place of zeros against zeros: {number}; the loss then changes most without {head}, by {change}.",
+            number=_correlation(zero, by_mean),
             head=name_of(most := least_first(by_mean)[-1]),
             change=_change(self.by_mean, most),
         )
@@ -148,9 +156,9 @@ class Importance:
         rows = []
         for head, _, by_gradient in self.ranks():
             kind, *place = head
-            row = {t("head"): name_of(head), t("loss, zeroed"): _change(self.ablation.loss_interval, head)}
+            row = {t("head"): name_of(head), t("loss, zeroed"): _change_or_none(self.ablation.loss_interval, head)}
             if self.by_mean is not None:
-                row[t("loss, mean instead")] = _change(self.by_mean, head)
+                row[t("loss, mean instead")] = _change_or_none(self.by_mean, head)
             row[t("right tokens")] = fixed(100 * float(self.ablation.accuracy_change[kind][*place]), 1, signed=True)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
             rows.append(row | {t("its rank"): str(by_gradient)})
@@ -177,8 +185,9 @@ class Importance:
                 rivals=rivals,
             )
         return f"{said} " + t(
-            "For {unclear} (“≈ 0”), the change cannot be distinguished from zero. Switching off improves the model for "
-            "{better}; if no head mattered, intervals of 95 % would say that of about {chance}.",
+            "For {unclear} (“≈ 0”), the change cannot be distinguished from zero. For {better}, switching off is shown "
+            "to improve the model; if no head mattered, intervals of 95 % would show that by chance for about {chance} "
+            "heads, and as many as needed.",
             unclear=t("{n} head", "{n:,} heads", n=unclear),
             better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
@@ -190,10 +199,24 @@ def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
     return with_interval(changes[kind], partial(two_digits, signed=True), *place)
 
 
-def _correlation(first: ByKind, second: ByKind) -> str:
-    """The rank correlation of two scores of all heads, with its interval in brackets."""
+def _change_or_none(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
+    """As :func:`_change`, with "≈ 0" in place of digits that cannot be told from zero."""
+    kind, *place = head
+    if changes[kind].differs_from_zero()[*place]:
+        return _change(changes, head)
+    low, high = (two_digits(end, signed=True) for end in changes[kind].at(*place)[1:])
+    return t("≈ 0 ({low} to {high})", low=low, high=high)
+
+
+def _rank_correlation(first: ByKind, second: ByKind) -> tuple[float, float, float]:
+    """The rank correlation of two scores of all heads, and the ends of its interval."""
     one, other = (np.concatenate([item.ravel() for item in each.values()]) for each in (first, second))
-    ends = rank_correlation(one, other)
+    return rank_correlation(one, other)
+
+
+def _correlation(first: ByKind, second: ByKind) -> str:
+    """The same in words, with the interval in brackets."""
+    ends = _rank_correlation(first, second)
     value, low, high = (fixed(end, 2, signed=True) for end in ends)
     known = math.isfinite(ends[1])
     return t("{number} ({low} to {high})", number=value, low=low, high=high) if known else value

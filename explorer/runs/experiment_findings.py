@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, fixed, listed, quoted
+from explorer.locale.text import capitalised, listed, quoted
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
     COMPARISONS,
@@ -26,7 +25,6 @@ from model.data import get_task
 from model.experiments.recipe import Experiment
 
 _MOST_WORDS = 10  # of an answer
-_CORES = re.compile(r"(\d+) (?:cores?|used)")  # as runs record their machine
 
 
 def answer(arms: Sequence[ArmRuns]) -> str:
@@ -70,7 +68,7 @@ def _verdict(stated: Sequence[Relation], *, with_numbers: bool = False) -> str:
         "incomparable": t("not comparable"),
         "better": t("better"),
         "worse": t("worse"),
-        "equal": t("within {n:g} point", "within {n:g} points", n=MARGIN),
+        "equal": t("as good within {n:g} point", "as good within {n:g} points", n=MARGIN),
         "fewer updates": t("fewer updates"),
         "more updates": t("more updates"),
         "lower loss": t("lower loss"),
@@ -91,13 +89,12 @@ def _verdict(stated: Sequence[Relation], *, with_numbers: bool = False) -> str:
 
 
 def rows(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: score, right answers beyond the lengths if asked for, verdict, and runs by minutes."""
+    """One table row per arm: its number of runs, score, right answers beyond the lengths if asked for, verdict."""
     stated, found = _stated(arms), []
     for arm in arms:
         write = replace(arm.metric, unit="").rounded
-        fastest = min((run.seconds for run in arm.runs), default=0.0)
-        label = f"{arm.label}, {len(arm.runs)} × {fixed(fastest / 60, 1)}" if arm.runs else arm.label
-        row = {t("variant, runs × minutes"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
+        label = f"{arm.label}, {len(arm.runs)}" if arm.runs else arm.label
+        row = {t("variant, runs"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
         if experiment.also:
             shares = [run.score("exact_match", experiment.also) for run in arm.runs]
             row[t("beyond (%)")] = _text(mean_and_range(share and 100.0 * share for share in shares), write)
@@ -120,12 +117,6 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
         n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
     )
-
-
-def machines(arms: Iterable[ArmRuns]) -> str:
-    """State how many processor cores the runs used of how many."""
-    found = {tuple(map(int, _CORES.findall(run.machine))) for arm in arms for run in arm.runs}
-    return listed(t("{used} of {n} core", "{used} of {n:,} cores", used=used, n=n) for n, used in sorted(found))
 
 
 def _rate(rate: float) -> str:

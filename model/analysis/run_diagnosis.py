@@ -160,7 +160,7 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     little = _shows_little(curves)
     return Diagnosis(
         "learned",
-        f"{learned} {little or t('Longer training can hardly raise this score.')}",
+        f"{learned} {little or t('Longer training has little or nothing to add.')}",
         int(since),
         ("try", "more pairs") if little else ("try",),
     )

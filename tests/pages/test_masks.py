@@ -26,7 +26,7 @@ def is_open(z: Any) -> np.ndarray:
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
     (sentence,) = (box for box in at.selectbox if box.label == "Sentence of the batch")
-    asked = [option.split(" → ")[0] for option in sentence.options]
+    asked = [option.split(" (")[0] for option in sentence.options]
     assert (sentence.value, asked) == (1, [f"1. {SENTENCE}", "2. I read"]), "opens on padding"
     choose(at, **{str(sentence.key): 0})
     assert "so it has no padding" in words(at)

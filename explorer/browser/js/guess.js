@@ -75,8 +75,12 @@ export const questionOf = ({ data }) => [
   !data.source.tokens.length
     ? t("What comes next? Say it or type it; then see what the model does.")
     : isTouch()
-      ? t("What comes next? Say it, or tap the source token that it comes from; then see what the model does.")
-      : t("What comes next? Say it, or click the source token that it comes from; then see what the model does."),
+      ? t(
+          "What comes next? Say it, or tap the source token that the model looks at most; then see what the model does.",
+        )
+      : t(
+          "What comes next? Say it, or click the source token that the model looks at most; then see what the model does.",
+        ),
 ];
 
 /** The guess beside what the model does. @param {StepperState} S @param {Guess} guess @returns {Content[]} */

@@ -42,16 +42,16 @@ def draw_overview() -> None:
     for name, arms in run.items():
         shows[overall(arms)][name] = arms
     st.caption(
-        t(
-            "Tables have means over seeds (lowest to highest) of the weights that were best on validation, beside the "
-            "first variant. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the card, and a "
-            "difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “Within 1 point” "
-            "holds for other seeds on these test sentences (one of 96 is 1.04 points). "
-            "“Undecided”: neither is shown; p is before the correction. “Beyond”: strings longer than in training. "
-            "Experiments share first variants, so they are not independent. Minutes: the fastest run with scoring, "
-            "on {machines} of a busy machine.",
-            machines=results.machines(arm for arms in run.values() for arm in arms),
-        )
+        t("Each card answers beside its first variant. “Undecided”: neither better or worse nor as good is shown."),
+        help=t(
+            "Tables have means over seeds (lowest to highest) of the weights that were best on validation. A verdict "
+            "needs an exact rank-sum test, 5 % after Holm's correction over the card, and a difference of 1 point, of "
+            "two evaluations' updates, or of a factor of 2 in the loss; each variant has these three comparisons, and "
+            "one whether it is as good. “As good” holds for other seeds on these test sentences (one of 96 is 1.04 "
+            "points). p is before the correction. “Beyond”: strings longer than in training, which are not tested. "
+            "Variants may have different rates. Experiments share first variants, so they are "
+            "not independent."
+        ),
     )
     _draw_cards(shows["difference"], with_curves=True)
     _draw_cards(shows["equal"] | shows["undecided"], with_curves=False)

@@ -60,7 +60,12 @@ def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
         t("Sentence of the batch"),
         range(len(sentences)),
         shortest,
-        format_func=lambda i: f"{i + 1}. {sentences[i].text} → {sentences[i].answer}",
+        format_func=lambda i: t(
+            "{number}. {sentence} (the model writes: {answer})",
+            number=i + 1,
+            sentence=sentences[i].text,
+            answer=sentences[i].answer,
+        ),
         key=key,
         bind=URL,
     )

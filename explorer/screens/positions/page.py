@@ -18,7 +18,7 @@ def draw() -> None:
         "positions",
         t("How does the model know the order of the words?"),
         t(
-            "Attention by itself has no notion of order. So a vector that stands for a word's "
+            "Without a mask, attention has no notion of order. So a vector that stands for a word's "
             "position (positional encoding) is added to the word's own, or the scores are told how far apart two words "
             "are. Positions count from 0 here, as in the formula."
         ),

@@ -113,7 +113,7 @@ def _draw_learned(rows: Floats, trained: int | None) -> None:
         draw_caption(
             t(
                 "No formula relates a learned row to its neighbours. Of as many random rows, the products at one "
-                "distance vary by up to {share} of their range: only what differs from that was learned.",
+                "distance vary by about {share} of their range: only what differs from that was learned.",
                 share=percent(spread_of_random(drawn.shape)),
             )
         )

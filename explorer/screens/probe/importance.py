@@ -31,9 +31,8 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
         plain(
             t(
                 "A pattern that looks meaningful need not matter. Here each head is switched off by itself: its output "
-                "becomes zero, or its mean over these sentences, which the rest of the model knows better. The "
-                "gradient score says how steeply the loss changes as the output is scaled a little. A head may matter "
-                "little alone, and much once another one is gone."
+                "becomes zero, or its mean over these sentences. The gradient score says how steeply the loss changes "
+                "as the output is scaled a little. A head may matter little alone, and much once another one is gone."
             )
         )
     )

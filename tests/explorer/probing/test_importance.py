@@ -35,7 +35,7 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     assert [row["head"] for row in importance.rows()] == heads
     first, *_, last = importance.rows()
     assert list(first.values())[1:] == ["+2.0 (+1.9 to +2.0)", "+2.0 (+1.9 to +2.0)", "−20.0", "2.0", "1"]
-    assert last["loss, zeroed"] == "−0.00040 (−0.050 to +0.050)"
+    assert last["loss, zeroed"] == "≈ 0 (−0.050 to +0.050)"
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
@@ -45,20 +45,24 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
         (summary, "nats per token. For 1 head (“≈ 0”), the change cannot be distinguished"),
         (
             summary,
-            "improves the model for no head; if no head mattered, intervals of 95 % would say that of about 0.1.",
+            "For no head, switching off is shown to improve the model; if no head mattered, intervals of 95 % would "
+            "show that by chance for about 0.1 heads",
         ),
         (one, "from 1.0 to 1.5 nats per token, by +0.50 (+0.45 to +0.55)"),
         (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2 by the loss, and 2 by the"),
         (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
         (importance.words(("encoder", 0, 1)), "−0.00040 (−0.050 to +0.050), not distinguishable from zero"),
-        (importance.agreement(), "with the gradient score: +1.00 (+1.00 to +1.00). "),
-        (importance.agreement(), "in place of zero: +1.00 (+1.00 to +1.00); the loss changes most without cross L1 H1"),
+        (importance.agreement(), "It tells something: rank correlation +1.00 (+1.00 to +1.00). "),
+        (
+            importance.agreement(),
+            "in place of zeros against zeros: +1.00 (+1.00 to +1.00); the loss then changes most without cross L1 H1",
+        ),
     ):
         assert numbers in said
     assert importance.span == (0, 2), "no head is clearly better off"
     importance.gradient["cross"][:] = 0.0
-    assert "score: −0.20 (−0.98 to +0.95)" in importance.agreement()
-    assert "Cross L1 H1 differs most: rank 1 by the loss, 4 by the gradient." in importance.agreement()
+    assert "That is not shown: rank correlation −0.20 (−0.98 to +0.95)" in importance.agreement()
+    assert "cross L1 H1 differs most: rank 1 by the loss, 4 by the gradient." in importance.agreement()
     cross = importance.ablation.loss_interval["cross"]
     cross.low[:] = 0.4
     assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary()

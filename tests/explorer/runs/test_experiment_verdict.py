@@ -24,7 +24,7 @@ def ten(score: float = 0.9, *, loss: float = 0.3, late: int = 2, width: float = 
 
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-NEAR, WORSE = "“two”: within 1 point.", "“two”: worse."
+NEAR, WORSE = "“two”: as good within 1 point.", "“two”: worse."
 TOO_FEW = "“two”: too few runs."
 
 
@@ -35,10 +35,10 @@ TOO_FEW = "“two”: too few runs."
         (ten(0.6), ten(), "“two”: better."),
         (ten(), ten(), NEAR),
         # Two evaluations (at every tenth update) make a run sooner; one does not.
-        (ten(late=5), ten(), "“two”: fewer updates, within 1 point."),
-        (ten(), ten(late=5), "“two”: more updates, within 1 point."),
+        (ten(late=5), ten(), "“two”: fewer updates, as good within 1 point."),
+        (ten(), ten(late=5), "“two”: more updates, as good within 1 point."),
         (ten(), ten(late=3), NEAR),
-        (ten(), ten(loss=0.9), "“two”: higher loss, within 1 point."),
+        (ten(), ten(loss=0.9), "“two”: higher loss, as good within 1 point."),
         (ten(), ten(loss=0.5), NEAR),
         # Less than a point is no difference, however sure; runs that overlap decide nothing.
         (ten(width=0.001), ten(0.905, width=0.001), NEAR),
@@ -67,12 +67,12 @@ def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
 def test_an_answer_has_ten_words_and_the_table_every_number() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()])
     assert answer(arms) == "“arm 1”: worse; “arm 2”: worse, more updates."
-    assert answer(arms_of([ten(), ten(0.6), ten(0.5), ten()])) == "2 variants: worse; “arm 3”: within 1 point."
+    assert answer(arms_of([ten(), ten(0.6), ten(0.5), ten()])) == "2 variants: worse; “arm 3”: as good within 1 point."
     assert [list(row.values()) for row in rows(PLANTED, arms)] == [
-        ["arm 0, 10 × 0.0", "90.2 (90 to 90.4)", ""],
-        ["arm 1, 10 × 0.0", "60.2 (60 to 60.4)", "worse"],
-        ["arm 2, 10 × 0.0", "70.2 (70 to 70.4)", "worse, more updates (50 against 20)"],
-        ["arm 3, 10 × 0.0", "90.2 (90 to 90.4)", "within 1 point"],
+        ["arm 0, 10", "90.2 (90 to 90.4)", ""],
+        ["arm 1, 10", "60.2 (60 to 60.4)", "worse"],
+        ["arm 2, 10", "70.2 (70 to 70.4)", "worse, more updates (50 against 20)"],
+        ["arm 3, 10", "90.2 (90 to 90.4)", "as good within 1 point"],
     ]
     assert "rate 0.004, 4 test sentences, 12 comparisons." in conditions(arms)
 
