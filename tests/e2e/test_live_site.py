@@ -170,7 +170,7 @@ def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(b
     expect(page.locator(".machine")).to_contain_text("Encoderschicht 1")
     page.get_by_role("link", name="Lektionen", exact=True).click()
     page.get_by_role("button", name="Beginnen").first.click()
-    expect(page.get_by_role("button", name="Weiter")).to_be_visible()
+    expect(page.get_by_role("button", name="Weiter", exact=True)).to_be_visible()
     assert "lang=de" in page.url
     context.close()
 

@@ -132,6 +132,7 @@ function build(S) {
     const [name, products, sum, score, weight, weighted] = /** @type {HTMLElement[]} */ ([...box.children]);
     box.classList.toggle("masked", !numbers.open[at]);
     sayAll(name, key(at));
+    weighted.dataset.title = t("weight × value, by dimension"); // on a phone, where it has no column of its own
     say(sum, fixed(numbers.sums[at], numbers.digits.score));
     say(score, fixed(numbers.scores[at], numbers.digits.score));
     const share = numbers.weights[at];

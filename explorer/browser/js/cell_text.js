@@ -89,7 +89,12 @@ function weightOf({ tokens, kind }, numbers, mask, key) {
   const second = others.sort((a, b) => scores[b] - scores[a])[0];
   const example =
     scores[key] === highest && second !== undefined
-      ? pieces(" For {key}: {power}.", { key: numbered(tokens, second, SIDES[kind][1]), power: powerOf(second) })
+      ? pieces(" For {key}: {power}; ÷ {total} = {weight}.", {
+          key: numbered(tokens, second, SIDES[kind][1]),
+          power: powerOf(second),
+          total: fixed(total, digits.rest),
+          weight: fixed(softmax[second], digits.weight),
+        })
       : [];
   const sentences = [
     t(
