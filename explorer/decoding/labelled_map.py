@@ -112,6 +112,11 @@ class LabelledMap:
         """The values, with NaN where masked, for figures."""
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
 
+    @property
+    def has_blanks(self) -> bool:
+        """Whether a visible cell has no number in a figure, since it is closer than 0.005 to 0."""
+        return bool((np.abs(self.seen()) < 0.005).any())
+
 
 def _signed(labels: tuple[str, ...], marked: frozenset[int]) -> tuple[str, ...]:
     return tuple(f"{SIGN} {label}" if at in marked else label for at, label in enumerate(labels))

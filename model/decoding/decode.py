@@ -177,42 +177,34 @@ def _continue_recorded(
     search_rules = rules if n_forced == n_prompt else replace(rules, first=None)  # the first token is among the given
     point = decoder_output(model.config)
 
-    def start(tap: Tap | None, *, more: bool) -> tuple[Any, Tensor, Any, Tensor]:
-        """The step function, the token that its first call reads, the state before it, and the logits of rows so far.
+    def start(tap: Tap | None) -> tuple[Any, Tensor, Any, list[Tensor]]:
+        """The step function, the token that its first call reads, and the state after all tokens before that one.
 
-        With `more`, the first row to choose a token in is computed with those before it, and the first step returns it.
+        The list holds the decoder's output [d_model] at each token before.
         """
         *before, last = prompt[0], *given
         step, hidden = partial(decoder.step, tap=tap), PointRecorder((point,))
         watched = compose(tap, hidden)
-        rows: list[Tensor] = []
         if model.config.causal:
-            read = [*before, last] if more else before
-            state: Any = decoder.start(torch.tensor([read], dtype=torch.long), tap=watched)
-            rows = [*hidden.tensors[point][0]] if read else []
-        else:
-            state = decoder.start(torch.empty(1, 0, dtype=torch.long))
-            for token in before:  # each changes the rows before it, so its own is computed when it is the newest
-                _, state = decoder.step(torch.tensor([token]), state, tap=watched)
-                rows.append(hidden.tensors[point][0, -1])
-        logits = model.logits(torch.stack(rows)) if rows else torch.empty(0)
-        opening: Any = state if len(rows) > len(given) else None
-
-        def next_row(tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-            return (logits[-1:], replace(opening)) if state is opening else step(tokens, state)
-
-        return next_row, torch.tensor([last]), state, logits[: len(given)]
+            state: Any = decoder.start(torch.tensor([before], dtype=torch.long), tap=watched)
+            return step, torch.tensor([last]), state, [*hidden.tensors[point][0]] if before else []
+        rows: list[Tensor] = []
+        state = decoder.start(torch.empty(1, 0, dtype=torch.long))
+        for token in before:  # each changes the rows before it, so its own is computed when it is the newest
+            _, state = decoder.step(torch.tensor([token]), state, tap=watched)
+            rows.append(hidden.tensors[point][0, -1])
+        return step, torch.tensor([last]), state, rows
 
     results: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and limit > 0:
-        step, first, state, _ = start(edits, more=False)
+        step, first, state, _ = start(edits)
         beam = list(beam_search(step, state, limit=limit, config=config, rules=search_rules, first=first))
         found = hypotheses(beam, 1, config.beam_size)[0]
         results = tuple(replace(each, tokens=(*given, *each.tokens)) for each in found)
         given, limit = results[0].path, 0
 
     recorder = AttentionRecorder()
-    step, first, state, logits = start(compose(edits, recorder), more=limit > 0)
+    step, first, state, hidden = start(compose(edits, recorder))
     steps: list[PathStep] = []
     if limit > 0:
         search = partial(sample, config=config) if config.method == "sample" else greedy
@@ -220,7 +212,7 @@ def _continue_recorded(
     path = (*given, *(int(choice.tokens[0]) for choice in steps))
     rows = [choice.log_probs[0] for choice in steps]
     if given:
-        own = [*allowed_log_probs(logits, rules)]
+        own = [*allowed_log_probs(model.logits(torch.stack(hidden)), rules)]
         if len(given) > n_prompt == len(prompt) - 1:
             own[n_prompt] = allowed_log_probs(own[n_prompt], rules, first=True)
         rows = [*own, *rows]

@@ -144,11 +144,12 @@ class _Layer(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What the newest position adds: a bias on the scores [batch · head, 1, key], and RoPE's rotation [pair].
+    """The newest position (from 0), with its bias on the scores [batch · head, 1, key] and RoPE's rotation [pair].
 
     `mask` [batch, 1, 1, key] hides the padding of prompts, if there is any.
     """
 
+    position: int
     bias: Tensor | None
     rotation: Tensor | None
     mask: Tensor | None
@@ -232,7 +233,7 @@ class FastDecoder:
             x = self._norm_embeddings(x)
         place = self._place(position, x, mask)
         cross = state.cross or (None,) * len(self._layers)
-        for layer, keys_values, source in zip(self._layers, past.at(position), cross, strict=True):
+        for layer, keys_values, source in zip(self._layers, past.layers, cross, strict=True):
             x = self._run(layer, x, keys_values, place, source, state.src_mask, taps)
         logits = F.linear(self._norm(x), *self._output)
         if taps.logits is not None:
@@ -248,19 +249,19 @@ class FastDecoder:
             dtype = torch.complex128 if x.dtype == torch.float64 else torch.complex64
             table = rotary_table(position + 1, self._d_head, dtype, x.device, self._rope_base, self._halves)
             rotation = table[position]
-        return _Place(bias, rotation, mask)
+        return _Place(position, bias, rotation, mask)
 
     def _run(
         self,
         layer: _Layer,
         x: Tensor,
-        keys_values: tuple[Tensor, Tensor, Tensor],
+        keys_values: Tensor,
         place: _Place,
         source: tuple[Tensor, Tensor] | None,
         src_mask: Tensor | None,
         taps: _Taps,
     ) -> Tensor:
-        """Run one layer on the newest position: x [batch, d_model], keys_values as in :meth:`KeysValues.at`."""
+        """Run one layer on the newest position: x [batch, d_model], keys_values [2, batch · head, position, d_head]."""
         norm1, norm2, last_norm = layer.norms[0], layer.norms[1], layer.norms[-1]
         y = norm1(x) if layer.norm_first else x
         y = self._self_attention(layer.self_attn, y, keys_values, place, taps)
@@ -270,8 +271,7 @@ class FastDecoder:
         if layer.cross_attn is not None and source is not None:
             y = norm2(x) if layer.norm_first else x
             query = F.linear(y, *layer.cross_attn.project).view(-1, 1, self._d_head)  # [batch · head, 1, d_head]
-            key, value = source
-            y = self._attend(layer.cross_attn, y, query, key.transpose(1, 2), value, None, src_mask, taps)
+            y = self._attend(layer.cross_attn, y, query, *source, None, src_mask, taps)
             x = x + y if layer.residual else y
             x = x if layer.norm_first else norm2(x)
 
@@ -283,11 +283,9 @@ class FastDecoder:
         x = x + y if layer.residual else y
         return x if layer.norm_first else last_norm(x)
 
-    def _self_attention(
-        self, block: _Attention, y: Tensor, keys_values: tuple[Tensor, Tensor, Tensor], place: _Place, taps: _Taps
-    ) -> Tensor:
+    def _self_attention(self, block: _Attention, y: Tensor, keys_values: Tensor, place: _Place, taps: _Taps) -> Tensor:
         """Write the newest key and value, then attend to all so far."""
-        batch, (newest, keys, values) = y.size(0), keys_values
+        batch, position = y.size(0), place.position
         projected = F.linear(y, *block.project)  # [batch, 3 · d_model]: query, key, value
         if batch > 1:
             projected = projected.view(batch, 3, -1).transpose(0, 1).contiguous()
@@ -300,8 +298,9 @@ class FastDecoder:
                 second.copy_(turned.imag)
             else:
                 torch.view_as_complex(projected.view(3, -1, 1, self._d_head // 2, 2)[:2]).mul_(place.rotation)
-        newest.copy_(heads.narrow(0, 1, 2))
-        return self._attend(block, y, heads.select(0, 0), keys, values, place.bias, place.mask, taps)
+        keys_values.narrow(2, position, 1).copy_(heads[1:])
+        key, value = keys_values.narrow(2, 0, position + 1).unbind(0)
+        return self._attend(block, y, heads[0], key, value, place.bias, place.mask, taps)
 
     def _attend(
         self,
@@ -314,10 +313,10 @@ class FastDecoder:
         mask: Tensor | None,
         taps: _Taps,
     ) -> Tensor:
-        """softmax(scale · Q·Kᵀ + bias)·V, joined and projected: [batch, d_model]; `key` is transposed already."""
+        """softmax(scale · Q·Kᵀ + bias)·V, joined and projected: [batch, d_model]."""
         start, beta = (self._zero, 0.0) if bias is None else (bias, 1.0)
         # [batch · head, 1, d_head] · [batch · head, d_head, key] -> [batch · head, 1, key]
-        scores = torch.baddbmm(start, query, key, beta=beta, alpha=block.scale)
+        scores = torch.baddbmm(start, query, key.transpose(1, 2), beta=beta, alpha=block.scale)
         if taps.scores is not None:
             scores = self._through(taps.scores, block, "scores", scores)
         if mask is not None:

@@ -16,6 +16,7 @@ class KeysValues:
 
     def __init__(self, memory: Tensor, filled: int) -> None:
         self.memory = memory  # [layer, 2, batch · head, position, d_head]
+        self.layers = memory.unbind(0)
         self._filled = filled
         self._lock = threading.Lock()
 
@@ -31,19 +32,6 @@ class KeysValues:
         memory = self.memory.new_empty(shape)
         memory[:, :, :, :position] = self.memory[:, :, :, :position]
         return KeysValues(memory, position + 1)
-
-    def at(self, position: int) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Views of each layer for a step: where to write `position`, and keys (transposed) and values up to it.
-
-        All layers' views are made at once: between the layers' matmuls, which empty the processor's caches, each
-        would take several times as long.
-
-        Shapes:
-            [2, batch · head, 1, d_head], [batch · head, d_head, key], [batch · head, key, d_head]
-        """
-        keys, values = self.memory.narrow(3, 0, position + 1).unbind(1)
-        newest = self.memory.narrow(3, position, 1)
-        return list(zip(newest.unbind(0), keys.transpose(2, 3).unbind(0), values.unbind(0), strict=True))
 
     def select(self, rows: Tensor, n_heads: int, position: int) -> KeysValues:
         """Return a copy of the positions before `position`, for the given rows of the batch."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from explorer.decoding.labelled_map import SCORE
@@ -76,7 +75,7 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind) -> None:
     """Draw the score of every cell."""
     scores = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
     about = t("Query · key / √d_head, computed for every cell, closed or not.")
-    if (np.abs(scores.values) < 0.005).any():
+    if scores.has_blanks:
         about = f"{about} {t('A cell without a number is within 0.005 of 0.')}"
     draw_map(scores, key="masks_scores", prefix=about)
 
@@ -89,7 +88,7 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
         if (weights.mask != VISIBLE).any()
         else t("No cell is closed; each row sums to 1.")
     )
-    if ((weights.values > 0) & (weights.values < 0.005)).any():
+    if weights.has_blanks:
         about = f"{about} {t('An open cell without a number is below 0.005.')}"
     draw_map(weights, key="masks_weights", prefix=about)
 
