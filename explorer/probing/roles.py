@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import capitalised, fixed
+from explorer.locale.text import capitalised, fixed, percent
 from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
 
 MIN_SENTENCES = 50
@@ -218,10 +218,9 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
         said.append(
             t(
-                "Sinks are the first token, even if it is a word or a letter, and <eos>; “left out”: a share of the "
-                "weight that goes elsewhere, here {share:.0%} of it, without the rows for which a sink itself is the "
-                "right key.",
-                share=float(measured.scores["elsewhere"].mean[layer, head]),
+                "Sinks are the first token, even if it is a word or a letter, and <eos>. “Left out”: only the weight "
+                "that goes elsewhere counts, {share} of all, in rows whose right key is no sink.",
+                share=percent(float(measured.scores["elsewhere"].mean[layer, head])),
             )
         )
     if second is not None:
