@@ -18,6 +18,9 @@ Curves = dict[str, list[tuple[list[float], list[float]]]]
 """The curve (x, y) of each run, by the label of its arm."""
 
 
+_TOPICS = ("heads", "dropout", "consistency")  # several settings of one of these are one change
+
+
 @dataclass(frozen=True)
 class Metric:
     """The measure that judges a run: its name, column, factor, unit, and whether it is in percent."""
@@ -65,10 +68,10 @@ class MeanAndRange:
     n: int
 
     def text(self, write: Callable[[float], str]) -> str:
-        """Format mean and range: "57 (50 to 60)", or "57" if both ends are written alike."""
+        """Format mean and range: "57 (50 to 60)", or "57 (all 3)" if both ends are written alike."""
         low, high = write(self.low), write(self.high)
         if low == high:
-            return write(self.mean)
+            return t("{number} (all {n})", number=write(self.mean), n=self.n) if self.n > 1 else write(self.mean)
         return t("{number} ({low} to {high})", number=write(self.mean), low=low, high=high)
 
 
@@ -80,11 +83,12 @@ def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:
 
 @dataclass(frozen=True)
 class ArmRuns:
-    """The stored runs of one arm, by seed; empty if it has not been run."""
+    """The stored runs of one arm, by seed; empty if it has not been run. `also`: the experiment's further split."""
 
     arm: Arm
     recipe: Recipe
     runs: tuple[StoredRun, ...]
+    also: str = ""
 
     @property
     def label(self) -> str:
@@ -111,6 +115,19 @@ class ArmRuns:
         values = [run.score(self.recipe.base.metric) for run in self.runs]
         return [None if value is None else self.metric.factor * value for value in values]
 
+    def beyond(self) -> list[float | None]:
+        """The share of the further split that each run has right, in percent."""
+        shares = [run.score("exact_match", self.also) if self.also else None for run in self.runs]
+        return [None if share is None else 100.0 * share for share in shares]
+
+    def changes_several(self, first: ArmRuns) -> bool:
+        """Whether it differs from the first arm in more than one thing; an architecture is one, as is a topic."""
+        changed = set(self.arm.changes.split()) ^ set(first.arm.changes.split())
+        topics = {next((topic for topic in _TOPICS if topic in change), change) for change in changed}
+        if self.arm.preset:
+            return self.recipe.rate != first.recipe.rate
+        return len(topics) > 1
+
     def losses(self) -> list[float | None]:
         """The loss on the test sentences of each run, in nats per target token."""
         return [run.score("loss") for run in self.runs]
@@ -123,7 +140,7 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
         ResultError: a file cannot be used.
     """
     recipes = [(arm, experiment.recipe(arm)) for arm in experiment.arms]
-    return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder)) for arm, recipe in recipes)
+    return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder), experiment.also) for arm, recipe in recipes)
 
 
 def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:

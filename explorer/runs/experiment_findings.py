@@ -4,68 +4,123 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, listed, quoted
+from explorer.locale.text import listed, quoted
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
-    COMPARISONS,
+    CLAIMS,
     LEVEL,
     MARGIN,
+    Claim,
     Outcome,
     Relation,
+    any_runs,
+    comparisons,
     enough,
     relations,
     whole,
 )
 from model.data import get_task
-from model.experiments.recipe import Experiment
 
-_MOST_WORDS = 10  # of an answer
+_MOST_WORDS = 26  # of an answer with two sentences
+_UNLIKE = 1.005  # numbers of parameters that differ by a larger factor are named
+_ORDER: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
 
 
 def answer(arms: Sequence[ArmRuns]) -> str:
-    """State in at most ten words how the arms stand beside the first one, differences first; the table has the rest."""
-    said = [[listed(map(quoted, labels)), verdict, len(labels)] for verdict, labels in _by_verdict(arms)]
-
-    def words(parts: Sequence[Any]) -> int:
-        return len(" ".join(map(str, parts)).split())
-
-    for longest in sorted(said, key=lambda part: -words(part[:1])):
-        if sum(words(part[:2]) for part in said) > _MOST_WORDS and words(longest[:1]) > 2:
-            longest[0] = t("{n} variant", "{n:,} variants", n=longest[2])
-    while len(said) > 1 and sum(words(part[:2]) for part in said) > _MOST_WORDS:
-        said.pop()
-    parts = (t("{names}: {verdict}", names=names, verdict=verdict) for names, verdict, _ in said)
-    return capitalised("; ".join(parts)) + "." if said else t("There is nothing to compare yet.")
+    """Answer in one sentence, or in two short ones, how arms stand beside the first one; the table has the rest."""
+    grouped: dict[tuple[Outcome, Claim], list[ArmRuns]] = {}
+    for each in relations(arms) if any_runs(arms) else ():
+        if each.claim != "? beyond":
+            grouped.setdefault((each.outcome, each.claim), []).append(each.arm)
+    said = [
+        _sentence(arms, outcome, claim, grouped[outcome, claim])
+        for outcome, claim in sorted(grouped, key=lambda group: (_ORDER.index(group[0]), CLAIMS.index(group[1])))
+    ]
+    short = len(" ".join(said[:2]).split()) <= _MOST_WORDS
+    return " ".join(said[: 2 if short else 1]) or t("There is nothing to compare yet.")
 
 
-def _by_verdict(arms: Sequence[ArmRuns]) -> list[tuple[str, list[str]]]:
-    """The verdicts with the labels of their arms, differences first."""
-    order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
-    grouped: dict[tuple[int, str], list[str]] = {}
-    for label, stated in _stated(arms).items():
-        first = min(order.index(each.outcome) for each in stated)
-        grouped.setdefault((first, _verdict(stated)), []).append(label)
-    return [(verdict, labels) for (_, verdict), labels in sorted(grouped.items(), key=lambda item: item[0][0])]
+def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, own: Sequence[ArmRuns]) -> str:
+    """State one claim about some arms and the first one."""
+    first = next(arm for arm in arms if arm.runs)
+    names, other, n = listed([quoted(arm.label) for arm in own]), quoted(first.label), len(own)
+    said = {
+        "better beyond": t(
+            "{names} is right more often than {first} beyond the trained lengths.",
+            "{names} are right more often than {first} beyond the trained lengths.",
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "worse beyond": t(
+            "{names} is right less often than {first} beyond the trained lengths.",
+            "{names} are right less often than {first} beyond the trained lengths.",
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "better": t(
+            "{names} is better than {first}.", "{names} are better than {first}.", names=names, first=other, n=n
+        ),
+        "worse": t("{names} is worse than {first}.", "{names} are worse than {first}.", names=names, first=other, n=n),
+        "equal": t(
+            "{names} is as good as {first}, within {margin}.",
+            "{names} are as good as {first}, within {margin}.",
+            margin=first.metric.margin(MARGIN),
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "fewer updates": t(
+            "{names} reaches {target} sooner than {first}.",
+            "{names} reach {target} sooner than {first}.",
+            target=first.target,
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "more updates": t(
+            "{names} reaches {target} later than {first}.",
+            "{names} reach {target} later than {first}.",
+            target=first.target,
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "lower loss": t(
+            "{names} has a lower loss than {first}.",
+            "{names} have a lower loss than {first}.",
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "higher loss": t(
+            "{names} has a higher loss than {first}.",
+            "{names} have a higher loss than {first}.",
+            names=names,
+            first=other,
+            n=n,
+        ),
+        "failed": t("{names} failed in every run.", names=names),
+        "incomparable": t("{names} failed in every run.", names=other),
+        "too few": t("{names} beside {first}: too few runs to tell.", names=names, first=other),
+        "undecided": t("{names} beside {first}: undecided.", names=names, first=other),
+    }
+    return said.get(claim) or said[outcome]
 
 
-def _stated(arms: Sequence[ArmRuns]) -> dict[str, list[Relation]]:
-    """By label, what may be said of each arm that has runs, beside the first one."""
-    by_label: dict[str, list[Relation]] = {}
-    for each in relations(arms) if any(arm.runs for arm in arms) else ():
-        by_label.setdefault(each.arm.label, []).append(each)
-    return by_label
-
-
-def _verdict(stated: Sequence[Relation], *, with_numbers: bool = False) -> str:
-    """What may be said of one arm in a few words, differences first; with the numbers that its row lacks."""
+def _verdict(stated: Sequence[Relation]) -> str:
+    """What may be said of one arm in a few words, differences first, with the numbers that its row lacks."""
     words = {
         "failed": t("failed in every run"),
         "incomparable": t("not comparable"),
+        "better beyond": t("better beyond"),
+        "worse beyond": t("worse beyond"),
+        "? beyond": t("undecided beyond"),
         "better": t("better"),
         "worse": t("worse"),
         "equal": t("as good within {n:g} point", "as good within {n:g} points", n=MARGIN),
@@ -79,43 +134,60 @@ def _verdict(stated: Sequence[Relation], *, with_numbers: bool = False) -> str:
     said = []
     for each in sorted(stated, key=lambda each: each.outcome != "difference"):
         verdict = words.get(each.claim) or words[each.outcome]
-        if with_numbers and each.own and each.first and each.measure != each.arm.metric.name:
+        if each.own and each.first and each.measure != each.arm.metric.name:
             own, first = each.write(each.own.mean), each.write(each.first.mean)
             verdict = t("{verdict} ({own} against {first})", verdict=verdict, own=own, first=first)
-        elif with_numbers and each.p <= LEVEL:  # only the correction leaves it open
+        elif each.p <= LEVEL:  # only the correction leaves it open
             verdict = t("{verdict} (p = {p:.2g})", verdict=verdict, p=each.p)
         said.append(verdict)
     return ", ".join(said)
 
 
-def rows(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: its number of runs, score, right answers beyond the lengths if asked for, verdict."""
-    stated, found = _stated(arms), []
+def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
+    """One table row per arm: how it was trained, score, right answers beyond the lengths if asked for, verdict."""
+    found, stated = [], relations(arms) if any_runs(arms) else []
+    rates = {arm.recipe.rate for arm in arms if arm.runs}
+    sizes = [arm.runs[0].parameters for arm in arms if arm.runs]
     for arm in arms:
         write = replace(arm.metric, unit="").rounded
-        label = f"{arm.label}, {len(arm.runs)}" if arm.runs else arm.label
-        row = {t("variant, runs"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
-        if experiment.also:
-            shares = [run.score("exact_match", experiment.also) for run in arm.runs]
-            row[t("beyond (%)")] = _text(mean_and_range(share and 100.0 * share for share in shares), write)
-        found.append(row | {t("verdict"): _verdict(stated.get(arm.label, ()), with_numbers=True)})
+        how = [t("{n} run", "{n:,} runs", n=len(arm.runs))] if arm.runs else []
+        rate = t("rate {rate}", rate=_rate(arm.recipe.rate))
+        if arm.runs and len(rates) > 1 and rate not in arm.label:
+            how.append(rate)
+        if arm.runs and max(sizes) > _UNLIKE * min(sizes):
+            how.append(t("{n} parameters", n=whole(arm.runs[0].parameters)))
+        label = t("{variant}: {details}", variant=arm.label, details=", ".join(how)) if how else arm.label
+        row = {t("variant"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
+        if arm.also:
+            row[t("beyond (%)")] = _text(mean_and_range(arm.beyond()), write)
+        found.append(row | {t("verdict"): _verdict([each for each in stated if each.arm is arm])})
     return found
 
 
 def _text(value: MeanAndRange | None, write: Callable[[float], str]) -> str:
-    return value.text(write) if value else ""
+    """The number, and its range, which stays on one line."""
+    text = value.text(write) if value else ""
+    return text.replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}(", " (")
 
 
 def conditions(arms: Sequence[ArmRuns]) -> str:
-    """State what the runs of an experiment have in common: data, updates, rate, test sentences, comparisons."""
+    """State what the runs of an experiment have in common, and which arms change several things."""
     runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
-    return t(
-        "{data}: {updates} updates, rate {rate}, {n} test sentences, {comparisons} comparisons.",
+    said = t(
+        "{data}: {updates} updates, {n} test sentences; {comparisons} comparisons of each variant.",
         data=translated(get_task(arms[0].recipe.base.task).title),
         updates=_from_to(run.valid["step"][-1] for run in runs),
-        rate=_from_to((arm.recipe.rate for arm in arms if arm.runs), write=_rate),
         n=whole(max(run.score("sentences") or 0 for run in runs)),
-        comparisons=COMPARISONS * (sum(bool(arm.runs) for arm in arms) - 1),
+        comparisons=comparisons(arms),
+    )
+    several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
+    if not several:
+        return said
+    return f"{said} " + t(
+        "{names} changes more than one thing, so no single cause is shown.",
+        "{names} change more than one thing, so no single cause is shown.",
+        names=listed(several),
+        n=len(several),
     )
 
 
@@ -137,7 +209,7 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
     return t(
         "{runs} of each variant; {enough} could show a difference.",
         runs=runs,
-        enough=enough(len(arms[0].runs), sum(bool(arm.runs) for arm in arms) - 1),
+        enough=enough(arms),
     )
 
 

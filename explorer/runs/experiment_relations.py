@@ -1,10 +1,11 @@
 """Compare the arms of an experiment with its first one, from the numbers of their stored runs; pure functions.
 
 Each arm is compared with the first one in four ways: by score, by the updates to the target, by the loss, and whether
-the scores are equal within a margin. Each comparison has an exact rank-sum test (:mod:`model.analysis.rank_test`), and
-Holm's correction over all comparisons of the experiment keeps the chance that it claims any false difference below
-`LEVEL`. A difference must also be large enough to matter. Three runs of each of two arms can never claim one, since
-their smallest two-sided chance is 1 in 10: such runs cannot tell, which is not the same as no difference.
+the scores are equal within a margin; and by its score on a further split, if the experiment has one. Each comparison
+has an exact rank-sum test (:mod:`model.analysis.rank_test`), and Holm's correction over all comparisons of the
+experiment keeps the chance that it claims any false difference below `LEVEL`. A difference must also be large enough
+to matter. Three runs of each of two arms can never claim one, since their smallest two-sided chance is 1 in 10: such
+runs cannot tell, which is not the same as no difference.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, pairwise
 from math import inf
-from typing import Literal
+from typing import Literal, get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
@@ -26,12 +27,13 @@ LEVEL = 0.05
 MARGIN = 1.0  # scores closer than this (percentage or BLEU points) are called as good as each other
 INTERVALS = 2  # evaluations are so far apart that a smaller difference in updates may be one of them
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
-COMPARISONS = 4  # of each arm with the first one
 
 Outcome = Literal["difference", "equal", "undecided", "too few"]
 Claim = Literal[
     "failed",
     "incomparable",
+    "better beyond",
+    "worse beyond",
     "better",
     "worse",
     "equal",
@@ -40,7 +42,9 @@ Claim = Literal[
     "lower loss",
     "higher loss",
     "?",
+    "? beyond",
 ]
+CLAIMS: tuple[Claim, ...] = get_args(Claim)  # the one that comes first is named first
 
 
 @dataclass(frozen=True)
@@ -61,24 +65,24 @@ class Relation:
     measure: str
     p: float = 1.0
 
-    @property
-    def apart(self) -> bool:
-        """Whether the two means are far enough apart for a difference."""
-        return self.own is not None and self.first is not None and abs(self.own.mean - self.first.mean) >= MARGIN
-
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
     """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
     first, *others = [arm for arm in arms if arm.runs]
     raw = [chance for arm in others for chance in _comparisons(first, arm)]
     passed = [chance <= LEVEL for chance in holm(raw)]
-    stated = []
+    stated, each = [], comparisons(arms)
     for nth, arm in enumerate(others):
-        at = COMPARISONS * nth
+        at = each * nth
         best = _smallest(len(first.runs), len(arm.runs))
         could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
-        stated += _relations_of(first, arm, passed[at : at + COMPARISONS], could, raw[at : at + COMPARISONS])
+        stated += _relations_of(first, arm, passed[at : at + each], could, raw[at : at + each])
     return stated
+
+
+def comparisons(arms: Sequence[ArmRuns]) -> int:
+    """The number of comparisons of each arm with the first one."""
+    return 5 if arms[0].also else 4
 
 
 def _smallest(first: int, other: int) -> float:
@@ -103,10 +107,10 @@ def any_runs(arms: Sequence[ArmRuns]) -> bool:
     return any(arm.runs for arm in arms)
 
 
-def _comparisons(first: ArmRuns, arm: ArmRuns) -> tuple[float, float, float, float]:
-    """The chance of each comparison: score, updates, loss, and scores that differ by the margin or more.
+def _comparisons(first: ArmRuns, arm: ArmRuns) -> list[float]:
+    """The chance of each comparison: score, updates, loss, scores that differ by the margin or more, score beyond.
 
-    A run that failed has the lowest score and the highest loss. Updates are compared if all runs reached the target.
+    A run that failed has the lowest scores and the highest loss. Updates are compared if all runs reached the target.
     """
     scores, base_scores = (_or(each.scores(), -inf) for each in (arm, first))
     updates, base_updates = (_or(each.updates(), inf) for each in (arm, first))
@@ -114,12 +118,13 @@ def _comparisons(first: ArmRuns, arm: ArmRuns) -> tuple[float, float, float, flo
     reached = inf not in (*updates, *base_updates)
     lower, _ = rank_sum([score + MARGIN for score in base_scores], scores)
     _, higher = rank_sum([score - MARGIN for score in base_scores], scores)
-    return (
+    chances = [
         _two_sided(base_scores, scores),
         _two_sided(base_updates, updates) if reached else 1.0,
         _two_sided(base_losses, losses),
         max(lower, higher),  # two one-sided tests (Schuirmann 1987)
-    )
+    ]
+    return [*chances, _two_sided(*(_or(each.beyond(), -inf) for each in (first, arm)))] if first.also else chances
 
 
 def _or(values: Sequence[float | None], missing: float) -> list[float]:
@@ -134,7 +139,7 @@ def _relations_of(
     first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool, raw: Sequence[float]
 ) -> list[Relation]:
     """The relations of one arm: which comparisons `passed`, whether one `could` have, and the `raw` chances."""
-    score, updates, loss, equal = passed
+    score, updates, loss, equal, *beyond = passed
     own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
     scored = partial(
         Relation,
@@ -146,7 +151,15 @@ def _relations_of(
     )
     if base is None or own is None:
         return [scored("failed" if own is None else "incomparable", "undecided")]
+    undecided: Outcome = "undecided" if could else "too few"
     found = []
+    far, base_far = mean_and_range(arm.beyond()), mean_and_range(first.beyond())
+    if far and base_far:
+        about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded, measure=arm.metric.name)
+        if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
+            found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
+        else:
+            found.append(about("? beyond", undecided, p=raw[-1]))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
@@ -161,10 +174,9 @@ def _relations_of(
     if loss and nats and base_nats and large and not score:
         claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
         found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
-    if found:
-        return found
-    undecided: Outcome = "undecided" if could else "too few"
-    return [scored("?", undecided, p=raw[0] if apart else raw[-1])]
+    if all(each.claim.endswith("beyond") for each in found):
+        found.insert(0, scored("?", undecided, p=raw[0] if apart else raw[3]))
+    return found
 
 
 def _interval(*arms: ArmRuns) -> float:
@@ -174,15 +186,17 @@ def _interval(*arms: ArmRuns) -> float:
 
 
 def measure_of(arms: Sequence[ArmRuns]) -> str:
-    """The measure on validation that shows the first difference: "loss", or the one that judges the runs."""
+    """The measure that shows the first difference: "beyond", or on validation the loss or the one that judges runs."""
     first = next((each for each in relations(arms) if each.outcome == "difference"), None)
+    if first and first.claim.endswith("beyond"):
+        return "beyond"
     return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
 
 
-def enough(first: int, n_others: int) -> int:
-    """The smallest number of runs of each arm, if the first has at least `first`, with which a difference can show."""
-    tried = (n for n in count(1) if COMPARISONS * n_others * _smallest(max(n, first), n) <= LEVEL)
-    return next(tried)
+def enough(arms: Sequence[ArmRuns]) -> int:
+    """The smallest number of runs of each arm, the first one with no fewer than it has, that can show a difference."""
+    family = comparisons(arms) * (sum(bool(arm.runs) for arm in arms) - 1)
+    return next(n for n in count(1) if family * _smallest(max(n, len(arms[0].runs)), n) <= LEVEL)
 
 
 def whole(value: float) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
+from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
-from explorer.runs.experiment_arms import ArmRuns, arm_runs, validation_curves
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, length_curves, validation_curves
 from explorer.runs.experiment_relations import Outcome, measure_of, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
@@ -44,13 +45,12 @@ def draw_overview() -> None:
     st.caption(
         t("Each card answers beside its first variant. “Undecided”: neither better or worse nor as good is shown."),
         help=t(
-            "Tables have means over seeds (lowest to highest) of the weights that were best on validation. A verdict "
-            "needs an exact rank-sum test, 5 % after Holm's correction over the card, and a difference of 1 point, of "
-            "two evaluations' updates, or of a factor of 2 in the loss; each variant has these three comparisons, and "
-            "one whether it is as good. “As good” holds for other seeds on these test sentences (one of 96 is 1.04 "
-            "points). p is before the correction. “Beyond”: strings longer than in training, which are not tested. "
-            "Variants may have different rates. Experiments share first variants, so they are "
-            "not independent."
+            "Tables have means over seeds (lowest to highest) of the weights that were best on validation. The "
+            "comparisons of a variant: score, equality of scores, updates to the target, loss, and score beyond where "
+            "that was tested. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the card, and a "
+            "difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “As good” holds for "
+            "other seeds on these test sentences (one of 96 is 1.04 points). p is before the correction. “Beyond”: "
+            "strings longer than any in training. Experiments share first variants, so they are not independent."
         ),
     )
     _draw_cards(shows["difference"], with_curves=True)
@@ -71,21 +71,33 @@ def _draw_cards(experiments: dict[str, tuple[ArmRuns, ...]], *, with_curves: boo
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns], *, with_curves: bool) -> None:
     """Draw the title, which opens the experiment, its answer, the numbers behind it, and its curves."""
-    with st.container(border=True):
+    with st.container(border=True, key=f"card_{experiment.name}"):
         _draw_title(experiment)
-        draw_answer(experiment, arms)
+        draw_answer(arms)
         if with_curves:
             measure = measure_of(arms)
-            _, title, unit = MEASURES[measure]
-            top = 100.0 if measure == "exact_match" else None
-            curves = validation_curves(arms, measure)
-            draw_small_figure(band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top))
+            draw_small_figure(length_figure(arms) if measure == "beyond" else curves_figure(arms, measure))
 
 
-def draw_answer(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+def curves_figure(arms: Sequence[ArmRuns], measure: str) -> Figure:
+    """Draw one measure on validation over the updates."""
+    _, title, unit = MEASURES[measure]
+    top = 100.0 if measure == "exact_match" else None
+    curves = validation_curves(arms, measure)
+    return band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top)
+
+
+def length_figure(arms: Sequence[ArmRuns]) -> Figure:
+    """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
+    curves, longest = length_curves(arms)
+    title = t("Right by length, in %; dashed: the longest in training, {n:.0f} letters", n=longest)
+    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
+
+
+def draw_answer(arms: Sequence[ArmRuns]) -> None:
     """Draw the answer of an experiment that has runs, a table with the numbers behind it, and the conditions."""
     st.markdown(f"**{unbroken(results.answer(arms))}**")
-    rows = results.rows(experiment, arms)
+    rows = results.rows(arms)
     head, *lines = (" | ".join(map(unbroken, line)) for line in (rows[0], *(row.values() for row in rows)))
     st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
     st.caption(unbroken(results.conditions(arms)))
@@ -105,7 +117,7 @@ def unbroken(sentence: str) -> str:
 
 
 def _draw_title(experiment: Experiment) -> None:
-    label, key = f"**{plain(translated(experiment.title))}**", f"open_{experiment.name}"
+    label, key = plain(translated(experiment.title)), f"open_{experiment.name}"
     st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,))
 
 

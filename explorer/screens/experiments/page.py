@@ -7,21 +7,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.charts.experiment_bands import band_figure, wide
+from explorer.charts.experiment_bands import wide
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
-from explorer.runs.experiment_arms import (
-    ArmRuns,
-    Curves,
-    arm_runs,
-    length_curves,
-    sample_rows,
-    table,
-    validation_curves,
-)
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, length_curves, sample_rows, table
 from explorer.runs.experiment_relations import overall
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_answer, draw_overview, unbroken
+from explorer.screens.experiments.overview import (
+    ALL,
+    EXPERIMENT,
+    MEASURES,
+    curves_figure,
+    draw_answer,
+    draw_overview,
+    length_figure,
+    unbroken,
+)
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
@@ -92,13 +93,15 @@ def _not_run(experiment: Experiment) -> str:
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     if overall(arms) == "too few":
         st.markdown(f"**{unbroken(results.too_few(arms))}**")
-    draw_answer(experiment, arms)
+    draw_answer(arms)
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
         _numbers(experiment, arms)
-    curves, longest = length_curves(arms)
-    if longest:
-        _by_length(curves, longest)
+    if length_curves(arms)[1]:
+        figure = length_figure(arms)
+        draw_figure(figure)
+        with st.expander(t("By length as a table")):
+            draw_table(wide(figure.data), figure.caption, file="by-length")
     with st.expander(t("What the models answer")):
         draw_table(
             sample_rows(arms),
@@ -147,27 +150,10 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     names = {key: translated(MEASURES[key][0]) for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
-    _, title, unit = MEASURES[name]
-    figure = band_figure(
-        validation_curves(arms, name),
-        x_title=t("updates"),
-        title=translated(title),
-        unit=unit,
-        top=100.0 if name == "exact_match" else None,
-    )
+    figure = curves_figure(arms, name)
     draw_figure(figure)
     with st.expander(t("These curves as a table")):
         draw_table(wide(figure.data), figure.caption, file="curves")
-
-
-def _by_length(curves: Curves, longest: float) -> None:
-    """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
-    title = t("Right by length, in %")
-    figure = band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
-    draw_figure(figure)
-    st.caption(t("The dashed line marks the longest strings in training: {n:.0f} letters.", n=longest))
-    with st.expander(t("By length as a table")):
-        draw_table(wide(figure.data), figure.caption, file="by-length")
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
