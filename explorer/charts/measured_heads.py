@@ -72,6 +72,8 @@ def layer_head_map(
         for line in zip(values, marks.tolist(), strict=True)
     ]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
+    if clear is not None:
+        _spread(figure, values, span)
     captions = [caption or _extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
         captions.append(t("“≈ 0”: not distinguishable from zero."))
@@ -80,6 +82,15 @@ def layer_head_map(
     table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
     table |= {short_head(j + 1): [rounded(float(value), decimals) for value in values[:, j]] for j in range(n_heads)}
     return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
+
+
+def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> None:
+    """Colour values by the square root of their size, so that a head matters less than the largest, but not nothing."""
+    ends = (span[0], 0.0, max(map(abs, span)) / 10, span[1])
+    at, *marks = (np.sign(each) * np.sqrt(np.abs(each)) for each in (values, *ends))
+    ticks = {"tickvals": marks, "ticktext": [two_digits(end) if end else "0" for end in ends]}
+    hover = "%{y}, %{x}: %{customdata:.3~g}<extra></extra>"
+    figure.update_traces(z=at, customdata=values, zmin=marks[0], zmax=marks[-1], colorbar=ticks, hovertemplate=hover)
 
 
 def agreement_plot(importance: Importance) -> Plot:
@@ -94,15 +105,19 @@ def agreement_plot(importance: Importance) -> Plot:
             text=names,
             name=capitalised(translated(kind)),
             mode="markers+text",
-            textposition="top center",
+            # Away from the line of equal ranks.
+            textposition=[
+                "bottom right" if low >= up else "top left" for up, low in zip(by_gradient, by_loss, strict=True)
+            ],
+            cliponaxis=False,
             marker={"color": COLOURS[nth], "symbol": nth, "size": 9},
         )
     n = len(importance.ranks())
     figure.add_shape(type="line", x0=1, y0=1, x1=n, y1=n, line={"dash": "dot", "color": "#7d8893"}, layer="below")
     titles = t("rank by the gradient score"), t("rank by the loss without it")
     ticks = {"tickvals": [1, *range(5, n + 1, 5)], "zeroline": False}
-    x_axis, y_axis = ({"title": {"text": title}, "range": [n + 1, -n / 12], **ticks} for title in titles)
-    figure.update_layout(xaxis=x_axis, yaxis=y_axis, height=420, margin=margin(top=40))
+    x_axis, y_axis = ({"title": {"text": title}, "range": [n + 1, 0], **ticks} for title in titles)
+    figure.update_layout(xaxis=x_axis, yaxis=y_axis, height=420, margin=margin(top=40, right=60))
     figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0})
     return Plot(figure, importance.agreement(), t("Does the gradient tell which heads are missed?"))
 

@@ -23,6 +23,7 @@ from model.checkpoint import LoadedModel
 from model.points import Head
 
 EXAMPLES = (message("Best"), message("Median"), message("Worst"))
+MIN_ROWS = 7  # of a sentence; the rows that see a sink as the right key, or one key only, do not count, so 5 or more do
 _N_SIMILAR = 3  # similar heads that are named
 
 
@@ -56,12 +57,12 @@ def example_statistic(role: Role, measured: KindScores) -> str:
     return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
 
 
-def examples(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, Example]:
+def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: Sequence[int]) -> dict[str, Example]:
     """Choose the best, the median and the worst sentence of the sample for a head, by the names in `EXAMPLES`.
 
     Any head scores high in a short sentence, where little more is possible: sentences are sorted by the gain as a share
-    of what is. Those in which no head can score lower than 1 are left out. Ties keep the order of the sample. Empty if
-    none is left.
+    of what is. Those in which no head can score lower than 1 are left out, and, if any others are left, those of few
+    rows, whose mean is chance (`rows`: by sentence). Ties keep the order of the sample. Empty if none is left.
     """
     single = measured.single[statistic]
     values = single.own[:, layer, head]
@@ -69,6 +70,8 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int) -> dic
     defined = np.flatnonzero(np.isfinite(gains))
     if not len(defined):
         return {}
+    long = defined[np.asarray(rows)[defined] >= MIN_ROWS]
+    defined = long if len(long) else defined
     order = defined[np.argsort(gains[defined], kind="stable")]
     chosen = (order[-1], order[round((len(order) - 1) / 2)], order[0])
     return {

@@ -164,17 +164,24 @@ class Importance:
             rows.append(row | {t("its rank"): str(by_gradient)})
         return rows
 
-    def summary(self) -> str:
-        """Name the head that matters most, and count the changes that cannot be told from zero."""
+    def summary(self, sample: int) -> str:
+        """Name the head that matters most, and count changes; it was measured on part of `sample` sentences."""
         order = self.least_first()
         kind, *place = most = order[-1]
         least = self.ablation.loss_interval[kind].at(*place)[1]
         rivals = sum(int((item.high >= least).sum()) for item in self.ablation.loss_interval.values())
-        better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
+        worse, better = (
+            sum(int(clear.sum()) for clear in each)
+            for each in zip(
+                *((item.low > 0, item.high < 0) for item in self.ablation.loss_interval.values()), strict=True
+            )
+        )
         unclear = sum(int((~clear).sum()) for clear in self.clear.values())
         said = t(
-            "Over {sentences}, the loss is highest without {most}, by {rise} nats per token.",
-            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            "Over {part} of the {all} sentences, evenly spread, the loss is highest without {most}, by {rise} nats "
+            "per token.",
+            part=self.sentences,
+            all=sample,
             most=name_of(most),
             rise=self.words(most),
         )
@@ -185,11 +192,13 @@ class Importance:
                 rivals=rivals,
             )
         return f"{said} " + t(
-            "For {unclear} (“≈ 0”), the change cannot be distinguished from zero. For {better}, switching off is shown "
-            "to improve the model; if no head mattered, intervals of 95 % would show that by chance for about {chance} "
-            "heads, and as many as needed.",
-            unclear=t("{n} head", "{n:,} heads", n=unclear),
-            better=t("{n} head", "{n:,} heads", n=better) if better else t("no head"),
+            "Of {all} heads, {worse} raise the loss when they are switched off, {better} lower it, and {unclear} "
+            "cannot be told from zero (“≈ 0”). If no head mattered, about {chance} of {all} would seem to raise it by "
+            "chance, and as many to lower it.",
+            all=len(order),
+            worse=worse,
+            better=better,
+            unclear=unclear,
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
 
@@ -204,8 +213,7 @@ def _change_or_none(changes: Mapping[AttentionKind, Estimate], head: Head) -> st
     kind, *place = head
     if changes[kind].differs_from_zero()[*place]:
         return _change(changes, head)
-    low, high = (two_digits(end, signed=True) for end in changes[kind].at(*place)[1:])
-    return t("≈ 0 ({low} to {high})", low=low, high=high)
+    return t("≈ 0 (at most {most})", most=two_digits(max(abs(end) for end in changes[kind].at(*place)[1:])))
 
 
 def _rank_correlation(first: ByKind, second: ByKind) -> tuple[float, float, float]:

@@ -218,8 +218,9 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
         said.append(
             t(
-                "Sinks are the first token, even if it is a word or a letter, and <eos>. “Left out”: only the weight "
-                "that goes elsewhere counts, {share} of all, in rows whose right key is no sink.",
+                "Sinks are the first token (a word or a letter as well) and <eos>. {share} of this head's weight "
+                "goes to other tokens; the score is the part of that weight which is on the right token. Rows whose "
+                "right token is a sink do not count.",
                 share=percent(float(measured.scores["elsewhere"].mean[layer, head])),
             )
         )
@@ -230,6 +231,15 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     compared = [measured.scores[name] for name in role.judged]
     if compared and all(abs(float(item.untrained[layer]) - item.uniform) < SAME for item in compared):
         said.append(t("Untrained heads are practically uniform here, so the two baselines count as one."))
+    sentences = max(item.sentences for item in measured.scores.values())
+    if left := [sentences - item.sentences for item in compared if item.sentences < sentences]:
+        said.append(
+            t(
+                "{n} sentence has no row that counts.",
+                "{n:,} sentences have no row that counts.",
+                n=max(left),
+            )
+        )
     return [evidence_row(measured, name, layer, head) for name in names], " ".join(said)
 
 

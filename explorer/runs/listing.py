@@ -38,7 +38,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("score (95 %)"))
+    texts = (t("data"), t("verdict"), t("note"), t("score on test (95 %)"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -54,10 +54,12 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     if score is not None and isinstance(sentences, int) and sentences > 0:
         of = range_text(leading, score, sentences)
         shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
+    if shown and "test" not in results:
+        shown = t("{score}, validation", score=shown)
     return {
         t("name"): entry.name,
+        t("score on test (95 %)"): shown,
         t("verdict"): verdict_text(entry, verdict),
-        t("score (95 %)"): shown,
         t("updates"): number(results, "trained_steps"),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),

@@ -64,7 +64,9 @@ def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -
 
     Whole numbers, or with one decimal where whole ones would make neighbouring scores look alike.
     """
-    apart = BLEU_WIDTH / math.sqrt(sentences)
-    low, high = (score - apart, score + apart) if name == "bleu" else (100 * end for end in interval(score, sentences))
+    share, apart = score / 100 if name == "bleu" else score, BLEU_WIDTH / math.sqrt(sentences)
+    low, high = (100 * end for end in interval(share, sentences))
+    if name == "bleu" and score < 100:  # of which no sentence need be right
+        low, high = score - apart, score + apart
     scale = 10 if high - low < NARROW else 1
     return max(math.floor(scale * low), 0) / scale, min(math.ceil(scale * high), 100 * scale) / scale

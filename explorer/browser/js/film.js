@@ -5,7 +5,7 @@ import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
 import { showMap } from "./labelled_map.js";
 import { drawCells, leadsTo, sheetOf } from "./maps.js";
-import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind } from "./names.js";
+import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind, shortHead } from "./names.js";
 import { clamp, grouped } from "./numbers.js";
 import { drawSteps } from "./player.js";
 import { isLeftwards, placesOf } from "./scripts.js";
@@ -96,6 +96,7 @@ function layOut(S) {
   grid.style.gridTemplateColumns = `auto repeat(${heads}, auto)`;
   grid.replaceChildren();
   S.thumbs = [];
+  grid.append(make("span"), ...Array.from({ length: heads }, (_, i) => make("span", "", shortHead(i + 1))));
   for (let layer = 1; layer <= layers; layer++) {
     grid.append(make("span", "", capitalised(layerName(layer))));
     for (let head = 1; head <= heads; head++) {

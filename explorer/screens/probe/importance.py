@@ -56,10 +56,12 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             span, clear = importance.span, importance.clear[kind]
             plot = layer_head_map(changes[kind], kind, caption=importance.largest(kind), span=span, clear=clear)
             page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
-    st.caption(explained(importance.summary()))
+    st.caption(explained(importance.summary(len(measured.sample))))
     page_parts.draw_plot(agreement_plot(importance), "importance_agreement")
     rows = importance.rows()
-    draw_table(rows, t("Importance of every head"), file="importance", height=table_height(len(rows), most=24))
+    wide = {name: st.column_config.TextColumn(width=225) for name in (t("loss, zeroed"), t("loss, mean instead"))}
+    height = table_height(len(rows), most=24)
+    draw_table(rows, t("Importance of every head"), file="importance", height=height, column_config=wide)
     st.caption(
         t(
             "Changes of the loss in nats per token and of right tokens in percentage points; gradient in nats per "

@@ -14,11 +14,11 @@ from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import terms_map
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import capitalised, plain
+from explorer.locale.text import capitalised, percent, plain
 from explorer.probing.head_card import (
     EXAMPLES,
+    MIN_ROWS,
     SENTENCES,
-    Example,
     example_statistic,
     examples,
     mean_terms,
@@ -180,7 +180,8 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
 def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
     """Draw the best, the median and the worst sentence."""
     kind, layer, head = place
-    chosen = examples(measured.probe.kinds[kind], statistic, layer, head)
+    rows = [lengths[kind != "encoder"] for lengths in measured.sample.pairs.lengths]
+    chosen = examples(measured.probe.kinds[kind], statistic, layer, head, rows)
     st.markdown(t("##### From the best sentence to the worst"))
     if not chosen:
         st.info(t("No sentence of the sample shows this score."))
@@ -191,20 +192,19 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     st.caption(
         plain(
             t(
-                "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1.",
+                "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1, "
+                "among sentences with at least {rows} rows.",
                 score=title,
+                rows=min([MIN_ROWS, *(rows[example.index] for example in chosen.values())]),
             )
         )
     )
     sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
     for name, example in chosen.items():
-        title = f"{translated(name)}: {_about(measured, example)}"
+        about = t("{n} row", "{n:,} rows", n=rows[example.index])
+        text = measured.sample.sources[example.index].text
+        title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
         _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
-
-
-def _about(measured: Measured, example: Example) -> str:
-    """The gain of a head in a sentence, and the sentence as it was written."""
-    return f"{example.sort_key()} · {measured.sample.sources[example.index].text}"
 
 
 def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
@@ -215,9 +215,9 @@ def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expande
         if kind == "cross" and st.session_state.get(_WORDS):
             maps, left_out = over_words(maps, item.trace.src_words)
             prefix = t(
-                "Words only: <eos>, other specials and punctuation are left out, on average {share:.0%} of this head's "
+                "Words only: <eos>, other specials and punctuation are left out, on average {share} of this head's "
                 "weight; what remains is scaled to 1.",
-                share=float(left_out[layer, head]),
+                share=percent(float(left_out[layer, head])),
             )
         draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
         if kind == "cross":

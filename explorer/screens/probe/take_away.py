@@ -27,7 +27,8 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     name, probe, about = subject.name, measured.probe, str(measured.about)
     importance, sections = measured_importance(subject, measured), measured_checks(subject, measured)
     if importance is not None:
-        sections.insert(0, Section(t("The importance of each head"), importance.rows(), importance.summary()))
+        about = importance.summary(len(measured.sample))
+        sections.insert(0, Section(t("The importance of each head"), importance.rows(), about))
     sections += notes_section(name)
     rows, lines = number_rows(probe), tuple(facts(runtime.summary(name)))
     st.caption(

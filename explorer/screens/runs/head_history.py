@@ -45,7 +45,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
             )
         )
         return
-    left, right = st.columns([5, 6], vertical_alignment="bottom")
+    left, right = st.columns([5, 6])
     key = f"film_text_{entry.name}"
     if key not in st.session_state:
         st.session_state[key] = next((example.source for example in examples_of(entry.summary)), "")

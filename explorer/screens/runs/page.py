@@ -30,7 +30,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table of the models that come with Headlight fits on a laptop's screen.
-_PIXELS = {message("name"): 195, message("score (95 %)"): 235}
+_PIXELS = {message("name"): 165, message("score on test (95 %)"): 235}
 
 
 def draw() -> None:
@@ -93,12 +93,12 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
             # The score and what is written under the table say the same; the menu of a column shows these.
             **dict.fromkeys((t("data"), t("right (%)"), "BLEU")),
-            t("score (95 %)"): text(
-                width=_PIXELS["score (95 %)"],
+            t("score on test (95 %)"): text(
+                width=_PIXELS["score on test (95 %)"],
                 help=t(
                     "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
-                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly ± 45 ÷ "
-                    "√sentences."
+                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU below 100, "
+                    "roughly ± 45 ÷ √sentences."
                 ),
             ),
             t("verdict"): text(
@@ -113,7 +113,8 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),
             t("note"): text(width="medium"),
             t("parameters"): number(format="compact"),
-            t("loss"): number(format="%.3g"),
+            t("loss"): number(format="%.4f", help=t("In nats per target token, on the sentences of the score.")),
+            t("updates"): number(format="localized"),
         },
     )
     st.caption(plain(summary(entries)))

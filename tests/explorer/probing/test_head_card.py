@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.probing.head_card import Example, coverage_caption, example_statistic, examples, similar_heads
+from explorer.probing.head_card import MIN_ROWS, Example, coverage_caption, example_statistic, examples, similar_heads
 from explorer.probing.measured import Measured
 from explorer.probing.roles import role_of
 from explorer.probing.tables import colour_range, head_rows, kinds_with, summary
@@ -14,7 +14,8 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     role = role_of(scores, 0, 0)
     statistic = example_statistic(role, scores)
     assert statistic == "aligned_without_sinks"
-    best, median, worst = order = list(examples(scores, statistic, 0, 0).values())
+    single = scores.single[statistic]
+    best, median, worst = order = list(examples(scores, statistic, 0, 0, [MIN_ROWS] * len(single.own)).values())
     values = scores.single[statistic].own[:, 0, 0]
     uniform = scores.single[statistic].uniform
     differs = uniform < 1  # not in a string of two letters, of which one is a sink
@@ -24,7 +25,9 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     assert (worst.gain, median.gain, best.gain) == (known[0], known[round((len(known) - 1) / 2)], known[-1])
     assert all(values[item.index] == item.score for item in order)
     assert Example(0, 0.86, 0.5).sort_key() == "72 % (0.86, uniform 0.50)"
-    assert examples(scores, "aligned_input_without_sinks", 0, 0)
+    rows = [MIN_ROWS if nth != best.index else 2 for nth in range(len(single.own))]
+    assert examples(scores, statistic, 0, 0, rows)["Best"].gain < best.gain, "a mean over two rows is chance"
+    assert examples(scores, "aligned_input_without_sinks", 0, 0, [2] * len(rows)), "unless all are as short"
     plain = measured.probe.kinds["encoder"]
     assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
 

@@ -16,8 +16,20 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 def test_columns_without_a_value_are_left_out() -> None:
     first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert first == {"name": "a", "score (95 %)": "25.0 %", "verdict": "untrained", "parameters": 5, "right (%)": 25}
-    assert second == {"name": "b", "score (95 %)": "", "verdict": "untrained", "parameters": None, "right (%)": None}
+    assert first == {
+        "name": "a",
+        "score on test (95 %)": "25.0 %",
+        "verdict": "untrained",
+        "parameters": 5,
+        "right (%)": 25,
+    }
+    assert second == {
+        "name": "b",
+        "score on test (95 %)": "",
+        "verdict": "untrained",
+        "parameters": None,
+        "right (%)": None,
+    }
     assert rows([]) == []
     own, shipped = rows([entry("a", modified=1000.0), entry(SHIPPED[0], modified=1000.0)])
     assert own["when"], "and of a shipped model, a clone's files say when it was cloned"
@@ -29,12 +41,13 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "score"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, "50.0 % (21–79) of 8"),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, "50.0 % (21–79) of 8, validation"),
         ({"test": {"exact_match": 1.0, "sentences": 30}}, "100.0 % (88–100) of 30"),
         # Whole numbers would make these two look alike.
         ({"test": {"exact_match": 1.0, "sentences": 1505}}, "100.0 % (99.7–100) of 1,505"),
         ({"test": {"exact_match": 0.997, "sentences": 1505}}, "99.7 % (99.2–99.9) of 1,505"),
         ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, "BLEU 39.5 (38–40.9) of 1,000"),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, "BLEU 100.0 (96.2–100) of 98"),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, "97.0 %"),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, ""),
     ],
@@ -43,7 +56,11 @@ def test_a_score_has_its_interval(results: object, score: str) -> None:
     full = entry("b", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "bleu": 60.0}})
     row, other = rows([entry("a", task="dates", results={**results, "seconds": 90}), full])  # type: ignore[dict-item]
     assert row["data"].startswith("Dates")
-    assert (row["score (95 %)"], row["took (min)"], other["score (95 %)"]) == (score, 1.5, "BLEU 60.0")
+    assert (row["score on test (95 %)"], row["took (min)"], other["score on test (95 %)"]) == (
+        score,
+        1.5,
+        "BLEU 60.0, validation",
+    )
 
 
 LAST = {"trained_steps": 1500}
