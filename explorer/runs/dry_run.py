@@ -23,7 +23,7 @@ from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import budget
-from model.config import DataConfig, ModelConfig, from_dict, to_dict
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import get_task
 from model.data.proposal import TokenKind
 from model.durations import rounded_span
@@ -38,6 +38,7 @@ MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
+_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.01, 2e10  # of a laptop
 MAX_PLANS = 128
 MAX_ASKERS = 512
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user
@@ -116,10 +117,12 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a run by arithmetic, before any trial: parameters, exact or about."""
+    """The sizes of a run by arithmetic, before any trial: parameters, exact or about; about memory and seconds."""
 
     parameters: int
     exact: bool
+    memory: int
+    seconds: float
 
 
 def sizes_at_once(
@@ -131,6 +134,7 @@ def sizes_at_once(
     """
     from model.architectures import empty_model
     from model.embeddings import count_parameters
+    from model.training.device import Runtime, peak_bytes, resolve_device
 
     if order.init:
         return None
@@ -155,7 +159,17 @@ def sizes_at_once(
     if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
     parameters = count_parameters(empty_model(config))
-    return Sizes(parameters, data.tokenizer == "characters" and not order.data and not order.added)
+    training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))
+    runtime = Runtime(device=resolve_device(order.device), precision=order.precision)
+    memory = peak_bytes(config, training, training.max_tokens, runtime, parameters=parameters)
+    tokens = training.max_tokens * training.gradient_accumulation_steps
+    exact = data.tokenizer == "characters" and not order.data and not order.added
+    return Sizes(parameters, exact, memory, rough_seconds(parameters, tokens, training.max_steps))
+
+
+def rough_seconds(parameters: int, tokens: float, updates: int) -> float:
+    """The time of updates on two cores, by a multiplication and an addition per parameter, forward and twice back."""
+    return updates * (_UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND)
 
 
 @lru_cache(maxsize=64)
@@ -248,6 +262,7 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
+        self.pace = 1.0  # seconds on this machine, by its latest trial, as a multiple of the rough ones
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
@@ -282,7 +297,11 @@ class PlanService:
                 del self._answers[tuple(command)]
 
     def _answer(self, key: tuple[str, ...]) -> Plan | None:
-        return run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
+        plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
+        if plan is not None and plan.steps and plan.seconds:
+            tokens = plan.tokens_per_s * plan.seconds / plan.steps
+            self.pace = plan.seconds / rough_seconds(plan.parameters, tokens, plan.steps)
+        return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:
         with self._lock:

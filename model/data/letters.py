@@ -154,8 +154,8 @@ def letters(name: str, split_seed: int) -> Task:
         name=name,
         title=task.title,
         description=(
-            f"{task.rule} Training has random strings of 1 to 16 small letters, each letter a token. A fifth of all "
-            f"strings of one and two letters, and all longer test strings, are never seen in training. A second "
+            f"{task.rule} Training has random strings of 1 to 16 lower-case letters, each letter a token. A fifth of "
+            f"all strings of one and two letters, and all longer test strings, are never seen in training. A second "
             f"test, called “long”, has strings of 17 to 32 letters, longer than any in training."
         ),
         story=task.story,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -75,7 +76,11 @@ def choose_data(checkpoints: Path) -> Data | None:
         persist_state="session",
         help=t("What the model learns. Each task has its own training, validation and test sentences."),
     )
-    return _own_pairs(checkpoints) if task == FILES else _built_in(task or _PREFERRED)
+    if task == FILES:
+        return _own_pairs(checkpoints)
+    own = partial(st.session_state.update, train_task=FILES)
+    st.button(t("Bring your own sentence pairs"), icon=":material/upload_file:", type="tertiary", on_click=own)
+    return _built_in(task or _PREFERRED)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
+from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
@@ -35,6 +36,7 @@ from explorer.web.figures import draw_figure
 from explorer.web.runs import NEW, RUN, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
+from model.folder import SHIPPED
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
@@ -71,7 +73,9 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.columns(2, gap="large")  # on a laptop, the right half shows every preset
+    left, right = st.container(key="train_form").columns(
+        2, gap="large"
+    )  # on a laptop, the right half shows every preset
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
@@ -159,7 +163,16 @@ def _choose_preset(data: Data) -> Preset:
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
     preset = PRESETS[chosen or start]
-    st.caption(plain(f"{translated(preset.title)}."))
+    said = f"{translated(preset.title)}."
+    if data.task in SHIPPED and data.task in runtime.models():
+        shipped = runtime.summary(data.task)
+        said += " " + t(
+            "The “{name}” that comes with Headlight has {parameters} parameters and {updates} updates.",
+            name=data.task,
+            parameters=count(shipped["parameters"]),
+            updates=f"{shipped['training']['max_steps']:,}",
+        )
+    st.caption(plain(said))
     return preset
 
 
@@ -195,19 +208,19 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None) -> 
     parameters, memory, duration = st.columns(3)
     expected = answer is None and not unfit
     unknown = "…" if expected else "–"  # still to come, or not at all
-    counted = needed = unknown
+    counted = needed = taken = unknown
     if plan is not None:
         counted, needed = count(plan.parameters), memory_text(plan.memory)
     elif expected and sizes is not None:
         amount = count(sizes.parameters)
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
+        needed = t("≈ {amount}", amount=memory_text(sizes.memory))
+        taken = span(*[sizes.seconds * plan_service().pace] * 2)
     parameters.metric(t("Parameters"), counted)
     memory.metric(t("Memory needed"), needed)
-    duration.metric(t("Takes"), plan.duration_text if plan else unknown)
+    duration.metric(t("Takes"), plan.duration_text if plan else taken)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
-    if st.button(
-        t("Start training"), type="secondary" if expected else "primary", disabled=impossible, width="stretch"
-    ):
+    if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer
@@ -220,7 +233,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None) -> 
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
     elif plan is None:
-        st.caption(t("How long it takes is being found out: a few updates are timed on this machine …"))
+        st.caption(t("By arithmetic so far: a few updates are being timed on this machine …"))
     else:
         st.caption(plain(plan.summary()))
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):

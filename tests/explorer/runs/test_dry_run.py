@@ -161,6 +161,8 @@ def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFi
     sizes = at_once(order)
     assert sizes is not None
     assert (sizes.parameters, sizes.exact) == (plan.parameters, True)
+    assert sizes.memory == pytest.approx(plan.memory, rel=0.1)
+    assert plan.seconds / 10 < sizes.seconds < plan.seconds * 10
     assert at_once(replace(order, changes=(("d_model", "32768"),))) is None
     assert at_once(replace(order, preset="decoder-tiny")) != sizes
     assert plan.seconds > 0
