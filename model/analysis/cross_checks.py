@@ -56,7 +56,8 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     rules = output_rules(config)
     rows = torch.arange(target.size(1))
 
-    before = target_log_probs(model(source, target)[0], rules)
+    layers = LayerInputs(model, source, target)
+    before = target_log_probs(layers.logits[0], rules)
     predicted = before.argmax(dim=-1)
     kind: AttentionKind = "cross" if config.has_encoder else "decoder"
     stays, change = {}, {}
@@ -68,9 +69,8 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
             )
             for layer in range(config.n_decoder_layers)
         }
-        n = len(rows)  # row t is changed in sentence t of the batch
-        logits = model(source.expand(n, -1), target.expand(n, -1), tap=patch(config, changes))
-        after = target_log_probs(logits[rows, rows], rules)
+        hidden = layers.hidden_from((kind, 0, 0), patch(config, changes))
+        after = target_log_probs(model.logits(hidden[rows, rows]), rules)
         stays[name] = (after.argmax(dim=-1) == predicted).numpy()
         change[name] = (after - before)[rows, predicted].double().numpy()
     return Counterfactuals(predicted.numpy(), stays, change)
@@ -81,13 +81,16 @@ def _row_each(
 ) -> Callable[[Tensor], Tensor]:
     """A function that changes row t of sentence t of weights [sentence, head, query, key], counted from its last rows.
 
+    One sentence becomes as many as there are rows: what precedes the first change is computed once.
+
     With `causal`, a row keeps its weights on later keys, which are 0.
     """
 
     def changed(weights: Tensor) -> Tensor:
         n_keys = weights.size(-1)
         queries = rows + weights.size(-2) - len(rows)
-        original = weights[rows, :, queries]  # [row, head, key]
+        copy = weights.expand(len(rows), -1, -1, -1).clone()
+        original = copy[rows, :, queries]  # [row, head, key]
         seen = (torch.arange(n_keys) <= queries[:, None])[:, None] if causal else torch.ones(1, dtype=torch.bool)
         if name == "uniform":
             replacement = torch.where(seen, 1 / seen.expand(len(rows), 1, n_keys).sum(dim=-1, keepdim=True), 0.0)
@@ -100,7 +103,6 @@ def _row_each(
             total = others.sum(dim=-1, keepdim=True)
             # A single token keeps its weight.
             replacement = torch.where(total > 0, others / total.clamp_min(1e-12), original)
-        copy = weights.clone()
         copy[rows, :, queries] = replacement
         return copy
 

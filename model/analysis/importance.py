@@ -271,6 +271,10 @@ class LayerInputs:
 
     def run_from(self, head: Head, tap: Tap) -> Tensor:
         """The logits with an edit of a head and of later ones; only the layers from its own on are run again."""
+        return self._model.logits(self.hidden_from(head, tap))
+
+    def hidden_from(self, head: Head, tap: Tap) -> Tensor:
+        """What the logits are computed from; of one sentence, the tap may make several."""
         model, (kind, start, _) = self._model, head
         cross_kv = self._cross_kv
         with tapped(tap):
@@ -284,7 +288,7 @@ class LayerInputs:
                 cross_mask=self._src_mask,
                 start=start,
             )
-        return model.logits(hidden[:, -self._n_tgt :])
+        return hidden[:, -self._n_tgt :]
 
 
 def _blank(config: ModelConfig) -> ByKind:

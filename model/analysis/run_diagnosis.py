@@ -158,9 +158,10 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         best_text = _score_text(curves, best)
         learned = t("Learned: {score}; it was {best} at update {step:,.0f}.", score=score, best=best_text, step=at)
     little = _shows_little(curves)
+    full = t("Longer training cannot raise this score.") if _share(curves, last) >= 1 else ""
     return Diagnosis(
         "learned",
-        f"{learned} {little or t('Longer training has little or nothing to add.')}",
+        f"{learned} {little or full or t('Longer training has little or nothing to add.')}",
         int(since),
         ("try", "more pairs") if little else ("try",),
     )
