@@ -38,6 +38,7 @@ MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
+_LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.01, 2e10  # of a laptop
 MAX_PLANS = 128
 MAX_ASKERS = 512
@@ -134,7 +135,6 @@ def sizes_at_once(
     """
     from model.architectures import empty_model
     from model.embeddings import count_parameters
-    from model.training.device import Runtime, peak_bytes, resolve_device
 
     if order.init:
         return None
@@ -160,8 +160,9 @@ def sizes_at_once(
         return None  # the trial says whether they fit into the memory
     parameters = count_parameters(empty_model(config))
     training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))
-    runtime = Runtime(device=resolve_device(order.device), precision=order.precision)
-    memory = peak_bytes(config, training, training.max_tokens, runtime, parameters=parameters)
+    layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
+    activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
+    memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
     tokens = training.max_tokens * training.gradient_accumulation_steps
     exact = data.tokenizer == "characters" and not order.data and not order.added
     return Sizes(parameters, exact, memory, rough_seconds(parameters, tokens, training.max_steps))
