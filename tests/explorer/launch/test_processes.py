@@ -93,16 +93,3 @@ def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> No
     assert third.process.returncode == 0
     assert third.said().endswith("(Ctrl-C ends it)\nHeadlight has ended.\n")
     assert not server.is_running()
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-def test_a_server_that_ends_is_said(start: Callable[..., Started]) -> None:
-    refused = start(free_port(), "--no.such", "1")
-    assert refused.process.wait(PATIENCE) == 2
-    assert "The server ended with code 2 before it was ready; what it printed says why." in refused.said()
-    assert "No such option" in refused.said()
-    running = start(free_port())
-    running.wait_until_ready().kill()
-    assert running.process.wait(PATIENCE) == 2
-    assert "The server has ended by itself, with code -9; start Headlight again." in running.said()
