@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -18,7 +17,6 @@ from model.analysis.operations import (
 )
 from model.config import EOS
 from model.dry_run import points
-from model.edits import HeadEdit, HeadEdits
 from model.embeddings import count_parameters
 from tests.tiny import tiny_model
 
@@ -42,19 +40,6 @@ def test_parameters_are_counted_once(scheme: dict[str, Any]) -> None:
     assert counts.keys() <= record(model, SOURCE, PATH, 3).operations.keys()
 
 
-def test_a_changed_head_is_recorded_as_the_model_goes_on_with_it() -> None:
-    model = tiny_model()
-    row = HeadEdit("cross", 1, 2, "row", row=1, values=np.array([0, 1, 0, 0, 0], np.float32))
-    edit = HeadEdits((row, HeadEdit("encoder", 0, 0, "zero")))
-    whole = record(model, SOURCE, PATH, 3, edit=edit)
-    weights = whole["decoder.1.cross_attn.weights"].value[0, 2]
-    assert weights[1].tolist()[:2] == [0, 1]
-    own = record(model, SOURCE, PATH, 3)
-    assert not torch.equal(own["decoder.1.cross_attn.weights"].value[0, 2, 1], weights[1])
-    assert float(whole["encoder.0.self_attn.output"].value[0, 0].abs().max()) == 0
-    assert not torch.equal(own.logits, whole.logits)
-
-
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_the_wiring_is_the_models(norm_first: bool) -> None:
     """Results recomputed from what an operation reads equal the recorded results."""
@@ -70,19 +55,6 @@ def test_the_wiring_is_the_models(norm_first: bool) -> None:
             if operation.short.startswith(("q_proj", "k_proj", "v_proj", "out_proj", "linear", "norm")):
                 (given,), module = inputs(name), model.get_submodule(by_name[name].module)
                 torch.testing.assert_close(module(given), operation.value, rtol=0, atol=1e-6)
-            elif operation.short.startswith("residual"):
-                assert torch.equal(sum(inputs(name)), operation.value)
-            elif operation.short == "output":
-                weights, value = inputs(name)
-                torch.testing.assert_close(weights @ value, operation.value, rtol=0, atol=1e-6)
-            elif operation.short == "scores":
-                query, key = inputs(name)
-                scores = query @ key.mT / query.size(-1) ** 0.5
-                torch.testing.assert_close(scores, operation.value, rtol=0, atol=1e-6)
-            elif operation.short == "activation":
-                assert torch.equal(inputs(name)[0].relu(), operation.value)
-            elif operation.short == "scaled":
-                assert torch.equal(inputs(name)[0] * 4.0, operation.value)
         (last,) = inputs("logits")
         torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
 

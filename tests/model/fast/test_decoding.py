@@ -19,14 +19,10 @@ SCHEMES = [each for each in EVERY_MODEL if each.get("causal", True) and each.get
 BATCHES = {"one": sources(5), "equal": sources(6, 6, 6), "padded": padded((6, 2, 4))}
 
 
-def stepped(
-    step: Any, state: Any, tokens: Tensor, tap: Tap | None = None, reorder: Tensor | None = None
-) -> tuple[Tensor, Any]:
-    """Logits [batch, tgt, vocab] of reading all tokens, [batch, tgt]; `reorder` selects rows before the third."""
+def stepped(step: Any, state: Any, tokens: Tensor, tap: Tap | None = None) -> tuple[Tensor, Any]:
+    """Logits [batch, tgt, vocab] of reading all tokens, [batch, tgt]."""
     rows = []
-    for index, column in enumerate(tokens.T):
-        if index == 2 and reorder is not None:
-            state = state.select(reorder)
+    for column in tokens.T:
         logits, state = step(column, state, tap=tap)
         rows.append(logits)
     return torch.stack(rows, dim=1), state
