@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from model.recording import AttentionRecorder
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError
@@ -18,29 +15,16 @@ from tests.explorer.planted import planted_trace
 from tests.tiny import sources, targets, tiny_model
 
 HOSTILE = ["<sos>", "</script>", "<img src=x onerror=alert(1)>", "l'été", "मुझे", "שלום", "人工知能", "👩‍👩‍👧"]
-WORDS = st.one_of(
-    st.sampled_from([*HOSTILE, " ", "a\nb", ""]),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6),
-)
 
 
-@st.composite
-def traces(draw: st.DrawFn) -> AttentionTrace:
-    def tokens() -> list[str]:
-        return draw(st.lists(WORDS, min_size=1, max_size=5))
-
-    layers, heads = draw(st.tuples(*[st.integers(1, 3)] * 2)), draw(st.tuples(*[st.integers(1, 4)] * 2))
-    edits = tuple(draw(st.lists(WORDS.filter(bool), max_size=2)))
-    trace = planted_trace(tokens(), tokens(), layers=layers, heads=heads, edits=edits)
-    masks = hnp.arrays(np.uint8, trace.encoder_mask.shape, elements=st.sampled_from([VISIBLE, PADDING]))
-    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
-    cross = rng.random(trace.cross.shape, dtype=np.float32)
-    return dataclasses.replace(trace, cross=cross, encoder_mask=draw(masks))
-
-
-@given(trace=traces())
-def test_a_trace_comes_back_from_its_file(trace: AttentionTrace, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("traces") / "exactly this name"
+@pytest.mark.parametrize("tokens", [HOSTILE, ["a"], [" ", "a\nb", "", "x" * 50]], ids=["hostile", "one", "blank"])
+def test_a_trace_comes_back_from_its_file(tokens: list[str], tmp_path: Path) -> None:
+    plain = planted_trace(tokens, tokens[::-1], layers=(1, 3), heads=(4, 2), edits=("cross layer 1 head 2: zero",))
+    mask = np.full_like(plain.encoder_mask, PADDING)
+    mask[:, 0] = VISIBLE
+    cross = np.random.default_rng(0).random(plain.cross.shape, dtype=np.float32)
+    trace = dataclasses.replace(plain, cross=cross, encoder_mask=mask)
+    path = tmp_path / "exactly this name"
     trace.save_npz(path)
     assert [entry.name for entry in path.parent.iterdir()] == ["exactly this name"]
     found = AttentionTrace.load_npz(path)

@@ -57,11 +57,13 @@ def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
         ("adjective-swap", "I read red books", {"says": ("livre",)}, False),  # whole words only
         ("adjective-swap", "I read red books", {"looks": (("livres", "books"), ("rouge", "red"))}, True),
         ("adjective-swap", "I read red books", {"looks": (("rouge", "books"),)}, False),
+        ("adjective-swap", "I read red books", {"looks": (("nous", "we"),)}, False),
         ("adjective-swap", "I read red books", {"pattern": "mirror"}, False),
         ("reverse", "headlight", {"pattern": "mirror"}, True),
         ("reverse", "headlight", {"pattern": "diagonal"}, False),
         ("reverse", "headlight", {"word": "t", "instead": "h"}, True),
         ("reverse", "headlight", {"word": "t", "instead": "no such token"}, False),
+        ("reverse", "headlight", {"word": "x", "instead": "h"}, False),
     ],
 )
 def test_what_a_hint_takes_for_granted(model: str, text: str, changes: dict[str, Any], holds: bool) -> None:
@@ -176,11 +178,7 @@ def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
         ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball.", "only {confidence:.0f}"),
         ("multi30k-en-de", PARLIAMENT, "“parliament”"),
         ("multi30k-en-de", "The teacher explained the theorem.", "“teacher”, “explained” and “theorem” in pieces"),
-        (
-            "multi30k-en-de",
-            "I missed the train.",
-            "Although the sentence is short, the model gave only {confidence:.0f}",
-        ),
+        ("multi30k-en-de", "I missed the train.", "the sentence is short, the model gave only {confidence:.0f}"),
         ("multi30k-en-de", "A dog runs and " * 10, "The sentence has 40 words; the longest in training had 37."),
         ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
         ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),

@@ -173,7 +173,6 @@ def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
 
 
 def labels_in(svg: bytes) -> list[str]:
-    """The texts of an SVG figure, stripped."""
     return [text.replace("\u200e", "").strip() for text in ElementTree.fromstring(svg).itertext()]
 
 

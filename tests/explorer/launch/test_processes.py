@@ -39,7 +39,6 @@ class Started:
         )
 
     def said(self) -> str:
-        """What it has printed so far."""
         return Path(self._log.name).read_text(encoding="utf-8")
 
     def wait_until_ready(self) -> psutil.Process:
@@ -51,7 +50,6 @@ class Started:
 
 
 def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    """Wait until something holds; returns how long that took."""
     begun = time.monotonic()
     while not true():
         assert time.monotonic() - begun < seconds, "it has not come to pass"

@@ -34,11 +34,14 @@ def test_control_and_reordering_characters_become_printable(text: str, shown: st
     [
         ((1, "decoder layer"), "1 decoder layer"),
         ((2, "decoder layer"), "2 decoder layers"),
+        ((0, "head"), "0 heads"),
         ((3, "query"), "3 queries"),
+        ((3, "key"), "3 keys"),
         ((2, "match"), "2 matches"),
         ((2, "loss"), "2 losses"),
         ((1505, "sentence"), "1,505 sentences"),
         ((1, "hypothesis", "hypotheses"), "1 hypothesis"),
+        ((2, "hypothesis", "hypotheses"), "2 hypotheses"),
     ],
 )
 def test_counted_nouns(given: tuple[Any, ...], expected: str) -> None:

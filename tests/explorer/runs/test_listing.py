@@ -53,6 +53,7 @@ LAST = {"trained_steps": 1500}
     ("run", "verdict", "said"),
     [
         (entry("a", "running"), "running (25 %)", "stop it before"),
+        (entry("a", "queued"), "queued", ""),
         (entry("a", trained=True, modified=1000.0), "diverged", "Changed 3 days ago."),
         (
             entry("a", trained=True, training={"seed": 7}, data={"split_seed": 2}, task="dates", results=LAST),

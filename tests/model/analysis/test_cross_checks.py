@@ -13,7 +13,7 @@ from model.analysis.head_details import head_details
 from model.analysis.source_share import SourceShareError, source_shares, sublayers
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
-from model.edits import HeadEdit, HeadEdits, patch
+from model.edits import patch
 from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
@@ -29,6 +29,15 @@ def best(logits: torch.Tensor, config: object) -> int:
     return int(allowed_log_probs(logits, output_rules(config)).argmax())
 
 
+def uniform(own: torch.Tensor) -> torch.Tensor:
+    return (own > 0) / (own > 0).sum()  # the weight of a key that a row sees is never exactly 0
+
+
+def without_largest(own: torch.Tensor) -> torch.Tensor:
+    others = own.index_fill(0, own.argmax(), 0.0)
+    return others / others.sum()
+
+
 @pytest.mark.parametrize("changes", [{}, {"seed": 1}, {"seed": 2}, PREFIX_MODEL, CONTINUES])
 def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict[str, Any]) -> None:
     """The rows of the untouched model, changed by hand layer by layer, since each layer sees the change below it."""
@@ -40,38 +49,28 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict
     )
     before_rows = n - len(READ) if kind == "decoder" else 0
     src, read = torch.tensor([SRC]), torch.tensor([READ])
+    names = [f"{attention_scope(kind, layer)}.weights" for layer in range(3)]
     found = counterfactual_rows(model, SRC, READ)
     with torch.inference_mode():
         plain = model(src, read)[0]
         assert found.predicted.tolist() == [best(row, model.config) for row in plain]
         for row in range(len(READ)):
             at = before_rows + row
-            uniform = HeadEdits(
-                tuple(
-                    HeadEdit(kind, layer, head, "row", row=at, values=np.ones(n, np.float32))
-                    for layer in range(3)
-                    for head in range(4)
+            for name, change in (("uniform", uniform), ("largest removed", without_largest)):
+
+                def changed(weights: torch.Tensor, at: int = at, change: Any = change) -> torch.Tensor:
+                    copy = weights.clone()
+                    for own in copy[0, :, at]:
+                        own[:] = change(own)
+                    return copy
+
+                logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, changed)))[0, row]
+                assert found.stays[name][row] == (best(logits, model.config) == found.predicted[row])
+                after, before = (
+                    allowed_log_probs(rows, output_rules(model.config))[found.predicted[row]]
+                    for rows in (logits, plain[row])
                 )
-            )
-            logits = model(src, read, tap=uniform.tap(model.config))[0, row]
-            assert found.stays["uniform"][row] == (best(logits, model.config) == found.predicted[row])
-            after, before = (
-                allowed_log_probs(rows, output_rules(model.config))[found.predicted[row]]
-                for rows in (logits, plain[row])
-            )
-            assert found.change["uniform"][row] == pytest.approx(float(after - before), abs=1e-5)
-
-            def removed(weights: torch.Tensor, at: int = at) -> torch.Tensor:
-                copy = weights.clone()
-                for head in range(4):
-                    own = copy[0, head, at]
-                    own[int(own.argmax())] = 0
-                    own /= own.sum()
-                return copy
-
-            names = [f"{attention_scope(kind, layer)}.weights" for layer in range(3)]
-            logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, removed)))[0, row]
-            assert found.stays["largest removed"][row] == (best(logits, model.config) == found.predicted[row])
+                assert found.change[name][row] == pytest.approx(float(after - before), abs=1e-5)
     assert set(found.stays) == set(COUNTERFACTUALS)
     again = counterfactual_rows(model, SRC, READ)
     assert np.array_equal(found.stays["shuffled"], again.stays["shuffled"]), "drawn with a seed"
@@ -181,8 +180,8 @@ def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, changes: 
 
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("changes", [{}, PREFIX_MODEL, CONTINUES], ids=["encoder", "prefix", "continues"])
-def test_the_shares_are_those_of_the_paper_in_loops(norm_first: bool, changes: dict[str, Any]) -> None:
-    """Layer by layer, query by query, key by key, head by head, from the recorded points and the plain matrices."""
+def test_the_shares_are_those_of_the_paper(norm_first: bool, changes: dict[str, Any]) -> None:
+    """Layer by layer from the recorded points and the plain matrices."""
     model = tiny_model(**(changes | {"norm_first": norm_first}))
     points, kinds = recorded(model), model.config.kinds
     stream = points["tgt.positions"]
@@ -197,31 +196,24 @@ def test_the_shares_are_those_of_the_paper_in_loops(norm_first: bool, changes: d
             projection, scope = block.get_submodule(f"{name}.out_proj"), f"decoder.{layer}.{name}"
             matrix, bias = (part.detach().double().numpy() for part in projection.parameters())
             weights, values = points[f"{scope}.weights"], points[f"{scope}.value"]
-            heads = list(enumerate(np.split(matrix, len(values), axis=1)))
-            new_source, new_target = np.zeros_like(of_source), np.zeros_like(of_target)
-            for q in range(n):
-                keys = range(values.shape[1])
-                parts = [sum(weights[h, q, k] * part @ values[h, k] for h, part in heads) for k in keys]
-                if name == "self_attn":
-                    parts[q] = parts[q] + stream[q]
-                else:
-                    parts.append(stream[q])
-                whole = sum(parts) + bias
-                if not norm_first:
-                    norm = block.get_submodule(f"norm{nth}")
-                    gain, shift = (part.detach().double().numpy() for part in norm.parameters())
-                    sigma = np.sqrt(whole.var() + norm.eps)
-                    parts = [gain * (part - part.mean()) / sigma for part in parts]
-                    whole = gain * (whole - whole.mean()) / sigma + shift
-                near = [max(0.0, np.abs(whole).sum() - np.abs(whole - part).sum()) for part in parts]
-                near = [value / sum(near) for value in near]
-                if name == "self_attn":
-                    new_source[q] = sum(share * of_source[k] for k, share in enumerate(near))
-                    new_target[q] = sum(share * of_target[k] for k, share in enumerate(near))
-                else:
-                    new_source[q] = near[-1] * of_source[q] + np.array(near[:-1])
-                    new_target[q] = near[-1] * of_target[q]
-            of_source, of_target = new_source, new_target
+            parts = np.einsum("hqk,hkd,ohd->qko", weights, values, matrix.reshape(len(matrix), len(values), -1))
+            if name == "self_attn":
+                parts[range(n), range(n)] += stream
+            else:
+                parts = np.concatenate((parts, stream[:, None]), axis=1)
+            whole = parts.sum(axis=1, keepdims=True) + bias
+            if not norm_first:
+                norm = block.get_submodule(f"norm{nth}")
+                gain, shift = (part.detach().double().numpy() for part in norm.parameters())
+                sigma = np.sqrt(whole.var(-1, keepdims=True) + norm.eps)
+                parts = gain * (parts - parts.mean(-1, keepdims=True)) / sigma
+                whole = gain * (whole - whole.mean(-1, keepdims=True)) / sigma + shift
+            near = np.maximum(0.0, np.abs(whole).sum(-1) - np.abs(whole - parts).sum(-1))
+            near /= near.sum(axis=1, keepdims=True)
+            if name == "self_attn":
+                of_source, of_target = near @ of_source, near @ of_target
+            else:
+                of_source, of_target = near[:, -1:] * of_source + near[:, :-1], near[:, -1:] * of_target
             stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
         stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{len(names) + 1}"]
     found = source_shares(model, SRC, READ)

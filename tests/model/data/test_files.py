@@ -1,4 +1,4 @@
-"""Own data: TSV, CSV, JSONL and parallel files as users have them, and messages for what cannot be read."""
+"""Own data: TSV, CSV, JSONL and parallel files as users have them, messages for others, and pairs that are added."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,20 @@ from pathlib import Path
 import pytest
 
 from model.config import DataConfig
-from model.data import DataError, Example, get_task, text_files
+from model.data import DataError, Example, Task, get_task, text_files
 from model.data.files import (
     DATA_FILE,
     LARGE,
     Pairs,
+    check_added,
     files_task,
     load_splits,
+    read_added,
     read_pairs,
     read_parallel,
     save_splits,
     split_pairs,
+    with_added,
 )
 from model.data.tables import read_table
 
@@ -310,3 +313,52 @@ def test_the_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
     assert read_pairs(wide).columns_sentence().endswith("not read: 3, 4, 5, 6, 7 and 2 more.")
     counted = "".join(f"{word}\t{n}\tCC-BY\n" for n, word in enumerate(("one", "two", "three"), start=1))
     assert got(read_pairs(write(tmp_path / "c.tsv", counted)))[0] == ("one", "1")
+
+
+def task() -> Task:
+    splits = {
+        "train": (Example("a", "A"), Example("b", "B"), Example("b", "B")),
+        "valid": (Example("v", "V"),),
+        "test": (Example("t", "T"),),
+    }
+    return Task("letters", "", "", DataConfig(src_lang="en", tgt_lang="de"), "tiny", lambda: splits)
+
+
+def write_pairs(folder: Path, name: str, *pairs: tuple[str, str]) -> Path:
+    path = folder / name
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in (("en", "de"), *pairs)), encoding="utf-8")
+    return path
+
+
+def trained_on(made: Task) -> list[tuple[str, str]]:
+    return [(example.source, example.target) for example in made.splits["train"]]
+
+
+def test_the_union_keeps_the_originals_and_leaves_out_what_is_there_or_held_out(tmp_path: Path) -> None:
+    one = write_pairs(tmp_path, "one.tsv", ("a", "A"), ("a", "AA"), ("v", "other"), (" V", "V"), ("t", "T"), ("c", "C"))
+    two = write_pairs(tmp_path, "two.tsv", ("c", "C"), ("a", "AA"), ("d", "V"), ("d", "V"))
+    union, entries = with_added(task(), read_added([one, two], task()))
+    assert trained_on(union) == [("a", "A"), ("b", "B"), ("b", "B"), ("a", "AA"), ("c", "C"), ("d", "V")]
+    assert union.splits["valid"] == task().splits["valid"]
+    assert union.splits["test"] == task().splits["test"]
+    assert [(entry["file"], entry["pairs"]) for entry in entries] == [("one.tsv", 2), ("two.tsv", 1)]
+    assert len({entry["sha256"] for entry in entries}) == 2
+    assert with_added(union, ()) == (union, [])
+
+
+def test_columns_are_those_of_the_languages(tmp_path: Path) -> None:
+    path = tmp_path / "swapped.jsonl"
+    path.write_text('{"de": "X", "en": "x"}\n{"de": "Y", "en": "y"}\n', encoding="utf-8")
+    assert trained_on(with_added(task(), read_added([path], task()))[0])[3:] == [("x", "X"), ("y", "Y")]
+
+
+def test_a_resumed_run_needs_the_same_files_in_the_same_order(tmp_path: Path) -> None:
+    files = read_added([write_pairs(tmp_path, f"{n}.tsv", ("a", n), ("b", n)) for n in "12"], task())
+    _, entries = with_added(task(), files)
+    check_added(files, entries)
+    check_added((), [])
+    for other in (files[::-1], files[:1], ()):
+        with pytest.raises(DataError, match=r"other added data \(files: 1.tsv, 2.tsv\)"):
+            check_added(other, entries)
+    with pytest.raises(DataError, match="files: none"):
+        check_added(files, [])
