@@ -270,15 +270,18 @@ def test_a_page_is_opened_with_its_model_where_there_is_a_screen(monkeypatch: py
     assert window.has_screen()
 
 
-class Event(list[Callable[[], Any]]):
+class Event:
     """An event as pywebview has them: handlers are added with +=."""
 
-    def __iadd__(self, handler: Any) -> Event:
-        self.append(handler)
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[], Any]] = []
+
+    def __iadd__(self, handler: Callable[[], Any]) -> Event:
+        self.handlers.append(handler)
         return self
 
     def set(self) -> list[Any]:
-        return [handler() for handler in self]
+        return [handler() for handler in self.handlers]
 
 
 class ShownError(Exception):

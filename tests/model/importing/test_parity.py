@@ -96,6 +96,8 @@ def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     columns = [pair.target[i] for i in range(len(pair.target))]
     peer.assert_computes_the_same(pair.theirs, pair.ours.transformer, batch, columns)
     assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
+    is_set = pair.theirs.generation_config.forced_bos_token_id is not None
+    assert is_set == any("begins with <s>" in remark for remark in pair.found.remarks)
 
 
 @pytest.mark.parametrize("beams", [1, 4])
