@@ -30,23 +30,6 @@ PROBES = (
     f"http://{HOST}/{MARK}",
 )
 FILE_NAME = f"<img class={MARK} src=x onerror=alert(9)>"
-# Elements that probes have created, inside components too, and whether any probe is readable as text or in a field.
-FIND = """mark => {
-  const made = []
-  let read = false
-  const look = root => {
-    for (const element of root.querySelectorAll("*")) {
-      const where = (element.getAttribute("src") ?? "") + (element.getAttribute("href") ?? "")
-      const ours = element.classList.contains(mark[0]) || where.includes(mark[1]) || /^\\s*javascript:/i.test(where)
-      if (ours) made.push(`${element.tagName} ${where}`.trim())
-      if (element.shadowRoot) look(element.shadowRoot)
-    }
-    const fields = [...root.querySelectorAll("input, textarea")].map(field => field.value)
-    read ||= [(root.body ?? root).textContent, ...fields].some(text => text.includes(mark[0]))
-  }
-  look(document)
-  return { made, read }
-}"""
 _LESSON = """+++
 title = {everything}
 about = {everything}

@@ -14,7 +14,6 @@ from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.screens.probe.page import MOVED
 from explorer.screens.probe.surgery import SURGERY
 from model import train, translate
-from tests.pages.page import visit
 from tests.paths import CHECKPOINTS, ROOT
 from tests.some import some
 
@@ -83,21 +82,6 @@ def name_of_link(link: dict[str, Any]) -> str:
 
 def panel_of(link: dict[str, Any]) -> str:
     return str(link["query"].get("panel", "")).partition(".")[0]
-
-
-@pytest.mark.parametrize(
-    "link", [link for link in LINKS if panel_of(link) in ("tree", "own")], ids=lambda link: link["query"]["panel"]
-)
-def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]) -> None:
-    at = visit("attention", **link["query"])
-    if panel_of(link) == "own":
-        assert at.file_uploader(key="own_file")
-        return
-    address = flat(at.query_params)
-    assert {name: address[name] for name in ("model", "text", "head")} == {
-        name: link["query"][name] for name in ("model", "text", "head")
-    }
-    assert "panel" not in address
 
 
 # Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.

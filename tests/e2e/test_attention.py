@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from model.trace import AttentionTrace
 from tests.browser import click_cell
-from tests.e2e.address import TEXT, Visit, query, type_sentence, wait_for
+from tests.e2e.address import TEXT, Visit, query, wait_for
 
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
 
@@ -67,33 +66,6 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     click_cell(page.locator("figure.cross canvas"), 2, 0)
     wait_for(page, cell="3-1")
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
-
-
-@pytest.mark.nightly  # tests/e2e/test_translate.py types and steps
-def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
-    page = visit(f"{ADDRESS}&step=1")
-    drawn(page)
-    step = page.locator(".walk output")
-    type_sentence(page, "you see old houses")
-    drawn(page)
-    page.keyboard.press("Home")
-    expect(step).to_have_text("step 1 of 5")
-    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
-    wait_for(page, layer="2", head="2")
-    page.keyboard.press("ArrowRight")
-    expect(step).to_have_text("step 2 of 5")
-    page.keyboard.press("Space")  # plays, and does not press the head again
-    expect(step).to_have_text("step 5 of 5")
-    page.mouse.click(1350, 740)  # beside everything
-    page.keyboard.press("ArrowLeft")
-    expect(step).to_have_text("step 4 of 5")
-    assert page.evaluate("() => document.activeElement.tagName") == "BODY", "the page as a whole is not framed"
-    page.keyboard.press("3")
-    expect(page.locator(".explorer")).to_have_attribute("data-view", "lines")
-    page.keyboard.press("?")
-    expect(page.locator("dialog.keyhelp")).to_contain_text("one step back, forward")
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog.keyhelp")).to_have_count(0)
 
 
 def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_place(visit: Visit) -> None:

@@ -53,6 +53,8 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
     expect(heads(".explorer")).to_have_attribute("data-view", "head")
     expect(heads(".cell")).to_contain_text("4 the")
+    heads.press("3")
+    expect(heads(".explorer")).to_have_attribute("data-view", "lines")
 
 
 def test_sorting_and_filtering_by_the_numbers(heads: Bench) -> None:
@@ -290,6 +292,10 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Be
     wide, high = heads.page.evaluate("() => [innerWidth, innerHeight]")
     assert zoom == pytest.approx(min(wide / 960, high / 540), abs=0.01)
     assert zoom > 1, "all of it is larger"
+    point = {side: zoom * place for side, place in heads.point("cross", 1, 3).items()}
+    heads("figure.cross canvas").click(position=point)
+    expect(heads(".cell")).to_contain_text("key 4 the")
+    heads.press("Escape")
     heads.click(".options")
     heads.click(".present")
     heads.page.wait_for_function("() => !root.fullscreenElement")

@@ -175,17 +175,6 @@ def test_a_link_with_a_sentence_of_its_own_is_left_as_it_is(opened: Open) -> Non
     assert page.evaluate("() => desk.query().text") == "hello"
 
 
-def test_without_storage_a_sentence_says_so_and_lessons_work(new_page: Page, opened: Open) -> None:
-    new_page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })")
-    page = opened("", new_page)
-    page.get_by_role("button", name="Start").first.click()
-    move(page, step="3")
-    expect(page.locator(".do .done")).to_have_text("✓ Done.")
-    page.get_by_role("button", name="All lessons").click()
-    expect(page.locator(".lesson-foot")).to_contain_text("your progress is only in the address of this page")
-    assert done(page) == "attention.4"
-
-
 def test_what_is_wrong_is_said_and_the_rest_works(opened: Open) -> None:
     page = opened("lesson=nothing&at=2&done=!")
     expect(page.get_by_role("alert")).to_have_text(

@@ -173,6 +173,10 @@ def test_keys_and_buttons(stage: Bench) -> None:
     stage("input.steps").press("ArrowRight")
     stage.frame()
     assert stage.step() == "step 3 of 5"
+    stage.press("?")
+    assert "one step back, forward" in stage.text("dialog.keyhelp")
+    stage.press("Escape")
+    assert stage("dialog.keyhelp").count() == 0
 
 
 def test_playing_goes_to_the_end_reports_once_and_space_pauses(new_page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests import pseudo
 from tests.browser import Server, rest, serve
-from tests.e2e.address import Visit, query, wait_for
+from tests.e2e.address import Visit, query
 from tests.pages.page import VISITS
 
 SENTENCE = "model=adjective-swap&text=I+read+red+books"
@@ -30,18 +30,6 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit) -> None:
         rest(page)
         expect(step).to_have_text("Schritt 4 von 5" if german else "step 4 of 5")
         assert {**before, "lang": "de" if german else "en"}.items() <= query(page).items()
-
-
-@pytest.mark.nightly
-def test_back_to_an_address_without_a_choice_leaves_the_default(visit: Visit) -> None:
-    page = visit(f"/inside?{SENTENCE}&lang=de")
-    opened = page.get_by_role("tab", selected=True).and_(page.get_by_test_id("stTab"))
-    first = opened.inner_text()
-    page.get_by_role("tab", name="Größen").click()
-    wait_for(page, inside_tab="Sizes")
-    page.go_back()
-    wait_for(page, inside_tab=None)
-    expect(opened).to_have_text(first)
 
 
 CLIPPING = Path(__file__).with_name("clipping.js")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, expect
 
 from explorer.decoding.aggregates import aggregate
 from explorer.decoding.attention_maps import attention_maps
@@ -24,7 +24,7 @@ from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
 from tests.browser import Watch
-from tests.e2e.live_site import CACHE, HEADERS, STORED, answered, served, translator, visit
+from tests.e2e.live_site import HEADERS, STORED, answered, served, translator, visit
 from tests.some import some
 
 # The others are compared with Python by tests/explorer/browser, without a browser.
@@ -144,17 +144,8 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
 def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
     context = browser.new_context(locale="de-AT")
     page = context.new_page()
-    visit(
-        page,
-        f"{site}attention/",
-        model="reverse",
-        text="abc",
-        kind="encoder",
-        layer="2",
-        head="1",
-        view="head",
-        cell="1-2",
-    )
+    place = {"kind": "encoder", "layer": "2", "head": "1", "view": "head", "cell": "1-2"}
+    visit(page, f"{site}attention/", model="reverse", text="abc", **place)
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator("figcaption:visible")).to_contain_text("Schicht 2 · Kopf 1")
     before = urlsplit(page.url).query
@@ -321,25 +312,11 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         page.context.set_offline(False)
 
 
-def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch, site: str, folder: Path) -> None:
+def test_the_documented_pattern_names_the_files_that_may_be_cached(folder: Path) -> None:
+    """All tests of this file are under the headers of the documentation (tests/e2e/live_site.py)."""
     assert len(HEADERS) == 4
-    answers: list[Response] = []
-
-    def note(answer: Response) -> None:
-        answers.append(answer)
-
-    page.on("response", note)
-    visit(page, site, model="reverse", text="attention")
-    page.remove_listener("response", note)
-    found = {answer.url.partition("?")[0]: answer.headers for answer in answers if answer.url.startswith(site)}
-    cached = {url.rpartition("/")[2]: headers["cache-control"] for url, headers in found.items()}
-    assert cached.pop("") == "no-cache"
-    assert {name.rpartition(".")[2] for name, value in cached.items() if value == CACHE} == {"json", "safetensors"}
-    for headers in found.values():
-        assert HEADERS.items() <= {name.title(): value for name, value in headers.items()}.items()
     hashed = {path for path in folder.rglob("*") if re.search(STORED, path.name)}
     assert hashed == {path for part in ("code", "models") for path in (folder / part).rglob("*.*")}
-    assert watch.taken() == []
 
 
 def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:

@@ -61,6 +61,16 @@ def test_a_tab_of_another_page_is_drawn_beside_the_text_and_ticks_what_was_done_
     assert address(at)["done"] == "masks.0004"
 
 
+def test_a_lesson_stays_open_on_another_page() -> None:
+    at = click(lesson("masks", 4), "lesson_open")
+    at.switch_page("pages/masks.py").run()  # which the harness forgets
+    assert "Why close anything?" in " ".join(element.value for element in at.sidebar.markdown)
+    assert "Done." not in words(at)
+    at.toggle(key="lift_mask").set_value(True).run()
+    assert "Done." in " ".join(element.value for element in at.sidebar.markdown)
+    assert address(click(at, "lesson_onward"))["at"] == "5"
+
+
 def test_a_step_opens_its_block_of_the_machine_and_the_next_step_its_own() -> None:
     at = lesson("machine", 4)
     assert address(at)["block"] == "decoder.0.cross_attn.h2"
