@@ -35,6 +35,7 @@ from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 MODEL, OTHER = "multi30k-en-de", "dates"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
 QUARTER, PERIOD = 0.25, 0.1  # seconds
+APP = "the app, its server on all cores"
 REST_MS = 1000  # in which memory is given back
 
 WHERE = ("through the deep snow", "across the green field", "along the sandy beach", "down the busy street")
@@ -323,51 +324,39 @@ def measure(lab: Lab) -> list[Row]:
     held = "the browser's processes stopped three quarters of the time"
 
     def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
-        return Row(
-            measure=f"{MODEL}: {measure}",
-            ours=median(ours),
-            unit="ms",
-            other=median(other) if other else None,
-            against="the app, its server on all cores" if other else "",
-            target=f"≤ {most:,g} ms",
-            met=median(ours) <= most,
-            detail=f"{spread(ours)}; a quarter of a core: {spread(slow)}",
-        )
+        beside = {"other": median(other), "against": APP} if other else {}
+        detail = f"{spread(ours)}; a quarter of a core: {spread(slow)}"
+        return Row.within(f"{MODEL}: {measure}", median(ours), "ms", most, detail=detail, **beside)
 
     return [
         row("a first visit, to a computed translation painted, one core", whole.visits, 1500, quarter.visits),
         Row(f"{MODEL}: a first visit, transferred, not compressed", loaded, "MB", detail=f"{n_files} files"),
         row("twelve words, Enter to painted, one core", whole.site, 120, quarter.site, whole.app),
-        Row(
-            measure=f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
-            ours=median(quarter.site),
-            unit="ms",
+        Row.within(
+            f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
+            median(quarter.site),
+            "ms",
+            500,
             other=median(quarter.app),
-            against="the app, its server on all cores",
-            target="≤ 500 ms",
-            met=median(quarter.site) <= 500,
+            against=APP,
             detail=f"{spread(quarter.site)}; {held}",
         ),
         row("one step: the worker's time a token, one core", whole.tokens, 8, quarter.tokens),
         row("a fork, click to painted, one core", whole.forks, 60, quarter.forks),
-        Row(
-            measure=f"{MODEL}: memory of the page and its worker",
-            ours=in_use,
-            unit="MB",
-            target="≤ 150 MB",
-            met=in_use <= 150,
+        Row.within(
+            f"{MODEL}: memory of the page and its worker",
+            in_use,
+            "MB",
+            150,
             detail=f"of their process, without the program's own file, after {N_SENTENCES} sentences and a fork; "
             f"{at_once:.0f} MB before the page collects what it no longer uses",
         ),
-        Row(
-            "all models: the folder without recorded examples", everything, "MB", target="≤ 30 MB", met=everything <= 30
-        ),
-        Row(
-            measure="code of the first screen, compressed",
-            ours=code,
-            unit="kB",
-            target="≤ 120 kB",
-            met=code <= 120,
+        Row.within("all models: the folder without recorded examples", everything, "MB", 30),
+        Row.within(
+            "code of the first screen, compressed",
+            code,
+            "kB",
+            120,
             detail="gzip; scripts of page and worker, looks and templates of all views",
         ),
     ]

@@ -20,8 +20,8 @@ NAMES = ("attention", "machine", "translate", "train", "masks")
 _BOOT = """
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 await import(URL.createObjectURL(new Blob([read("script")], { type: "text/javascript" })));
-const [{ mountLessons }, { mountClass }, { connectScorm }, { listenToTerms }] =
-  ["lesson", "class_page", "scorm", "glossary"].map((entry) => globalThis.__headlightModules[`${entry}.js`]);
+const [{ mountLessons }, { connectScorm }, { listenToTerms }] =
+  ["lesson", "scorm", "glossary"].map((entry) => globalThis.__headlightModules[`${entry}.js`]);
 listenToTerms(document.getElementById("tip"), read("terms"));
 const picture = document.getElementById("desk");
 const start = Object.fromEntries(new URLSearchParams(location.search));
@@ -60,19 +60,16 @@ const reversed = async ({ text }) => {
 };
 const root = document.getElementById("root");
 let scorm = null;
-if (document.body.dataset.page === "class") mountClass(root, { lessons: read("lessons") });
-else {
-  if (document.body.dataset.page === "scorm") {
-    const notice = document.getElementById("notice");
-    scorm = connectScorm(window, (sentence) => { notice.textContent = sentence; });
-    notice.textContent = scorm.message;
-  }
-  const query = scorm ? { ...start, ...scorm.place() } : start;
-  const report = (sum) => { totals.push(sum); scorm?.report(sum); };
-  const address = scorm ? undefined : (query) => `${location.origin}/?${new URLSearchParams(query)}`;
-  const options = { address, lessons: read("lessons"), desk, query, moved, read: reversed, picture, report };
-  window.lessons = mountLessons(root, { ...options, storage: scorm?.storage });
+if (document.body.dataset.page === "scorm") {
+  const notice = document.getElementById("notice");
+  scorm = connectScorm(window, (sentence) => { notice.textContent = sentence; });
+  notice.textContent = scorm.message;
 }
+const query = scorm ? { ...start, ...scorm.place() } : start;
+const report = (sum) => { totals.push(sum); scorm?.report(sum); };
+const address = scorm ? undefined : (query) => `${location.origin}/?${new URLSearchParams(query)}`;
+const options = { address, lessons: read("lessons"), desk, query, moved, read: reversed, picture, report };
+window.lessons = mountLessons(root, { ...options, storage: scorm?.storage });
 window.ready = true;
 """
 
@@ -91,21 +88,21 @@ def _inline(value: object) -> str:
 
 
 def page(kind: str = "lessons", shown: tuple[LessonOnSite, ...] | None = None) -> bytes:
-    """The page: "lessons", "class", or "scorm" (lessons connected with a platform)."""
+    """The page: "lessons", or "scorm" (lessons connected with a platform)."""
     data = {
-        "script": assets.join("lesson.js", "class_page.js", "scorm.js", "glossary.js"),
+        "script": assets.join("lesson.js", "scorm.js", "glossary.js"),
         "lessons": [dataclasses.asdict(lesson) for lesson in shown or lessons()],
         "terms": {address_of(each.term): (each.term, each.plain, each.explanation) for each in GLOSSARY},
     }
     scripts = "".join(
         f'<script type="application/json" id="{name}">{_inline(value)}</script>' for name, value in data.items()
     )
-    style = theme_style() + assets.style("lesson", "class_page")
+    style = theme_style() + assets.style("lesson")
     own = (
         "body{margin:0;padding:14px 18px;background:var(--st-background-color);color:var(--st-text-color)}"
         "#desk{box-sizing:border-box;min-height:420px;padding:10px;border-radius:8px;"
         "background:var(--st-secondary-background-color);font:12px ui-monospace,monospace}"
-        "body[data-page=class] #desk{display:none}#desk pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}"
+        "#desk pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}"
         "#tip{position:fixed;inset:auto;margin:0;max-width:300px;color:var(--st-text-color);"
         "background:var(--st-background-color);border:1px solid}"
     )

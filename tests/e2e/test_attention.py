@@ -66,16 +66,3 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     click_cell(page.locator("figure.cross canvas"), 2, 0)
     wait_for(page, cell="3-1")
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
-
-
-def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_place(visit: Visit) -> None:
-    page = visit("/attention?model=multi30k-en-de")
-    drawn(page)
-    expect(page.locator(".walk output")).to_have_text("step 5 of 9")
-    place = page.locator(".model [aria-checked=true]")
-    expect(place).to_have_attribute("aria-label", "Cross-attention, layer 4")
-    page.locator(".model").get_by_role("radio", name="Masked decoder self-attention, layer 2").click()
-    expect(place).to_have_attribute("aria-label", "Masked decoder self-attention, layer 2")
-    expect(page.get_by_role("button", name="Decoder self")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".caption")).to_contain_text("Masked decoder self-attention: all 16 heads")
-    wait_for(page, kind="decoder", layer="2", step="5")

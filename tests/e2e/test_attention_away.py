@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser import click_cell, download
@@ -12,6 +13,7 @@ from tests.e2e.address import TEXT, Visit
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 
 
+@pytest.mark.nightly  # tests/pages/test_hostile.py uploads, the views are those of other decodings
 def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_path: Path) -> None:
     tokens = [token or "empty" for token in HOSTILE]
     weights = weights_of(2, 3, len(tokens), len(tokens))

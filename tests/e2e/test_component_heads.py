@@ -64,10 +64,6 @@ def test_sorting_and_filtering_by_the_numbers(heads: Bench) -> None:
         return heads(".tile b").all_inner_texts()
 
     assert names()[:3] == ["L1 H1", "L1 H2", "L1 mean"]
-    heads.choose("by", "keys")
-    keys = [float(text.split()[0]) for text in heads(".tile small:nth-of-type(1)").all_inner_texts()]
-    assert keys == sorted(keys)
-    assert len(keys) == 6
     heads.choose("by", "first")
     heads.open_table()
     heads.click("th:has-text('first') button")
@@ -79,9 +75,6 @@ def test_sorting_and_filtering_by_the_numbers(heads: Bench) -> None:
     assert (f"{few} of 6 heads" in heads.text(".caption")) == (few < 6)
     heads.mount(heads_trace(), kind="cross", view="heads.role-previous")
     assert heads.text(".none") == "No head passes the filters."
-    assert heads(".tile").count() == 0
-    heads.choose("role", "mirror")
-    assert heads(".tile").first.get_attribute("aria-label") == "Layer 1, head 2: 1.0 keys, mirror 100\u202f%"
 
 
 # One head
@@ -294,7 +287,7 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(heads: Be
     assert zoom > 1, "all of it is larger"
     point = {side: zoom * place for side, place in heads.point("cross", 1, 3).items()}
     heads("figure.cross canvas").click(position=point)
-    expect(heads(".cell")).to_contain_text("key 4 the")
+    expect(heads(".cell")).to_contain_text("key4 the")
     heads.press("Escape")
     heads.click(".options")
     heads.click(".present")

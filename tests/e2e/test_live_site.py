@@ -340,10 +340,41 @@ def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch
     assert "lesson=attention&at=2&done=attention.5" in page.url
     link = page.url
     page.get_by_role("link", name="Class", exact=True).click()
-    page.get_by_role("textbox").fill(f"Ada {link}\nBob nothing")
-    expect(page.locator("table tbody tr")).to_have_count(1)
-    expect(page.locator("table tbody")).to_contain_text("Ada")
-    expect(page.get_by_text("Line 2 has no progress link.")).to_be_visible()
+    page.get_by_role("textbox").fill(f"Ada {link}")
+    expect(page.locator("table tbody tr")).to_contain_text("Ada")
+    assert watch.taken() == []
+
+
+def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, watch: Watch, site: str) -> None:
+    page.goto(f"{site}class/")
+    expect(page.locator("table")).to_be_hidden()
+    lines = ("Ada ?lesson=attention&at=3&done=attention.512", "=Bob: ?done=attention.30", "nonsense", "x" * 300)
+    page.get_by_label("Progress links, one a line, each with a name before it").fill("\n".join(lines[:3]))
+    expect(page.locator(".problems li")).to_have_text("Line 3 has no progress link.")
+    expect(page.locator("caption")).to_have_text("2 people, 2 lessons begun")
+    head, done = page.get_by_role("columnheader", name="Pages done"), page.locator("tbody tr > :nth-child(4)")
+    for order, column in (("ascending", ["0 of 7", "1 of 7"]), ("descending", ["1 of 7", "0 of 7"])):
+        head.get_by_role("button").press("Enter")
+        expect(head).to_have_attribute("aria-sort", order)
+        expect(done).to_have_text(column)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy as CSV").click()
+    expect(page.locator("output")).to_have_text("Copied: paste it into a spreadsheet.")
+    copied = page.evaluate("() => navigator.clipboard.readText()").splitlines()
+    assert copied[0] == "Name,Lesson,At page,Pages done,Right at first try,Right later,Shown,Not answered,Pages"
+    assert sorted(copied[1:])[0] == "'=Bob,What is attention?,,0,0,0,1,6,7"
+    page.evaluate("""() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      document.execCommand = () => false;
+    }""")
+    page.get_by_role("button", name="Copy as CSV").click()
+    expect(page.get_by_label("The table as CSV"), "to be copied by hand").to_have_value(re.compile("^Name,Lesson"))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("textbox").first.fill(f"{lines[3]} ?done=attention.1")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    assert page.evaluate("() => localStorage.length + sessionStorage.length") == 0
+    assert "?" not in page.url
     assert watch.taken() == []
 
 

@@ -87,6 +87,7 @@ def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
 
 
+@pytest.mark.nightly  # tests/e2e/test_attention.py reopens a link elsewhere
 def test_a_copied_link_names_all_that_was_chosen(visit: Visit, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = visit(f"{BLUE_CARS}&step=2")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from explorer.web import runtime
-from tests.explorer.toy_models import save_toy
 from tests.pages.page import (
     PAGES,
     SHOWN,
@@ -51,20 +50,14 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
 # tests/test_model_gateway.py visits one of odd sizes.
-MODELS = some(("lstm", "bare", "learned", "open", "unplaced"), 5)
+MODELS = some(("lstm", "bare", "learned", "open", "unplaced", "alone", "continues"), 5)
+# What pages say whose other tabs need an encoder.
+NO_ENCODER = dict.fromkeys(("masks", "positions"), "This model has no encoder, so the tab")
 SENTENCES = ("a", "🏳️‍🌈 مرحبا 你好 <img src=x onerror=alert(1)> </script> $x$ **b** :red[x] \x1b", "w " * 60)
 
 
 def test_all_pages_are_in_the_menu() -> None:
     assert set(re.findall(r'"pages/(\w+)\.py"', (ROOT / "app.py").read_text(encoding="utf-8"))) == set(PAGES)
-
-
-@pytest.fixture(scope="module")
-def lone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one model, which is made quickly."""
-    folder = tmp_path_factory.mktemp("lone")
-    save_toy(folder / "toy", "adjective-swap")
-    return folder
 
 
 @pytest.mark.quick
@@ -85,6 +78,7 @@ def test_each_tab_of_each_page_has_its_subject_or_says_why_not(page: str, model:
         assert at.selectbox(key="model").value == model
         assert not at.error, query
         assert shows_its_subject(at, page), query
+        assert model not in ("alone", "continues") or NO_ENCODER.get(page, "") in words(at)
 
 
 @pytest.mark.usefixtures("toys")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 
 from explorer.browser import wire
@@ -25,13 +24,13 @@ from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.translator import Translator
 from explorer.screens.inside.machine import opened_of, text_of
 from model.analysis.operations import added_positions, whole_runs
-from model.architectures import make_transformer
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import DecodeConfig, ModelConfig, to_dict
 from model.points import HEAD_POINTS
 from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, run
 from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
 from tests.explorer.planted_heads import random_trace
+from tests.explorer.toy_models import untrained
 from tests.paths import CHECKPOINTS
 
 pytestmark = [pytest.mark.slow, NEEDS_NODE]
@@ -65,12 +64,7 @@ def folder_of(name: str, temporary: Path) -> Path:
     shutil.copytree(base, temporary, dirs_exist_ok=True)
     settings = json.loads((base / "config.json").read_text(encoding="utf-8"))
     config = dataclasses.replace(load_model(base).model_config, **OTHERS[name])
-    model = make_transformer(config)
-    generator = torch.Generator().manual_seed(len(name))
-    model.reset_parameters(generator)
-    with torch.no_grad():
-        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
-            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    model = untrained(config, len(name))
     write_weights(temporary / "model.safetensors", stored_weights(model), half=False)
     (temporary / "config.json").write_text(json.dumps({**settings, "model": to_dict(config)}), encoding="utf-8")
     return temporary
