@@ -324,27 +324,6 @@ def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -
     expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
 
 
-def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch: Watch, site: str) -> None:
-    page.goto(f"{site}lessons/")
-    page.locator('[aria-describedby="lesson-attention"]').click()
-    answered(page)
-    expect(page.locator(".answer .text")).to_have_text("olleh")
-    page.get_by_role("textbox", name="How many steps").fill("6")
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.locator(".lesson-words")).to_contain_text("Right: 6 steps: five letters and the end.")
-    page.get_by_role("button", name="One step forward").click()
-    page.get_by_role("button", name="One step forward").click()
-    expect(page.locator(".lesson-words .done")).to_contain_text("Done")
-    page.keyboard.press("PageDown")
-    expect(page.locator(".lesson-steps [aria-current]")).to_have_text("2")
-    assert "lesson=attention&at=2&done=attention.5" in page.url
-    link = page.url
-    page.get_by_role("link", name="Class", exact=True).click()
-    page.get_by_role("textbox").fill(f"Ada {link}")
-    expect(page.locator("table tbody tr")).to_contain_text("Ada")
-    assert watch.taken() == []
-
-
 def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, watch: Watch, site: str) -> None:
     page.goto(f"{site}class/")
     expect(page.locator("table")).to_be_hidden()

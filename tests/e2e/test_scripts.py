@@ -161,12 +161,15 @@ def test_exports_run_as_the_screen_does(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("view", "direction"), [("", "rtl"), ("heads.ltr", "ltr")])
-def test_a_matrix_of_the_machine_runs_as_the_link_says(page: Page, server: Server, view: str, direction: str) -> None:
-    where = "decoder.0.cross_attn.h1.scores"
-    page.goto(f"{server.url}/inside?model=scripts&text={HEBREW}&view={view}&block={where}")
+def test_a_chosen_direction_holds_for_the_machine(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/?model=scripts&text={HEBREW}&view=heads.ltr")
+    expect(page.locator(".source .chip").first).to_be_visible()
+    page.get_by_role("link", name="Inside", exact=True).click()
+    for name in ("Cross-attention, decoder layer 1", "Head 1 of Cross-attention, decoder layer 1"):
+        page.get_by_role("button", name=name).click()
+    page.get_by_role("button", name="Scores ÷ √d_head of head 1").click()
     page.locator(".machine").get_by_role("tab", name="Numbers").click()
-    expect(page.locator("table.matrix").first).to_have_attribute("dir", direction)
+    expect(page.locator("table.matrix").first).to_have_attribute("dir", "ltr")
 
 
 def _x(marks: tuple[object, ...], text: str) -> float:

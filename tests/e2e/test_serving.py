@@ -116,6 +116,7 @@ def test_only_requests_in_the_servers_own_name_are_answered(server: Server) -> N
 def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
     """At the size of its code it shows a view and nothing around it; a page of another site does not get it."""
     page = visit("/?model=reverse&text=attention&step=4")
+    expect(page.get_by_text("step 4 of")).to_be_visible()
     page.keyboard.press("ArrowLeft")
     page.get_by_role("button", name="Embed").click()  # at once, before the page knows of the step
     dialog = page.get_by_role("dialog")
