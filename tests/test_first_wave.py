@@ -14,18 +14,14 @@ from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.screens.probe.page import MOVED
 from explorer.screens.probe.surgery import SURGERY
 from model import train, translate
-from tests.paths import CHECKPOINTS, ROOT
+from tests.pages.page import address, new_app
+from tests.paths import CHECKPOINTS
 from tests.some import some
 
 DATA = Path(__file__).parent / "data" / "first_wave"
 LINKS: list[dict[str, Any]] = json.loads((DATA / "links.json").read_text(encoding="utf-8"))
 TRACES = sorted(path.stem for path in (DATA / "traces").glob("*.npz"))
 ULPS = 2e-6  # another processor, and the fast decoder, sum in another order: at most 1.3e-6 where it was measured
-
-
-def flat(query: Any) -> dict[str, str]:
-    """The address as text; the harness returns the parameters of a link as lists."""
-    return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
 
 
 def widgets(at: AppTest) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def starts(at: AppTest) -> list[dict[str, Any]]:
 
 
 def opened(link: dict[str, Any]) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = new_app()
     # The addresses were recorded via Translate, which did not know edits then and shows them now.
     later = {"edit"} if link["page"] != "translate" else set()
     for name, value in link["query"].items():
@@ -116,7 +112,7 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
         before["probe_tab"] = "Effect on the answer"
     before.pop("probe_effect" if before.get("probe_effect") == SURGERY else "", None)  # the first part is not named
-    assert same(flat(at.query_params)) == same(before)
+    assert same(address(at)) == same(before)
     now = widgets(at)
     now |= {key.replace("card_", "search_"): value for key, value in now.items()}  # Search was a tab of its own
     then = {key: value for key, value in link["widgets"].items() if key not in gone}

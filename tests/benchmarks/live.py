@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ import psutil
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from explorer.site.command import main as write_site
-from tests.benchmarks.lab import PATIENCE_MS, STOPWATCH, Lab
+from tests.benchmarks.lab import PATIENCE_MS, STOPWATCH, Lab, until_painted, until_translated
 from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.results import number
 from tests.benchmarks.timing import median
@@ -177,27 +177,18 @@ def first_visits(on: Core, text: str, count: int) -> list[float]:
     return times
 
 
-def enter(page: Page, text: str, name: str, chips: str) -> float:
-    """Milliseconds from Enter to the painted attention of a sentence."""
-    field = page.get_by_role("textbox", name=name)
-    field.fill(text)
-    page.wait_for_timeout(700)  # the field's own delay in the app is not part of the measurement
-    shown = f"before => __bench.arm('keydown', () => {chips} !== before)"
-    page.evaluate(shown, page.evaluate(chips))
-    field.press("Enter")
-    return float(page.evaluate("__bench.pending"))
+def until_answered(page: Page, event: str, act: Callable[[], object], line: str) -> float:
+    """Milliseconds from an input event on the site to the painted line of other words, the source or the target."""
+    words = f"{CHIPS}('{line}')"
+    return until_painted(page, event, act, f"{DONE} && {words} !== value", page.evaluate(words))
 
 
 def on_site(page: Page, text: str) -> float:
-    """The same on the site."""
-    return enter(page, text, "Sentence", f"{DONE} && {CHIPS}('source')")
-
-
-def in_app(page: Page, text: str) -> float:
-    """The same in the app."""
-    took = enter(page, text, "Type a sentence", "__bench.source()")
-    settle(page, PATIENCE_MS)
-    return took
+    """Milliseconds from Enter to the painted attention of a sentence."""
+    field = page.get_by_role("textbox", name="Sentence")
+    field.fill(text)
+    page.wait_for_timeout(700)  # as in the app, where the field has a delay of its own
+    return until_answered(page, "keydown", lambda: field.press("Enter"), "source")
 
 
 def fork(page: Page, step: int) -> float:
@@ -205,11 +196,8 @@ def fork(page: Page, step: int) -> float:
     page.locator(".stepper .steps").press("Home")
     for _ in range(1, step):
         page.keyboard.press("ArrowRight")
-    chips = f"{DONE} && {CHIPS}('target')"
     page.wait_for_timeout(300)
-    page.evaluate(f"before => __bench.arm('click', () => {chips} !== before)", page.evaluate(chips))
-    page.locator(".options button").nth(1).click()
-    took = float(page.evaluate("__bench.pending"))
+    took = until_answered(page, "click", page.locator(".options button").nth(1).click, "target")
     page.locator(".back").click()
     expect(page.locator(".back")).to_be_hidden()
     return took
@@ -238,7 +226,7 @@ def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences:
     found = Times(visits, [], [], [], [])
     for text in itertools.islice(supply, WARM_UP + n_sentences):
         found.site.append(on_site(page, text))
-        found.app.append(in_app(other, text))
+        found.app.append(until_translated(other, text, "__bench.source()"))
     answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
     found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
     found.forks = [fork(page, 1 + step) for step in range(n_forks)]

@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Response, expect, sync_playwright
@@ -19,6 +18,7 @@ from model.trace import AttentionTrace
 from tests.browser import TIMEOUT_MS, Server, Watch, find_chromium, launch, new_profile, serve, settle
 from tests.e2e.address import TEXT
 from tests.e2e.bench import Bench
+from tests.e2e.live_site import served
 from tests.e2e.tab import Tab
 from tests.explorer.toy_runs import save_run
 from tests.paths import CHECKPOINTS
@@ -35,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not item.path.name.startswith(WITHOUT_SLOW):
                 item.add_marker(pytest.mark.slow)
+
+
+class Course(NamedTuple):
+    """Its page, and its origin; the same under the name localhost is another site to a browser."""
+
+    page: Path
+    site: str
 
 
 @pytest.fixture(scope="session")
@@ -58,36 +65,11 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     chromium.close()
 
 
-class Course(ThreadingHTTPServer):
-    """The site of a course, with one page, whose markup is `body`; it may embed the shared server."""
-
-    body = ""
-
-    @property
-    def site(self) -> str:
-        """Its origin as the server knows it; the same under the name localhost is another site to a browser."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Course)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.server.body.encode())
-
-    def log_message(self, *words: object) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture(scope="session")
-def course() -> Iterator[Course]:
-    """A site other than the server's own."""
-    with Course(("127.0.0.1", 0), _Page) as site:
-        threading.Thread(target=site.serve_forever, daemon=True).start()
-        yield site
-        site.shutdown()
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+    """The site of a course, which may embed the shared server."""
+    with served(folder := tmp_path_factory.mktemp("course")) as address:
+        yield Course(folder / "index.html", address.replace("localhost", "127.0.0.1").rstrip("/"))
 
 
 @pytest.fixture(scope="session")

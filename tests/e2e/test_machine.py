@@ -2,10 +2,8 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
-from model.trace import AttentionTrace
 from tests.browser import box_of, settle
 from tests.e2e.address import Visit
 
@@ -114,26 +112,3 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
         expect(whole.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
     whole.get_by_role("button", name="Next word").scroll_into_view_if_needed()
     expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")
-
-
-@pytest.mark.nightly  # tests/explorer/browser/test_live_machine.py follows, tests/pages/test_inside.py drags
-def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: AttentionTrace) -> None:
-    address = "/inside?model=adjective-swap&text=I read red books"
-    page = visit(f"{address}&step=4")
-    machine = page.locator(".machine")
-    machine.get_by_role("combobox", name="Follow").select_option("target 2")
-    for stage in range(2, 6):
-        page.keyboard.press("ArrowRight")
-        expect(machine.locator(".controls output")).to_contain_text(f"stage {stage} of")
-        expect(machine.locator(".origin .equation")).to_be_in_viewport(ratio=1)
-
-    visit(f"{address}&step=3&block=decoder.1.cross_attn.h3.weights")
-    machine.get_by_role("tab", name="Numbers").click()
-    expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{trace.cross[1, 2, 2].max():.3f}")
-    machine.get_by_role("slider", name="Drag the weight").evaluate(
-        "input => { input.value = '0'; ['input', 'change'].map((on) => input.dispatchEvent(new Event(on))) }"
-    )
-    changed = machine.locator(".changed")
-    expect(changed).to_contain_text("with the change")
-    changed.get_by_role("button").click()
-    expect(changed).to_be_hidden()

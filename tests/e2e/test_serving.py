@@ -4,14 +4,14 @@ import re
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import Server, Watch, box_of, serve, settle
+from tests.e2e.address import Visit
+from tests.e2e.conftest import Course
 from tests.paths import ROOT
 
 
@@ -113,7 +113,7 @@ def test_only_requests_in_the_servers_own_name_are_answered(server: Server) -> N
         urllib.request.urlopen(urllib.request.Request(server.url, headers={"Host": "evil.example"}))
 
 
-def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
+def test_one_view_in_a_frame_of_a_course(visit: Visit, server: Server, watch: Watch, course: Course) -> None:
     """At the size of its code it shows a view and nothing around it; a page of another site does not get it."""
     page = visit("/?model=reverse&text=attention&step=4")
     expect(page.get_by_text("step 4 of")).to_be_visible()
@@ -130,9 +130,9 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     address.press("Enter")
     expect(dialog.get_by_text("This server lets pages of")).to_be_visible()
     code = dialog.get_by_test_id("stCode").last.inner_text()
-    course.body = f"<!doctype html><title>Week 3</title>{code}"
+    course.page.write_text(f"<!doctype html><title>Week 3</title>{code}", encoding="utf-8")
 
-    page.goto(f"{course.site}/week-3")
+    page.goto(course.site)
     frame = page.frame_locator("iframe")
     expect(frame.get_by_text("step 3 of")).to_be_visible()
     expect(frame.get_by_role("toolbar", name="Source tokens")).to_be_visible()
@@ -148,8 +148,9 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     expect(link).to_have_attribute("target", "_blank")
     assert watch.taken() == []
 
-    course.body = course.body.replace("embed=true", "embed=true&amp;field=yes")
-    page.goto(f"{course.site}/week-4")
+    code = code.replace("embed=true", "embed=true&amp;field=yes")
+    course.page.write_text(f"<!doctype html><title>Week 4</title>{code}", encoding="utf-8")
+    page.goto(course.site)
     field = frame.get_by_role("textbox", name=re.compile("Type a sentence"))
     field.fill("headlight")
     field.press("Enter")

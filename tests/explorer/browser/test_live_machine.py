@@ -281,24 +281,10 @@ def test_links_open_the_same_place_as_in_the_app() -> None:
     blocks, steps = blocks_of(loaded.model_config), 3
     decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", loaded.name)
     view = MachineView(decoding, loaded.model_config, blocks)
-    texts = [
-        *(block.name for block in blocks),
-        *(
-            f"decoder.1.cross_attn.h{head}{part}"
-            for head in (0, 1, 4, 5, 99999)
-            for part in ("", ".scores", ".joined", ".x", ".")
-        ),
-        *(
-            "",
-            "x",
-            "logits.h1",
-            "decoder.1.cross_attn.scores",
-            "decoder.1.cross_attn.out_proj",
-            "decoder.9.cross_attn.h1",
-            "<b>",
-            "decoder.1.norm1.h1.x",
-        ),
-    ]
+    heads, parts = (0, 1, 4, 5, 99999), ("", ".scores", ".joined", ".x", ".")
+    texts = [*(block.name for block in blocks), *(f"decoder.1.cross_attn.h{n}{part}" for n in heads for part in parts)]
+    texts += ["", *["x", "<b>", "logits.h1", "decoder.1.norm1.h1.x", "decoder.9.cross_attn.h1"]]
+    texts += ["decoder.1.cross_attn.scores", "decoder.1.cross_attn.out_proj"]
     jobs = [{"do": "place", "text": text, "step": step, "steps": steps} for text in texts for step in (0, 2, 9)]
     for job, found in zip(jobs, run(loaded.folder, jobs, exported(loaded.model_config)), strict=True):
         opened = opened_of(job["text"], blocks)
