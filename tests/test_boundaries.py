@@ -104,7 +104,6 @@ def reaches(imported: str, forbidden: str) -> bool:
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a source file."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -118,7 +117,6 @@ def floor_of(module: str) -> int | None:
 
 
 def crossings(path: Path) -> set[str]:
-    """What a file imports although its top-level package may not."""
     forbidden = FORBIDDEN.get(room_of(path), set())
     return {name for name in imports(path) for room in forbidden if reaches(name, room)}
 
@@ -139,7 +137,6 @@ def climbs(path: Path) -> Iterator[str]:
 
 @cache
 def modules() -> dict[str, Path]:
-    """Every module of ours by its dotted name."""
     return {module_of(path): path for path in SOURCES}
 
 

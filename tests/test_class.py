@@ -50,8 +50,6 @@ async def misled(port: int) -> None:
 
 
 class Looker(Visitor):
-    """A visitor who reads the notices, too."""
-
     said = ""
 
     def element(self, element: Any, fragment: str) -> None:

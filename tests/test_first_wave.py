@@ -25,7 +25,6 @@ ULPS = 2e-6  # another processor, and the fast decoder, sum in another order: at
 
 
 def widgets(at: AppTest) -> dict[str, Any]:
-    """The value of every widget that has a key."""
     kinds = ("selectbox", "slider", "toggle", "segmented_control", "button_group", "text_input", "text_area")
     found = {}
     for kind in kinds:

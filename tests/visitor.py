@@ -34,7 +34,6 @@ class Shown:
 
     @classmethod
     def of(cls, payload: bytes) -> Shown:
-        """Read the message of a decoding."""
         header, _ = wire.read(payload)
         decoding = header["decoding"]
         rows = len(decoding["target"]["tokens"])
@@ -72,11 +71,9 @@ class Visitor:
         return visitor
 
     async def leave(self) -> None:
-        """Close the tab."""
         await self.socket.close()
 
     async def type(self, text: str) -> float:
-        """Type a sentence and press Enter; seconds until the page has answered."""
         self._text, self._at, before = text, {}, self.shown.seq
         message = BackMsg()
         message.rerun_script.fragment_id = self._field_fragment
@@ -123,7 +120,6 @@ class Visitor:
         return message
 
     def read(self, message: ForwardMsg) -> None:
-        """Take notice of a message."""
         what = message.WhichOneof("type")
         if what == "delta":
             self.redrawn.add(message.metadata.delta_path[0])
@@ -131,7 +127,6 @@ class Visitor:
             self.query = message.page_info_changed.query_string
 
     def element(self, element: Any, fragment: str) -> None:
-        """Take notice of an element on the page."""
         what = element.WhichOneof("type")
         if what == "exception":
             raise Trouble(element.exception.message)

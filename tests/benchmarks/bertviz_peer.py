@@ -49,7 +49,6 @@ class BertViz:
 
 
 def measured(lab: Lab, browser: Browser, trace: AttentionTrace) -> BertViz:
-    """Its figures, or the reason why there are none."""
     try:
         path = lab.folder / "bertviz.html"
         path.write_text(bertviz_html(trace), encoding="utf-8")

@@ -64,7 +64,6 @@ def our_times(lab: Lab, url: str, size: tuple[int, int, int], tabs: int) -> list
 
 @benchmark("grid")
 def measure(lab: Lab) -> Iterator[Row]:
-    """Both in turn."""
     app = lab.folder / "grid_app.py"
     app.write_text(APP, encoding="utf-8")
     url = lab.serve(app=str(app)).url

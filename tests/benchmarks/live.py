@@ -73,7 +73,6 @@ look();
 
 
 def sentences() -> list[str]:
-    """Sentences of twelve words, each once."""
     return [f"{who} is running {where} with {what}." for where, who, what in itertools.product(WHERE, WHO, WITH)]
 
 
@@ -88,11 +87,9 @@ class Core:
     first: Path  # has the id of the browser's first process
 
     def asked(self) -> list[str]:
-        """The addresses of the files that the server was asked for, in order."""
         return re.findall(r'"GET /(\S*?)(?:\?\S*)? HTTP', self.log.read_text(encoding="utf-8"))
 
     def processes(self) -> list[psutil.Process]:
-        """The browser's."""
         first = psutil.Process(int(self.first.read_text()))
         return [first, *first.children(recursive=True)]
 
@@ -168,7 +165,6 @@ def visit(on: Core, text: str) -> Page:
 
 
 def first_visits(on: Core, text: str, count: int) -> list[float]:
-    """Milliseconds from the start of the navigation to the painted translation."""
     times = []
     for _ in range(count):
         page = visit(on, text)
@@ -205,8 +201,6 @@ def fork(page: Page, step: int) -> float:
 
 @dataclass
 class Times:
-    """Milliseconds of each, on a share of the core."""
-
     visits: list[float]
     site: list[float]
     app: list[float]
@@ -215,7 +209,6 @@ class Times:
 
 
 def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences: int, n_forks: int) -> Times:
-    """Measure everything that takes time."""
     visits = first_visits(on, next(supply), n_visits)
     page, other = visit(on, next(supply)), on.browser.new_page(viewport=SCREEN)
     other.set_default_timeout(PATIENCE_MS)
@@ -287,13 +280,11 @@ def check_requests(on: Core, text: str) -> tuple[int, float]:
 
 
 def spread(values: Sequence[float]) -> str:
-    """How many values a median is of, and how far they reach."""
     return f"median of {len(values)}, {number(min(values))} to {number(max(values))}"
 
 
 @benchmark("live")
 def measure(lab: Lab) -> list[Row]:
-    """Drive headless Chromium against the site and the app."""
     counts = [lab.times(count) for count in (N_VISITS, N_SENTENCES, N_FORKS)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -129,7 +129,6 @@ def training(checkpoints: Path) -> Iterator[None]:
 
 
 def megabytes(server: Server) -> float:
-    """Resident memory of the server process."""
     return float(psutil.Process(server.process.pid).memory_info().rss) / 1e6
 
 

@@ -55,7 +55,6 @@ class Opened:
 
 
 def opened(imports: str, work: str) -> Opened:
-    """Import or open a model in a new process, on one thread."""
     script = OPEN.format(imports=imports, work=work)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return Opened(*json.loads(done.stdout.strip().splitlines()[-1]))

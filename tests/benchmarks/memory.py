@@ -22,7 +22,6 @@ async def come_and_stay(server: Server) -> tuple[float, float]:
 
 @benchmark("memory")
 def measure(lab: Lab) -> Iterator[Row]:
-    """One server that fills up."""
     server = lab.serve()
     idle = megabytes(server)
     one, many = asyncio.run(come_and_stay(server))

@@ -52,7 +52,6 @@ def our_time(lab: Lab, browser: Browser, trace: AttentionTrace) -> float:
 
 @benchmark("standalone")
 def measure(lab: Lab) -> Iterator[Row]:
-    """Both in turn."""
     trace, browser = trace_of(*SIZE), lab.new_browser()
     our_time(lab, browser, trace_of(1, 1, 4))  # not measured: the browser's first page
     ours, peer = our_time(lab, browser, trace), bertviz_peer.measured(lab, browser, trace)

@@ -23,7 +23,6 @@ class Trained:
 
 
 def train(folder: Path, name: str, *arguments: str) -> Trained:
-    """Train with these arguments into the folder of models."""
     began, before = perf_counter(), _children_times()
     done = run("--checkpoints", str(folder), "--name", name, *arguments)
     seconds, processor = perf_counter() - began, _children_times() - before
@@ -32,7 +31,6 @@ def train(folder: Path, name: str, *arguments: str) -> Trained:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command with these arguments."""
     command = [sys.executable, "-m", "model.train", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 

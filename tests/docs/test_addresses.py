@@ -22,7 +22,6 @@ ADDRESSES = [link for link in dict.fromkeys(DOCUMENTED) if "lesson=" not in link
 
 
 def values(at: AppTest, *types: str) -> set[object]:
-    """The values of the widgets of these types."""
     return {getattr(element, "value", None) for kind in types for element in at.get(kind)}
 
 

@@ -59,7 +59,6 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Headless Chromium."""
     chromium = launch(playwright, for_tests=True)
     yield chromium
     chromium.close()
@@ -116,7 +115,6 @@ def tab(_tab: Tab) -> Iterator[Tab]:
 
 @pytest.fixture
 def other_tab(_other_tab: Tab) -> Iterator[Tab]:
-    """The same in another profile."""
     yield from _lend(_other_tab)
 
 
@@ -128,7 +126,6 @@ def watch(tab: Tab) -> Watch:
 
 @pytest.fixture
 def context(tab: Tab) -> BrowserContext:
-    """The browser profile of `page`."""
     return tab.context
 
 
@@ -207,7 +204,6 @@ def either(page: Page, request: pytest.FixtureRequest) -> Bench:
 
 @pytest.fixture(scope="session")
 def translator() -> Translator:
-    """The bundled model of most of these tests."""
     return Translator(load_model(CHECKPOINTS / "adjective-swap"))
 
 

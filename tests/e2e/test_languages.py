@@ -40,7 +40,6 @@ WIDTHS, TALL = (1366, 390), 5000  # pixels
 
 @pytest.fixture(scope="module")
 def speaking() -> Iterator[Server]:
-    """A server that has the pseudo-language, too."""
     with serve({"HEADLIGHT_LOCALES": str(pseudo.packs())}) as running:
         yield running
 

@@ -357,7 +357,7 @@ def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, wat
     assert watch.taken() == []
 
 
-@pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 2))
+@pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 4))
 def test_it_is_accessible(page: Page, site: str, place: str) -> None:
     colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}  # in the dark, the rest is alike
     page.emulate_media(color_scheme="light")

@@ -39,7 +39,6 @@ def opened(page: Page, site: str) -> Open:
 
 
 def done(page: Page) -> str | None:
-    """The progress in the address."""
     match = re.search(r"[?&]done=([^&]*)", page.url)
     return unquote(match[1]) if match else None
 

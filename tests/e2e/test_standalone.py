@@ -46,7 +46,6 @@ def traces() -> tuple[AttentionTrace, AttentionTrace]:
 
 
 def written(traces: tuple[AttentionTrace, AttentionTrace], path: Path, options: str = "") -> Path:
-    """A page with a translation and one fork."""
     recordings = [
         Recording(
             Decoding(trace, name, "planted", path), text=" ".join(trace.predicted_tokens), detail=name, step=2,

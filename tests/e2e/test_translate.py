@@ -16,7 +16,6 @@ BLUE_CARS = "/?model=adjective-swap&text=They+buy+blue+cars"
 
 
 def steps(page: Page) -> tuple[int, int]:
-    """(this step, how many there are)."""
     counter = page.locator(".controls output")
     expect(counter).to_have_text(re.compile(r"^step \d+ of \d+$"))
     step, last = re.findall(r"\d+", counter.inner_text())
@@ -24,7 +23,6 @@ def steps(page: Page) -> tuple[int, int]:
 
 
 def at_step(page: Page, step: int, last: int) -> None:
-    """Wait until the stepper is at this step."""
     expect(page.locator(".controls output")).to_have_text(f"step {step} of {last}")
 
 

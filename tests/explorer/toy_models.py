@@ -26,7 +26,6 @@ def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> No
 
 @cache
 def _files(task_name: str, seed: int, **sizes: Any) -> dict[str, bytes]:
-    """The content of each file of the model."""
     task = _task(task_name)
     train = task.splits["train"][:200]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])

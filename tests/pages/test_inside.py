@@ -46,7 +46,6 @@ def translation(at: AppTest) -> Translation:
 
 
 def step_on(at: AppTest) -> Any:
-    """The slider of the step."""
     (slider,) = (box for box in at.select_slider if box.label == "Step")
     return slider
 
@@ -117,7 +116,6 @@ def reports(page: AppTest, **state: Any) -> AppTest:
 
 
 def machine(**query: str) -> AppTest:
-    """The page as it opens: the machine is its first tab."""
     return visit("inside", **({"model": "post", "text": TEXT} | query))
 
 

@@ -21,7 +21,6 @@ def lesson(name: str = "attention", at: int = 1, **query: str) -> AppTest:
 
 
 def answer(at: AppTest, name: str, number: int, text: str) -> AppTest:
-    """Answer the question of a step, by choosing or by typing."""
     widget(at, f"lesson_answer_{name}_{number}").set_value(text)
     return click(at, f"lesson_check_{name}_{number}")
 

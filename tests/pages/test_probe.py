@@ -58,12 +58,10 @@ def probe(tab: str = "All heads", **query: str) -> AppTest:
 
 
 def plain(at: AppTest) -> str:
-    """The texts without bold type."""
     return words(at).replace("**", "")
 
 
 def own_sentences(lines: str, **query: str) -> AppTest:
-    """The page with a typed sample."""
     at = probe(**query)
     choose(at, probe_origin_reverse="own", probe_lines_reverse=lines)
     return click(at, "probe_measure_reverse")
@@ -319,7 +317,6 @@ def test_export_offers_four_files() -> None:
 
 
 def switch_off(at: AppTest, *heads: tuple[int, int]) -> AppTest:
-    """Choose heads of cross-attention (from 0) and press the button."""
     choose(at, surgery_heads_cross=list(heads))
     at.button(key="surgery_do").click()
     return run(at)
