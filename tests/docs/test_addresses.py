@@ -1,6 +1,5 @@
 """The addresses of the app in the documentation open what they name: page, model, sentence and lesson."""
 
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -8,13 +7,13 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.selection import LinkParameters
 from explorer.lessons.lesson_file import read_lesson
+from explorer.lessons.library import FOLDER
 from explorer.lessons.translation import in_language
 from explorer.locale import language
 from tests.docs.generated import APP, documents
 from tests.docs.markdown import links
 from tests.pages.page import SHOWN, kinds, visit, words
 from tests.pages.page import address as address_of
-from tests.paths import ROOT
 
 DOCUMENTED = [link for path in documents() for link in links(path.read_text(encoding="utf-8")) if link.startswith(APP)]
 # The table of lessons has a link to each, and tests/pages opens all lessons; one of them is enough here.
@@ -42,8 +41,4 @@ def test_an_address_opens_what_it_names(address: str) -> None:
         assert query["text"] in values(at, "text_input", "text_area")
     if "lesson" in query:
         with language.written_in(query.get("lang", language.ENGLISH)):
-            assert in_language(read_lesson(_lesson_file(query["lesson"]))).title in words(at)
-
-
-def _lesson_file(name: str) -> Path:
-    return ROOT / "explorer" / "lessons" / "content" / f"{name}.md"
+            assert in_language(read_lesson(FOLDER / f"{query['lesson']}.md")).title in words(at)

@@ -2,21 +2,10 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from explorer.lessons.lesson import Lesson
-from explorer.lessons.lesson_file import read_lesson
 from tests.browser import box_of, rest, settle
 from tests.e2e.address import Visit
-from tests.paths import ROOT
-
-CONTENT = ROOT / "explorer" / "lessons" / "content"
-LESSONS = {name: read_lesson(CONTENT / f"{name}.md") for name in ("machine", "masks")}
-
-
-def on_step(page: Page, lesson: Lesson, at: int) -> None:
-    expect(page.get_by_role("heading", name=lesson.step(at).title, exact=True)).to_be_visible()
-    settle(page)
 
 
 def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit: Visit) -> None:
@@ -28,7 +17,6 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     expect(done).to_be_visible()
     settle(page)
     page.keyboard.press("PageDown")
-    on_step(page, LESSONS["machine"], 4)
     expect(title).to_have_text("Cross-attention, decoder layer 1 › head 2")
     page.set_viewport_size({"width": 390, "height": 844})
     sheet, picture = page.locator(".st-key-lesson_sheet"), page.locator(".machine")

@@ -45,21 +45,16 @@ def traces() -> tuple[AttentionTrace, AttentionTrace]:
     return trace_of(["die", "katze", "saß"], OWN, 8, 1), trace_of(["die", "kater"], OTHER, 6, 2)
 
 
-def written(traces: tuple[AttentionTrace, AttentionTrace], path: Path, options: str = "") -> Path:
-    recordings = [
-        Recording(
-            Decoding(trace, name, "planted", path), text=" ".join(trace.predicted_tokens), detail=name, step=2,
-        )
-        for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
-    ]  # fmt: skip
-    place, facts = place_in(traces[0], step=1), ["Model planted."]
-    path.write_bytes(page_of(recordings, place, title="The cat sat", facts=facts, options=options))
-    return path
-
-
 @pytest.fixture(scope="module")
 def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(traces, tmp_path_factory.mktemp("pages") / "page.html")
+    """A page with a translation and one fork."""
+    recordings = [
+        Recording(Decoding(trace, name, "planted", path), " ".join(trace.predicted_tokens), name, step=2)
+        for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
+    ]
+    path = tmp_path_factory.mktemp("pages") / "page.html"
+    path.write_bytes(page_of(recordings, place_in(traces[0], step=1), title="The cat sat", facts=["Model planted."]))
+    return path
 
 
 def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: Path) -> None:

@@ -26,10 +26,6 @@ def at_step(page: Page, step: int, last: int) -> None:
     expect(page.locator(".controls output")).to_have_text(f"step {step} of {last}")
 
 
-def translated(page: Page, text: str) -> None:
-    expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
-
-
 def test_open_and_see_a_translation(visit: Visit) -> None:
     """The first screen: the best available model, an example of its task, the answer and all kinds of attention."""
     page = visit("/")
@@ -65,7 +61,7 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
 def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     page = visit("/?model=adjective-swap")
     type_sentence(page, "They buy blue cars")
-    translated(page, "ils achetent voitures bleu")
+    expect(page.get_by_role("heading", name="ils achetent voitures bleu", exact=True)).to_be_visible()
     settle(page)
     _, last = steps(page)
     expect(page.locator("input:focus")).to_have_count(0)
