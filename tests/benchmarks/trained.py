@@ -86,7 +86,7 @@ def measure_own_data(lab: Lab) -> Iterator[Row]:
             met=percent >= WANTED_PERCENT and done.seconds <= MOST_SECONDS,
             detail=(
                 f"{done.seconds:.0f} s from the command to its end, of which the processor worked "
-                f"{done.processor:.0f} s, {done.results['trained_steps']} updates, {bleu}{scores['sentences']} held out; "
-                f"{reason.split(':')[0].lower()}"
+                f"{done.processor:.0f} s, {done.results['trained_steps']} updates, {bleu}{scores['sentences']} held "
+                f"out; {reason.split(':')[0].lower()}"
             ),
         )
