@@ -286,6 +286,7 @@ def spread(values: Sequence[float]) -> str:
 @benchmark("live")
 def measure(lab: Lab) -> list[Row]:
     counts = [lab.times(count) for count in (N_VISITS, N_SENTENCES, N_FORKS)]
+    expect.set_options(timeout=PATIENCE_MS)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = folder / "site"
