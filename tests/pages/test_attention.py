@@ -23,11 +23,7 @@ from tests.some import some
 
 TEXT = "I read red books"
 PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
-
-
-@pytest.fixture(autouse=True)
-def _untrained(toys: Path) -> None:
-    """All tests of this file are about numbers, not about what a model has learned."""
+pytestmark = pytest.mark.usefixtures("toys")  # these tests are about numbers, not about what a model has learned
 
 
 def attention(**query: str) -> AppTest:

@@ -10,10 +10,7 @@ from explorer.lessons.library import FOLDER
 from explorer.screens.lessons import running_models
 from tests.pages.page import address, as_read, assert_says, choose, click, visit, widget, words
 
-
-@pytest.fixture(autouse=True)
-def _trained(shipped: Path) -> None:
-    """The answers follow from the models that come with the program."""
+pytestmark = pytest.mark.usefixtures("shipped")  # the answers follow from the models that come with the program
 
 
 def lesson(name: str = "attention", at: int = 1, **query: str) -> AppTest:
