@@ -96,26 +96,12 @@ def _tab(browser: Browser) -> Tab:
     return Tab(browser)
 
 
-@pytest.fixture(scope="session")
-def _other_tab(browser: Browser) -> Tab:
-    return Tab(browser)
-
-
-def _lend(tab: Tab) -> Iterator[Tab]:
-    yield tab
-    tab.empty()
-    assert tab.watch.taken() == [], "a page did what it should not"
-
-
 @pytest.fixture
 def tab(_tab: Tab) -> Iterator[Tab]:
     """An emptied tab; afterwards it checks that nothing went to another host and no script failed."""
-    yield from _lend(_tab)
-
-
-@pytest.fixture
-def other_tab(_other_tab: Tab) -> Iterator[Tab]:
-    yield from _lend(_other_tab)
+    yield _tab
+    _tab.empty()
+    assert _tab.watch.taken() == [], "a page did what it should not"
 
 
 @pytest.fixture
@@ -144,18 +130,6 @@ def new_page(browser: Browser, watch: Watch) -> Iterator[Page]:
     page.set_default_timeout(TIMEOUT_MS)
     yield page
     fresh.close()
-
-
-@pytest.fixture
-def elsewhere(other_tab: Tab) -> Callable[[str], Page]:
-    """`elsewhere(url)`: what another person sees who follows a link."""
-
-    def go(url: str) -> Page:
-        other_tab.page.goto(url)
-        settle(other_tab.page)
-        return other_tab.page
-
-    return go
 
 
 @pytest.fixture

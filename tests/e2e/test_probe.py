@@ -13,7 +13,7 @@ ADDRESS = "/probe?model=reverse&text=headlight&sample=task.60"
 def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     page = visit(ADDRESS)
     expect(page.get_by_text(re.compile("Measured on 60 of 1,505 test sentences of reverse"))).to_be_visible()
-    expect(page.get_by_text("5 of 12 heads have a clear role")).to_be_visible()
+    expect(page.get_by_text("4 of 12 heads have a clear role")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     page.get_by_role("button", name="Cross L1 H2: alignment").focus()
     page.keyboard.press("ArrowLeft")

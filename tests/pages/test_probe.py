@@ -38,8 +38,6 @@ from tests.pages.page import (
     words,
 )
 
-# The page's tabs, and the former tabs, which links still name: both lead somewhere.
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_measured() -> None:
