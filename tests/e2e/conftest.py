@@ -177,11 +177,6 @@ def either(page: Page, request: pytest.FixtureRequest) -> Bench:
 
 
 @pytest.fixture(scope="session")
-def translator() -> Translator:
-    return Translator(load_model(CHECKPOINTS / "adjective-swap"))
-
-
-@pytest.fixture(scope="session")
-def trace(translator: Translator) -> AttentionTrace:
+def trace() -> AttentionTrace:
     """What every page must show of the sentence of most of these tests."""
-    return translator.translate(TEXT, DecodeConfig()).trace
+    return Translator(load_model(CHECKPOINTS / "adjective-swap")).translate(TEXT, DecodeConfig()).trace

@@ -8,11 +8,23 @@ from playwright.sync_api import expect
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.names import KIND_TITLES
+from model.trace import AttentionTrace
 from tests.browser import box_of
 from tests.e2e.bench import Bench, ends_of_scale
-from tests.e2e.heads import LEFT, RIGHT, N, long_trace, small_trace
-from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace
+from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 from tests.some import some
+
+N = 6  # tokens on either side of the planted heads
+LEFT, RIGHT = ".strip > div:first-child .word", ".strip > div:last-child .word"
+
+
+def small_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"], **sizes)
+
+
+def long_trace(**sizes: tuple[int, int]) -> AttentionTrace:
+    return random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"], **sizes)
+
 
 # All heads
 
