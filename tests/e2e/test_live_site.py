@@ -23,7 +23,6 @@ from explorer.site.command import main
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import Watch
 from tests.e2e.live_site import HEADERS, STORED, answered, served, translator, visit
 from tests.some import some
 
@@ -68,9 +67,7 @@ def assert_same(page: Page, expected: Translation) -> None:
 
 
 @pytest.mark.parametrize("name", some(OWN, len(OWN)))
-def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
-    page: Page, watch: Watch, site: str, name: str
-) -> None:
+def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(page: Page, site: str, name: str) -> None:
     """On a server that has only files; nothing else is asked for."""
     model, sentence = translator(name), OWN[name]
     own = model.translate(sentence, DecodeConfig())
@@ -111,7 +108,6 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     assert found
     assert float(found[1]) == pytest.approx(own.trace.weights(kind)[0, 0, 0, 0], abs=1e-4)
     expect(page).to_have_url(re.compile("panel=cell"))
-    assert watch.taken() == []
 
 
 def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, site: str) -> None:
@@ -166,7 +162,7 @@ def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(b
     context.close()
 
 
-def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site: str) -> None:
+def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     """The same link shows the same sentences: words replaced, removed and added, tokens and weights that differ."""
     model, at = translator("multi30k-en-de"), Place("cross", 4, 2, row=5)
     a = model.translate("Two young children are playing football in the park.", DecodeConfig())
@@ -212,7 +208,6 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site:
     expect(said).to_contain_text("≠ marks what only one of the maps has.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
-    assert watch.taken() == []
 
 
 def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) -> None:
@@ -324,7 +319,7 @@ def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -
     expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
 
 
-def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, watch: Watch, site: str) -> None:
+def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, site: str) -> None:
     page.goto(f"{site}class/")
     expect(page.locator("table")).to_be_hidden()
     lines = ("Ada ?lesson=attention&at=3&done=attention.512", "=Bob: ?done=attention.30", "nonsense", "x" * 300)
@@ -354,7 +349,6 @@ def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, wat
     assert [each["id"] for each in Axe().run(page).response["violations"]] == []
     assert page.evaluate("() => localStorage.length + sessionStorage.length") == 0
     assert "?" not in page.url
-    assert watch.taken() == []
 
 
 @pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 4))

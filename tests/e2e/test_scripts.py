@@ -14,7 +14,7 @@ from explorer.files.map_picture import picture_of
 from explorer.files.moving_picture import picture_of as step_picture
 from explorer.files.moving_picture import stage_steps
 from explorer.files.picture import Box, Cells, Text
-from explorer.files.picture_drawing import draw, fonts_for, missing_note
+from explorer.files.picture_drawing import draw
 from explorer.locale import scripts
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -118,9 +118,6 @@ def test_labels_of_chinese_and_japanese_words_are_whole(heads: Bench, reader: Tr
     assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= set(picture_of(shown).texts)
     svg = draw(shown, "svg").decode()
     assert all(token in svg for token in text.split())
-    missing = fonts_for([text])[1]
-    assert all(letter in missing_note([text]) for letter in missing[:12])
-    assert bool(missing_note([text])) == bool(missing)
 
 
 def test_a_long_label_ends_between_two_letters(heads: Bench, reader: Translator) -> None:
