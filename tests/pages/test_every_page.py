@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web import runtime
+from explorer.web import frame, runtime
 from tests.pages.page import (
     PAGES,
     SHOWN,
     VISITS,
+    address,
     assert_shows_something,
     choose,
     kinds,
@@ -102,3 +103,27 @@ def test_any_sentence_can_be_shown(page: str, query: dict[str, str]) -> None:
             assert_shows_something(at)
     if is_first:
         assert "There is nothing to translate yet" in words(choose(at, text=" "))
+
+
+@pytest.fixture
+def framed(lone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is in a frame of another one: the view alone, at the place that the address names."""
+    monkeypatch.setattr(runtime, "CHECKPOINTS", lone)
+    monkeypatch.setattr(frame, "is_embedded", lambda: True)
+
+
+@pytest.mark.usefixtures("framed")
+def test_a_link_leads_out_of_the_frame() -> None:
+    at = visit("attention", model="toy", text="a) [b](c")
+    (link,) = [caption.value for caption in at.caption if "Open in Headlight" in caption.value]
+    assert link.startswith("[Open in Headlight](?model=toy&text=a%29%20%5Bb%5D%28c&")
+    assert link.count("(") == link.count(")") == 1
+
+
+@pytest.mark.usefixtures("framed")
+def test_without_a_choice_in_the_address_it_is_the_first_model_and_its_first_example() -> None:
+    at = visit("translate")
+    assert "bidi_component" in kinds(at)
+    assert address(at)["model"] == "toy"
+    assert address(at)["text"]
+    assert visit("translate", model="gone", text="abc").warning[0].value.startswith("There is no model “gone” here")
