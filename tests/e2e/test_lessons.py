@@ -1,7 +1,8 @@
-"""Lessons in a real browser: beside the machine, on a phone, on another page, and with progress that is kept."""
+"""Lessons in a real browser: beside the machine, on a phone, and with progress that is kept."""
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser import box_of, rest, settle
@@ -28,6 +29,7 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     assert box_of(sheet)["y"] > 740
 
 
+@pytest.mark.nightly  # daily on the site; tests/js/progress_keeper.test.js has what the app keeps
 def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=2")
     form = page.get_by_test_id("stForm")

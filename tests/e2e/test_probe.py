@@ -1,7 +1,8 @@
-"""The Probe page in a real browser: measure, open a card, switch heads off, undo, and reopen from a link."""
+"""The Probe page in a real browser: measure, open a card, and come back to it."""
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser import settle
@@ -23,9 +24,13 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_text("so the two baselines count as one")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
     wait_for(page, probe_tab="One head")
-    opened = page.get_by_role("tab", name="One head")
-    expect(opened).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
 
+
+@pytest.mark.nightly  # tests/e2e/test_translate.py goes back and forward
+def test_back_opens_the_tab_that_was_left(visit: Visit) -> None:
+    page = visit(f"{ADDRESS}&probe_tab=One+head")
+    opened = page.get_by_role("tab", name="One head")
     page.get_by_role("link", name="Experiments").click()
     page.get_by_role("button", name="Pre-norm or post-norm").click()
     wait_for(page, experiment="norm", probe_tab=None)

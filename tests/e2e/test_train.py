@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser import SCREEN, Server, box_of, settle
 
 
+@pytest.mark.nightly  # tests/pages/test_train.py has the form
 def test_the_form_fits_the_screen_nothing_covers_it_and_a_large_file_is_answered(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/train")
     page.get_by_role("button", name="Start training").wait_for()
