@@ -239,7 +239,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {number} at the map's place on the sheet
  * @property {ArrayLike<number>} values
  * @property {Scale} [scale]
- * @property {(value: number) => string} [numberOf] the number in a cell with this value
+ * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -371,7 +371,7 @@ function writeNumbers(
   let small = false;
   for (let i = 0; i < rows * keys; i++) {
     if (mask[i]) continue;
-    const text = numberOf(values[i]);
+    const text = numberOf(values[i], i);
     small ||= !text;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
     ctx.fillText(
