@@ -11,7 +11,7 @@ import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
-import { whyMasked } from "./wording.js";
+import { maskName, whyMasked } from "./wording.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
@@ -116,9 +116,9 @@ function draw(S) {
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
-    if (i < last) return (signed ? signedNumber : cellNumber)(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], top) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
-    return change ? signedNumber(change) : "";
+    return change ? signedNumber(change, 1) : "";
   };
   paintMap(canvas, theme, S.plot, {
     cells,
@@ -151,17 +151,19 @@ function draw(S) {
     say(most, `${short(end)} ${name}`);
   }
   S.find(".minus").hidden = !minus;
+  const marks = [1, 2].filter((code) => mask.includes(code));
+  say(S.find(".marks"), marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`).join(" · "));
   readOut(S, at);
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
 
-/** A signed number of at most two decimals for a cell; "" if it would be 0. @param {number} value */
-function signedNumber(value) {
+/** A signed number for a cell, with as many decimals as all of a map that ends at `top`; "" if it would be 0. @param {number} value @param {number} top */
+function signedNumber(value, top) {
   const size = Math.abs(value);
   if (size < 0.005) return size < 1e-6 ? "0" : "";
-  const text = size < 9.95 ? size.toFixed(size < 1 ? 2 : 1) : size.toFixed(0);
+  const text = size.toFixed(top < 9.995 ? 2 : top < 99.95 ? 1 : 0);
   return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
 }
 

@@ -366,12 +366,18 @@ function writeNumbers(
   { ctx, theme, left, top, cell, places, keys, mask, rows },
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
-  const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
-  Object.assign(ctx, { font: `${size}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  const least = leastType(ctx.canvas);
+  const full = clamp(Math.round(cell * 0.36), Math.max(least, cell < 26 ? 10 : 11), 24);
+  const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
+  const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
+  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
+  if (size < least) return false; // the numbers would touch
+  ctx.font = `${size}px ${theme.font}`;
   let small = false;
   for (let i = 0; i < rows * keys; i++) {
     if (mask[i]) continue;
-    const text = numberOf(values[i], i);
+    const text = texts[i];
     small ||= !text;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
     ctx.fillText(

@@ -358,9 +358,8 @@ export function drawChecks(S) {
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");
   const checked = t("{n} head checked", "{n} heads checked", { n: heads });
-  say(S.find(".checks b"), good ? "✓" : "✗");
+  say(S.find(".checks b"), good ? `✓ ${t("Checked")}` : "✗");
   say(S.find(".checks span"), `${sums} · ${zeros} · ${checked}`);
-  S.find(".checks").title = good ? t("Checked") : "";
   S.find(".checks").classList.toggle("bad", !good);
   openChecks(S, !good);
   drawBadges(S.find, S.data);
