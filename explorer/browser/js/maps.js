@@ -374,25 +374,19 @@ function writeNumbers(
   const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
   if (size < least) return false; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
-  let small = false;
-  for (let i = 0; i < rows * keys; i++) {
-    if (mask[i]) continue;
-    const text = texts[i];
-    small ||= !text;
+  texts.forEach((text, i) => {
+    if (!text) return;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
-    ctx.fillText(
-      text,
-      left + (columnAt(places, i % keys) + 0.5) * cell,
-      top + (Math.floor(i / keys) + 0.5) * cell + 0.5,
-    );
-  }
-  return small;
+    const x = left + (columnAt(places, i % keys) + 0.5) * cell;
+    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+  });
+  return texts.some((text, i) => !text && !mask[i]);
 }
 
 /** Frames the part in sight of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
 function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, queries, { sight, labels }) {
   const left = start + (sight?.x ?? 0);
-  const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right) - left : whole;
+  const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right - 2) - left : whole;
   const end = top + queries * cell;
   const rest = (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high;
   if (rest <= 0) return;

@@ -21,7 +21,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
 )
 from explorer.runs.experiment_relations import overall
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_answer, draw_overview, unbroken
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, MEASURES, draw_answer, draw_overview
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
@@ -91,7 +91,7 @@ def _not_run(experiment: Experiment) -> str:
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     if overall(arms) == "too few":
-        st.markdown(f"**{unbroken(results.too_few(arms))}**")
+        st.markdown(f"**{plain(results.too_few(arms))}**")
     draw_answer(experiment, arms)
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):
