@@ -83,7 +83,7 @@ def test_it_says_how_the_winner_wins(shown: Bench) -> None:
     assert shown.text(".wins") == (
         "2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4 that tie for second, by 4.00, so "
         "its weight is about 55 times as large. Dimensions 3 (+3.00) and 5 (+1.00) contribute most to this lead; "
-        "the other 6 together bring +0.00."
+        "the other 6 together bring +0.00. These are products of the first key minus those of the second, ÷ √8."
     )
     assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
     assert shown(".key").count() == len(TOKENS)
