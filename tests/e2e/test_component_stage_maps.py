@@ -175,7 +175,7 @@ def test_badges_and_sanity_line(stage: Bench) -> None:
     assert stage(".words").is_hidden(), "words of one token need no switch"
     assert "edited: decoder layer 1 head 2: zero" in stage.text(".legend")
     assert "untrained" in stage.text(".legend")
-    assert stage.text(".checks") == "✓"
+    assert stage.text(".checks") == "✓ Checked"
     stage.click(".checks")
     assert stage.text(".checks") == "✓rows sum to 1 · masked cells exactly 0 · 12 heads checked"
     trace.decoder[0, 0, 0, 2] = 0.5
