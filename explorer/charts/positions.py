@@ -271,12 +271,6 @@ def likeness_plot(likeness: Floats, random: Floats) -> Plot:
     series = dict(zip(names, (likeness, low, high), strict=True))
     lead = lead_of_neighbours(likeness)
     typical, least, most = np.quantile([lead_of_neighbours(draw) for draw in random], (0.5, 0.05, 0.95))
-    fields = {
-        "lead": fixed(lead, 2, signed=True),
-        "typical": fixed(typical, 2, signed=True),
-        "least": fixed(least, 2, signed=True),
-        "most": fixed(most, 2, signed=True),
-    }
     if lead > most:
         said = t("Neighbours are more alike than rows further apart: this was learned.")
     elif lead < least:
@@ -287,7 +281,10 @@ def likeness_plot(likeness: Floats, random: Floats) -> Plot:
         "{said} The mean cosine of neighbours minus that of rows further apart is {lead}; of as many random rows, it "
         "is typically {typical}, and in 9 of 10 draws {least} to {most}.",
         said=said,
-        **fields,
+        lead=fixed(lead, 2, signed=True),
+        typical=fixed(typical, 2, signed=True),
+        least=fixed(least, 2, signed=True),
+        most=fixed(most, 2, signed=True),
     )
     figure = curves(
         {name: (distances, values) for name, values in series.items()},

@@ -363,7 +363,7 @@ export function drawChecks(S) {
     : t("masked cells exactly 0");
   const checked = t("{n} head checked", "{n} heads checked", { n: heads });
   say(S.find(".checks b"), good ? `✓ ${t("Checked")}` : "✗");
-  say(S.find(".checks span"), `${sums} · ${zeros} · ${checked}`);
+  say(S.find(".checks span"), `: ${sums} · ${zeros} · ${checked}`);
   S.find(".checks").classList.toggle("bad", !good);
   openChecks(S, !good);
   drawBadges(S.find, S.data);

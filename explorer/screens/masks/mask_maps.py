@@ -38,21 +38,23 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
             sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
             row = _choose_sentence(sentences) if len(sentences) > 1 else 0
     kind, layer, number = head
-    about = {
-        "head": t(
-            "{kind}, layer {layer}, head {head}",
-            kind=translated(TITLES_WITHOUT_MASK[kind]),
-            layer=layer + 1,
-            head=number + 1,
-        ),
-        "sentence": quoted(sentences[row].text),
-        "answer": quoted(sentences[row].answer),
-        "reads": quoted(" ".join(sentences[row].read_tokens)),
-    }
+    title = t(
+        "{kind}, layer {layer}, head {head}",
+        kind=translated(TITLES_WITHOUT_MASK[kind]),
+        layer=layer + 1,
+        head=number + 1,
+    )
+    sentence = sentences[row]
     draw_caption(
-        t("{head}. To {sentence} the model writes {answer}: the decoder reads {reads}.", **about)
+        t(
+            "{head}. To {sentence} the model writes {answer}: the decoder reads {reads}.",
+            head=title,
+            sentence=quoted(sentence.text),
+            answer=quoted(sentence.answer),
+            reads=quoted(" ".join(sentence.read_tokens)),
+        )
         if kind == "decoder"
-        else t("{head}, for {sentence}.", **about)
+        else t("{head}, for {sentence}.", head=title, sentence=quoted(sentence.text))
     )
     before, after = st.columns(2, gap="large")
     reading = readings(translation.model, sentences, switches, head)[row]

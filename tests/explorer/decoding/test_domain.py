@@ -89,7 +89,8 @@ def test_what_is_far_from_training_is_not_to_be_trusted_and_why(name: str, text:
     translation = translated(name, text)
     said = " ".join(domain.doubts(translation, task_of(name)))
     assert said.startswith("Do not trust the answer.")
-    assert said.endswith(f"The model was trained on {task_of(name).trained_on}.")
+    # A sentence that is only too long may be about the right things.
+    assert said.endswith((f"The model was trained on {task_of(name).trained_on}.", reason))
     assert reason.format(confidence=100 * domain.confidence(translation)) in said
 
 
