@@ -180,4 +180,4 @@ def test_badges_and_sanity_line(stage: Bench) -> None:
     assert stage.text(".checks") == "✓ Checked: rows sum to 1 · masked cells exactly 0 · 12 heads checked"
     trace.decoder[0, 0, 0, 2] = 0.5
     stage.send(trace, seq="second")
-    assert "✗rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")
+    assert "✗: rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")
