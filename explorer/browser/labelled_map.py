@@ -22,23 +22,29 @@ _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
 
 
-def labelled_map_view(map_: LabelledMap, caption: str, *, key: str, numbers: bool = True) -> None:
+def labelled_map_view(
+    map_: LabelledMap, caption: str, *, key: str, numbers: bool = True, minus: LabelledMap | None = None
+) -> None:
     """Draw a map; `caption` describes it in words, and `numbers` are written into cells that have room for them."""
-    _component(key=key, data=encode(map_, caption, numbers=numbers))
+    _component(key=key, data=encode(map_, caption, numbers=numbers, minus=minus))
 
 
-def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
+def encode(map_: LabelledMap, caption: str, *, numbers: bool = True, minus: LabelledMap | None = None) -> bytes:
     """Encode a map as a message; masked cells have the number 0, whatever they hold.
+
+    `minus` is the difference of the two rows of the map, to be drawn as its third one.
 
     Raises:
         ValueError: a visible cell is not a number.
     """
-    values = np.where(map_.mask == VISIBLE, map_.values, 0).astype(np.float32)
+    maps = (map_, minus) if minus else (map_,)
+    mask = np.concatenate([each.mask for each in maps])
+    values = np.where(mask == VISIBLE, np.concatenate([each.values for each in maps]), 0).astype(np.float32)
     if not np.isfinite(values).all():
         raise ValueError(f"The map “{map_.title}” holds a value that is not a number.")
     rows, columns = map_.marked_labels
     header = MapHeader(
-        rows=list(rows),
+        rows=[*rows, *(minus.row_labels if minus else ())],
         ends=[f"→ {token}" if token else "" for token in map_.predicted],
         columns=list(columns),
         row_title=translated(map_.row_title),
@@ -46,11 +52,12 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True) -> bytes:
         unit=map_.quantity,
         top=map_.scale,
         signed=map_.signed,
+        minus=minus.scale if minus else 0,
         numbers=numbers,
         frames=list(map_.marks.cells),
         caption=caption,
         places=map_.places,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
-    arrays: dict[str, NDArray[Any]] = {"values": values, "mask": map_.mask.astype(np.uint8)}
+    arrays: dict[str, NDArray[Any]] = {"values": values, "mask": mask.astype(np.uint8)}
     return wire.write(vars(header), arrays, digits=_DIGITS if is_large else None)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import Columns, Plot, curves, heatmap, rule
-from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, percent, quoted
+from explorer.decoding.position_values import lead_of_neighbours
+from explorer.locale.messages import t
+from explorer.locale.text import capitalised, fixed, percent, quoted
 from model.analysis.position_scores import ByDistance
 from model.analysis.sinusoidal_checks import RotationCheck
 from model.analysis.word_order import Length
@@ -262,8 +263,41 @@ def score_map(name: str, scores: Floats) -> Plot:
     return Plot(figure, caption, t("Every two positions"), columns)
 
 
-def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = False) -> Plot:
-    """Draw the mean, lowest and highest score, or dot product (`products`), at each distance."""
+def likeness_plot(likeness: Floats, random: Floats) -> Plot:
+    """Draw the mean cosine of rows by their distance [distance], and that of random rows [draw, distance]."""
+    distances = list(range(len(likeness)))
+    low, high = np.quantile(random, (0.05, 0.95), axis=0)
+    names = t("this model"), t("random rows, 5 %"), t("random rows, 95 %")
+    series = dict(zip(names, (likeness, low, high), strict=True))
+    lead = lead_of_neighbours(likeness)
+    typical, least, most = np.quantile([lead_of_neighbours(draw) for draw in random], (0.5, 0.05, 0.95))
+    if lead > most:
+        said = t("Neighbours are more alike than rows further apart: this was learned.")
+    elif lead < least:
+        said = t("Neighbours are less alike than rows further apart: this was learned.")
+    else:
+        said = t("Neighbours are no more alike than rows further apart: here, order does not show as closeness.")
+    caption = t(
+        "{said} The mean cosine of neighbours minus that of rows further apart is {lead}; of as many random rows, it "
+        "is typically {typical}, and in 9 of 10 draws {least} to {most}.",
+        said=said,
+        lead=fixed(lead, 2, signed=True),
+        typical=fixed(typical, 2, signed=True),
+        least=fixed(least, 2, signed=True),
+        most=fixed(most, 2, signed=True),
+    )
+    figure = curves(
+        {name: (distances, values) for name, values in series.items()},
+        x_title=t("distance of the two positions"),
+        y_title=t("mean cosine of the two rows"),
+    )
+    figure.update_xaxes(rangemode="tozero", dtick=1 if len(distances) < 12 else None)
+    columns = {t("distance of the two positions"): distances} | {n: v.round(4).tolist() for n, v in series.items()}
+    return Plot(figure, caption, t("How alike are two rows?"), columns)
+
+
+def by_distance_plot(name: str, by_distance: ByDistance) -> Plot:
+    """Draw the mean, lowest and highest score at each distance."""
     distances = list(by_distance.distances)
     series = {
         t("mean"): (distances, by_distance.mean),
@@ -272,32 +306,19 @@ def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = Fal
     }
     figure = curves(
         series,
-        x_title=t("distance between the positions") if products else t("position of the key − position of the query"),
-        y_title=t("dot product") if products else t("score"),
+        x_title=t("position of the key − position of the query"),
+        y_title=t("score"),
         height=380,
     )
     here = by_distance.mean[len(distances) // 2]
     if max(by_distance.high) - min(by_distance.low) <= 1e-9:
-        words = (
-            t("All dot products are equal: neither the distance nor the place makes a difference.")
-            if products
-            else t("All scores are equal: neither the distance nor the place makes a difference.")
-        )
+        words = t("All scores are equal: neither the distance nor the place makes a difference.")
     elif by_distance.spread < 1e-9:
-        words = (
-            t("At each distance all dot products are the same: the distance alone decides.")
-            if products
-            else t("At each distance all scores are the same: the distance alone decides.")
-        )
+        words = t("At each distance all scores are the same: the distance alone decides.")
     else:
-        share = percent(by_distance.spread)
-        words = (
-            t("At one distance the dot products vary by up to {share} of their whole range.", share=share)
-            if products
-            else t(
-                "At one distance the scores vary by up to {share} of their whole range: it matters where the pair is.",
-                share=share,
-            )
+        words = t(
+            "At one distance the scores vary by up to {share} of their whole range: it matters where the pair is.",
+            share=percent(by_distance.spread),
         )
     caption = t(
         "{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {last:.2f}.",
@@ -315,16 +336,14 @@ def by_distance_plot(name: str, by_distance: ByDistance, *, products: bool = Fal
     return Plot(figure, caption, t("By distance"), columns)
 
 
-def scheme_plot(name: str, table: Floats) -> Plot:
-    """Draw the table of a scheme, [pos, d_model], with its own colour scale."""
-    distinct = len(np.unique(table.round(9), axis=0))
+def learned_plot(table: Floats) -> Plot:
+    """Draw learned rows, [pos, d_model], with a colour scale of their own."""
     caption = t(
-        "{name}: {rows}, {distinct} of them distinct; entries from {low:.2g} to {high:.2g}.",
-        name=translated(name),
-        rows=t("{n} row", "{n:,} rows", n=table.shape[0]),
-        distinct=distinct,
+        "Each row is the vector of one position: {n} number from {low:.2g} to {high:.2g}.",
+        "Each row is the vector of one position: {n:,} numbers from {low:.2g} to {high:.2g}.",
+        n=table.shape[1],
         low=table.min(),
         high=table.max(),
     )
     figure = heatmap(table, x_title=t("dimension"), y_title=t("position (from 0)"), span=_span(table))
-    return Plot(figure, caption, "", _columns(t("position"), range(table.shape[0]), table))
+    return Plot(figure, caption, t("Learned rows"), _columns(t("position"), range(table.shape[0]), table))

@@ -88,8 +88,10 @@ def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], ta
     return t("{words} In A, {a} In B, {b}", words=words, a=a, b=b)
 
 
-def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, ...]:
-    """Put the row in view above another one (from 1) of its head: two steps, or two positions; below, their difference.
+def compare_rows(
+    trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0
+) -> tuple[LabelledMap, LabelledMap | None]:
+    """Put the row in view above another one (from 1) of its head: two steps, or two positions; then their difference.
 
     Raises:
         IndexError: there is no such row.
@@ -104,7 +106,7 @@ def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int 
         predicted=a.predicted_labels + b.predicted_labels,
         first_row=0,
     )
-    return tuple(filter(None, (both, difference(a, b, t("B minus A")))))
+    return both, difference(a, b, t("B minus A"))
 
 
 def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str, n_prompt: int = 0) -> LabelledMap:

@@ -40,23 +40,24 @@ def confidence(translation: Translation) -> float:
     return float(np.exp(np.log(np.maximum(likeliest, np.finfo(np.float64).tiny)).mean()))
 
 
-def warning(translation: Translation, task: Task | None) -> str:
-    """A sentence that says why not to trust this translation, or an empty string.
+def doubts(translation: Translation, task: Task | None) -> list[str]:
+    """Say in sentences not to trust this translation and why; without a reason, there are none.
 
-    Edited translations get no warning: their low confidence may come from the edit.
+    Edited translations are not doubted: their low confidence may come from the edit.
     """
     if translation.trace.edits:
-        return ""
-    reasons = [*_unseen(translation), *_too_long(translation, task), *_unsure(translation, task)]
+        return []
+    too_long, others = _too_long(translation, task), [*_unseen(translation), *_unsure(translation, task)]
+    reasons = [*too_long, *others]
     if not reasons:
         reasons = _shredded(translation, task)
     if not reasons:
         reasons = _not_listed(translation, task)
     if not reasons:
-        return ""
-    if task and task.trained_on:
+        return []
+    if task and task.trained_on and reasons != too_long:  # a sentence that is too long may be about the right things
         reasons.append(t("The model was trained on {data}.", data=translated(task.trained_on)))
-    return " ".join([t("Do not trust the answer."), *reasons])
+    return [t("Do not trust the answer."), *reasons]
 
 
 def _unseen(translation: Translation) -> list[str]:

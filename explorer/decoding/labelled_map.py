@@ -44,7 +44,7 @@ class LabelledMap:
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
     each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks` are what differs from
     a map beside it. The columns of a `leftwards` map are words that are written from right to left; the reader may have
-    chosen another `direction`. `compared` names both rows of a difference between two rows.
+    chosen another `direction`. `compared` has both rows, each as a map, of which this map is the difference.
     """
 
     title: str
@@ -63,7 +63,7 @@ class LabelledMap:
     marks: PairMarks = PairMarks()
     leftwards: bool = False
     direction: str = ""
-    compared: tuple[str, str] | None = None
+    compared: tuple[LabelledMap, LabelledMap] | None = None
 
     @property
     def quantity(self) -> str:
@@ -173,7 +173,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         columns=_both(a.columns, b.columns),
         predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
-        compared=None if aligned else (a.row_labels[0], b.row_labels[0]),
+        compared=None if aligned else (a, b),
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
@@ -242,7 +242,7 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     if map_.signed:
         by = fixed(abs(number), 2)
         if map_.compared:
-            return _gain_and_loss(map_, *map(quoted, map_.compared))
+            return _gain_and_loss(*map_.compared)
         less = t(
             "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
         )
@@ -264,12 +264,13 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     )
 
 
-def _gain_and_loss(map_: LabelledMap, a: str, b: str) -> str:
-    """Name the keys to which one row gives most less and most more weight than another does, the larger first."""
-    row = np.nan_to_num(map_.seen()[0])
+def _gain_and_loss(one: LabelledMap, other: LabelledMap) -> str:
+    """Name the keys to which row B gives most less and most more weight than row A, as the cells say it."""
+    row = np.nan_to_num(np.subtract(*(np.round(each.seen()[0], 2) for each in (other, one))))
+    a, b = (quoted(each.row_labels[0]) for each in (one, other))
     sentences = []
     for at in sorted({int(row.argmin()), int(row.argmax())}, key=lambda at: -abs(row[at])):
-        key, by = quoted(map_.column_labels[at]), fixed(abs(float(row[at])), 2)
+        key, by = quoted(one.column_labels[at]), fixed(abs(float(row[at])), 2)
         if row[at] < 0:
             less = t("Row {b} gives {key} {value} less weight than row {a} does.", a=a, b=b, key=key, value=by)
             sentences.append(less)

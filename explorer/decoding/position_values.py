@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 
 LEARNED = message("learned (this model)")
 PAPER_BASE = 10_000.0
+RANDOM_DRAWS = 500
 
 
 @dataclass(frozen=True)
@@ -70,15 +71,23 @@ def difference_from(model: Transformer, size: TableSize) -> float | None:
     return table_difference(first_positions(model), sinusoidal_table(size.length, size.d_model, size.base))
 
 
-def dot_products_by_distance(rows: Floats) -> ByDistance:
-    """The dot products of every two rows [pos, d_model], by the distance of their positions."""
-    return by_distance(torch.from_numpy(rows @ rows.T))
+def likeness_by_distance(rows: Floats) -> Floats:
+    """The mean cosine of two rows [pos, d_model] by the distance of their positions, from 0."""
+    unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    cosines = unit @ unit.T
+    return np.array([np.diag(cosines, distance).mean() for distance in range(len(rows))])
 
 
-def spread_of_random(shape: tuple[int, ...]) -> float:
-    """The spread (see `ByDistance`) of the dot products of rows of random numbers [pos, d_model]: the mean of 20."""
+def lead_of_neighbours(likeness: Floats) -> float:
+    """How much more alike neighbours are than rows further apart, of which there are fewer the further they are."""
+    pairs = np.arange(len(likeness) - 2, 0, -1)
+    return float(likeness[1] - np.average(likeness[2:], weights=pairs))
+
+
+def likeness_of_random(shape: tuple[int, ...]) -> Floats:
+    """What `likeness_by_distance` gives for rows of random numbers [pos, d_model], as [draw, distance]."""
     numbers = np.random.default_rng(0)
-    return float(np.mean([dot_products_by_distance(numbers.standard_normal(shape)).spread for _ in range(20)]))
+    return np.array([likeness_by_distance(numbers.standard_normal(shape)) for _ in range(RANDOM_DRAWS)])
 
 
 def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict[str, Scores]:

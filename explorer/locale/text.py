@@ -26,10 +26,10 @@ def plain(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters, for names, tokens and sentences.
 
     Line breaks and tabs become spaces; characters that would reorder or hide the surrounding text are written out.
-    Words that run from right to left reorder nothing beside them.
+    Words that run from right to left reorder nothing beside them. A percent sign stays on the line of its number.
     """
     joined = _ADDRESS.sub("\\1\u2060", ordered(printable(text.translate(_SPACES))))
-    return _MARKDOWN.sub(r"\\\1", joined)
+    return _MARKDOWN.sub(r"\\\1", joined).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def quoted(token: str) -> str:

@@ -86,8 +86,11 @@ def draw_map(
     prefix: str = "",
     away: str = "",
     numbers: bool = True,
+    minus: LabelledMap | None = None,
 ) -> None:
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
+
+    `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -96,16 +99,17 @@ def draw_map(
 
     labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(labelled_map.title)}")
-    caption = f"{prefix} {map_caption(labelled_map)}".strip()
-    labelled_map_view(labelled_map, caption, key=key, numbers=numbers)
+    caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
+    labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus)
     st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:
         return
     with fold:
-        draw_table(map_table(labelled_map), caption, file="" if away else key)
-        if away:
-            _draw_files(labelled_map, caption, key, away)
+        maps = (labelled_map, in_direction(minus)) if minus else (labelled_map,)
+        draw_table([row for each in maps for row in map_table(each)], caption, file="" if away else key)
+        for each in maps if away else ():
+            _draw_files(each, caption, f"{key}_{each.signed}", away)
 
 
 def draw_terms(terms: LabelledMap, caption: str, key: str) -> None:

@@ -72,6 +72,7 @@ def click_product(cell: Bench, key: int, dimension: int) -> None:
 def test_it_says_how_the_winner_wins(shown: Bench) -> None:
     assert shown.text(".title") == "Cross-attention, layer 1, head 2: reads 2 je → predicts lis"
     assert shown.text(".wins").startswith("2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4")
+    assert shown.text(".wins").endswith("products of the first key minus those of the second, ÷ √8.")
     assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
     assert shown(".key").count() == len(TOKENS)
     assert shown.text(".key:nth-child(2)").split() == ["2", "read", "10.3137", "3.6464", "0.9317", "heaviest"]

@@ -169,9 +169,10 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     place = {"model": "multi30k-en-de", "text": a.source.text, "kind": "cross", "layer": "4", "head": "2", "step": "5"}
     box, said = page.locator(".compare-panel"), page.locator(".compare-panel .said")
     visit(page, f"{site}attention/", **place, view="head", panel="compare.row-7")
-    both, difference = compare_rows(a.trace, at, 7)
-    expect(box.locator("figcaption")).to_have_text([map_caption(both), map_caption(difference)])
-    box.get_by_label("Compare with").select_option("text")
+    _, difference = compare_rows(a.trace, at, 7)
+    assert difference is not None
+    expect(box.locator("figcaption")).to_have_text([map_caption(difference)])
+    box.get_by_label("Compare the map in view with").select_option("text")
     for text in (
         "Two young dogs are playing football in the park.",
         "Two children are playing football, in a big park.",
@@ -190,7 +191,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     with page.expect_download() as saving:
         box.get_by_role("button", name="Both as one picture").click()
     assert Image.open(saving.value.path()).size > (800, 300)
-    box.get_by_label("Compare with").select_option("heads")
+    box.get_by_label("Compare the map in view with").select_option("heads")
     box.get_by_label("Aggregate").select_option("max-all")
     pooled = aggregate("max-all", attention_maps(a.trace, "cross"), at, lambda source: np.empty(0, np.float32))
     expect(box.locator("figcaption").last).to_have_text(map_caption(pooled))
@@ -204,7 +205,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         map_caption(counterpart(edited.trace, at, model="", title=""))
     )
     assert "along" not in page.url
-    box.get_by_label("Compare with").select_option("model")
+    box.get_by_label("Compare the map in view with").select_option("model")
     expect(said).to_contain_text("≠ marks what only one of the maps has.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")

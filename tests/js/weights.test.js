@@ -8,6 +8,7 @@ import {
   joins,
   mergeWords,
   noWords,
+  passedOverIn,
   rankedRow,
   spanWith,
   withoutKeys,
@@ -89,4 +90,23 @@ test("tokens of no word join nothing", () => {
   assert.deepEqual(joined, [false, false, false, true]);
   const spans = [0, 1, 2, 9].map((token) => spanWith(spansOf(1, 2), token));
   assert.deepEqual(spans, [0, 1, 1, 0]);
+});
+
+test("stretches of three words are passed over if no step gave any of them a tenth of its attention", () => {
+  const steps = [
+    [0.5, 0.05, 0.03, 0.02, 0.2, 0.04, 0.04, 0.09, 0.03],
+    [0.2, 0.05, 0.03, 0.02, 0.2, 0.2, 0.2, 0.09, 0.01],
+  ];
+  const cross = {
+    layers: 1,
+    heads: 1,
+    keys: 9,
+    queries: 2,
+    area: 18,
+    weights: Float32Array.from(steps.flat()),
+    means: new Map(),
+  };
+  const decoding = (words) => ({ maps: { cross: { ...cross, means: new Map() } }, source: { words } });
+  assert.deepEqual(passedOverIn(decoding([0, 1, 2, 3, 4, 5, 6, 7, -1])), [[1, 4]]);
+  assert.deepEqual(passedOverIn(decoding([0, 1, 1, 3, 4, 5, 6, 7, -1])), [], "two words, of which one has two tokens");
 });

@@ -97,7 +97,8 @@ def address(at: AppTest) -> dict[str, str]:
 
 def as_read(text: str) -> str:
     """Markdown without its escapes and without the links of terms."""
-    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", text.replace("\\", "").replace("\u2060", ""))
+    bare = text.replace("\\", "").replace("\u2060", "").replace("\N{NO-BREAK SPACE}%", " %")
+    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", bare)
 
 
 def words(at: AppTest) -> str:

@@ -87,7 +87,7 @@ def test_while_words_are_to_be_guessed_neither_text_nor_panels_tell_them(toys: P
     assert not maps(at)
     report(at, view="heads")
     assert "Predict it first" not in words(at)
-    assert len(maps(at)) == 2
+    assert len(maps(at)) == 1
     assert "view" not in address(at)
 
 
@@ -254,9 +254,9 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
 
 def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:
     weights = translation(toys).trace.cross[0, 1]
-    both, difference = maps(panel("compare.row-4"))
-    np.testing.assert_array_equal(both, weights[[1, 3]].astype(float))
-    np.testing.assert_allclose(difference[0], both[1] - both[0], atol=1e-7)
+    (rows,) = maps(panel("compare.row-4"))
+    np.testing.assert_array_equal(rows[:2], weights[[1, 3]].astype(float))
+    np.testing.assert_allclose(rows[2], rows[1] - rows[0], atol=1e-7)
     one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
     np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
     np.testing.assert_allclose(difference, other - one, atol=1e-7)

@@ -18,6 +18,7 @@ import { pieces, t } from "./words.js";
 
 const HIGH = 22; // height of a strip, in pixels
 const DROP = 6; // how far numbers below zero are lowered, so that the sign needs no colour
+const FAINT = 0.01; // weight below which a key's weighted value is not drawn unless the key is chosen
 const GAPPED = 5; // width of a dimension above which there are gaps, in pixels
 
 /**
@@ -112,11 +113,13 @@ function build(S) {
       : pieces("{head}: query {token}", title)),
   );
   const key = (/** @type {number} */ at) => numbered(tokens, at, asked);
-  sayAll(find(".wins"), ...explainWinner(numbers).map((piece) => (typeof piece === "string" ? piece : key(piece.key))));
   const root = `÷ √${numbers.size}`;
   const plain = numbers.bias ? t("÷ 1 (not scaled) + distance") : t("÷ 1 (not scaled)");
   const scale = !scaled ? plain : numbers.bias ? t("{root} + distance", { root }) : root;
   const named = namedDimensions(numbers);
+  const wins = explainWinner(numbers).map((piece) => (typeof piece === "string" ? piece : key(piece.key)));
+  const joined = t("These are products of the first key minus those of the second, {root}.", { root });
+  sayAll(find(".wins"), ...wins, named.length && scaled ? ` ${joined}` : "");
   /** @param {string} title @param {number[]} bold */
   const byDimension = (title, bold) => make("span", "", title, ticksOf(numbers.size, bold));
   const titles = [byDimension(t("query × key, by dimension"), named), t("sum"), scale, t("softmax → weight")];
@@ -231,6 +234,7 @@ function draw(S) {
   lines.forEach((line, at) => {
     const chosen = at === key;
     line.box.classList.toggle("chosen", chosen);
+    line.weighted.hidden = numbers.weights[at] < FAINT && !chosen;
     products(line.products, wide, numbers.products[at], chosen);
     weighted(line.weighted, narrow, numbers.weighted[at], chosen);
   });
@@ -251,6 +255,20 @@ function draw(S) {
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
   say(least, fixed(-scale, 2));
   say(most, fixed(scale, 2));
+  const ends = {
+    query: largest([numbers.query]),
+    weighted: largest(numbers.weighted),
+    output: largest([numbers.output]),
+  };
+  const [query, weight, output] = Object.values(ends).map((end) => fixed(end, 2));
+  say(
+    find(".own"),
+    t("scales of their own: query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", {
+      query,
+      weight,
+      output,
+    }),
+  );
   const chain = chainOf(header, numbers, S.mask, key, dimension);
   find(".chain").replaceChildren(
     ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),

@@ -3,16 +3,17 @@
 import { children, make, makeButton, say } from "./dom.js";
 import { UNKNOWN, isGuessed, isHidden } from "./guess.js";
 import { SIDES } from "./names.js";
-import { wholePercent } from "./numbers.js";
+import { listed, wholePercent } from "./numbers.js";
 import { layWords } from "./scripts.js";
 import { covers } from "./stepper_state.js";
-import { joins, spansOf } from "./weights.js";
+import { joinedNames, joins, passedOverIn, spansOf } from "./weights.js";
 import { SPECIALS, choiceName } from "./wording.js";
 import { t } from "./words.js";
 
 /** @import { Side, StageView, StepperState } from "./types" */
 
 const EDGE = 8; // space beside the word being written, in pixels
+const MOST_NAMED = 3; // stretches that no step looked at
 const SMALLEST = 0.005; // smaller weights are not written: they would be rounded to 0 %
 
 function makeChip() {
@@ -81,10 +82,19 @@ export function drawChips(S, view) {
   S.find(".line.source").hidden = alone;
   say(S.find(".line.target .tag span"), alone ? t("Text") : t("Target"));
   const read = layChips(S, "source", source.words);
+  const passed = passedOverIn(S.data);
+  S.find(".passed").hidden = !passed.length;
+  const longest = passed.toSorted(([a, b], [c, d]) => d - c - (b - a)).slice(0, MOST_NAMED);
+  const quotes = longest.map(([start, end]) => {
+    const spans = spansOf(source.words).filter(([a]) => start <= a && a < end);
+    return t("“{token}”", { token: joinedNames(source.tokens, spans, end).join(" ") });
+  });
+  say(S.find(".passed"), t("Wavy line: no step gave a tenth of its attention to {words}", { words: listed(quotes) }));
   read.forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
+      passed: passed.some(([start, end]) => start <= i && i < end),
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
       touched: isTouched("source", i),

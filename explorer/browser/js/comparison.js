@@ -3,7 +3,7 @@
 
 import { giveForms } from "./head_forms.js";
 import { AXES, SIDES, headTitle } from "./names.js";
-import { listed, wholePercent } from "./numbers.js";
+import { changeSeen, listed, wholePercent } from "./numbers.js";
 import { placesIn } from "./scripts.js";
 import { rankedRow, weightsOf } from "./weights.js";
 import { inSentence, t } from "./words.js";
@@ -42,7 +42,7 @@ export function compareDecodings(a, b, at, titles, texts) {
   };
 }
 
-/** The row in view above another row of the same head, and their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure[]} */
+/** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
 export function compareRows(decoding, at, row) {
   const whole = sheetOf(decoding, at);
   const keys = whole.columns.length;
@@ -63,7 +63,14 @@ export function compareRows(decoding, at, row) {
     predicted: ends,
   };
   const [a, b] = rows;
-  return [figureOf(two, 0, { marks: null, top: 1, signed: false }), differenceOf(a, b, 0)];
+  const [figure, minus] = [figureOf(two, 0, { marks: null, top: 1, signed: false }), differenceOf(a, b, 0)];
+  const { top, caption } = minus.header;
+  return {
+    title: figure.title,
+    header: { ...figure.header, rows: [...figure.header.rows, "B − A"], minus: top, caption },
+    values: Float32Array.of(...figure.values, ...minus.values),
+    mask: Uint8Array.of(...figure.mask, ...minus.mask),
+  };
 }
 
 /** @type {Record<string, { unit: () => string, title: (fields: { layer: number }) => string, meaning: () => string }>} */
@@ -149,14 +156,14 @@ function differenceOf(a, b, numbered) {
   const rows = both(a.rows, b.rows);
   const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
   const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
-  const compared = numbered ? null : [a.rows[0], b.rows[0]];
+  const compared = numbered ? null : [a, b];
   return figureOf(sheet, numbered, { marks: null, top, signed: true, compared });
 }
 
 /** Each name, and the one in its place in the other list if that differs. @param {string[]} names @param {string[]} others */
 const both = (names, others) => names.map((name, i) => (name === others[i] ? name : `${name} / ${others[i]}`));
 
-/** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean, compared?: string[] | null }} scale @returns {Figure} */
+/** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean, compared?: Sheet[] | null }} scale @returns {Figure} */
 function figureOf(
   { title, kind, values, mask, rows, predicted, columns, places, unit },
   numbered,
@@ -176,6 +183,7 @@ function figureOf(
     unit: signed ? t("difference of {unit}", { unit }) : unit,
     top,
     signed,
+    minus: 0,
     numbers: true,
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
@@ -189,7 +197,7 @@ const positioned = (tokens) => tokens.map((token, i) => `${i + 1} ${token}`);
 /** @param {string} text */
 const quoted = (text) => t("“{token}”", { token: text });
 
-/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: string[] | null }} about */
+/** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: Sheet[] | null }} about */
 function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   if (mask.every(Boolean)) return t("Every cell of this map is masked.");
   const open = rows.map((_, row) =>
@@ -211,7 +219,7 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
       key,
     });
   if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
-  if (compared) return gainAndLoss(values, columns, compared);
+  if (compared) return gainAndLoss(mask, columns, compared);
   const less = values[most] < 0;
   const fields = { query, key, value };
   return less
@@ -219,8 +227,10 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
     : t("Most different: {query} gives {key} {value} more weight in B than in A.", fields);
 }
 
-/** The keys to which one row gives most less and most more weight than another does. @param {Float32Array} values @param {string[]} columns @param {string[]} rows */
-function gainAndLoss(values, columns, [a, b]) {
+/** The keys to which row B gives most less and most more weight than row A, as the cells say it. @param {Uint8Array} mask @param {string[]} columns @param {Sheet[]} rows */
+function gainAndLoss(mask, columns, [one, other]) {
+  const values = Array.from(mask, (code, i) => (code ? 0 : changeSeen(one.values[i], other.values[i])));
+  const [a, b] = [one.rows[0], other.rows[0]];
   const ends = [Math.min(...values), Math.max(...values)].map((value) => values.indexOf(value));
   return [...new Set(ends)]
     .filter((at) => values[at])

@@ -35,7 +35,6 @@ export async function drawComparison(D, box, { answer, changed }) {
   const choice = choiceOf(D, row, decoding, at.kind);
   drawChoices(D, box, choice, decoding, at.kind, changed);
   const [text, figures] = [finder(box)(".said"), finder(box)(".figures")];
-  figures.classList.toggle("stacked", choice.way === "step");
   const call = ++D.comparisons;
   try {
     const found = await compared(D, choice, at, decoding, answer);
@@ -85,7 +84,7 @@ async function compared(D, choice, at, decoding, answer) {
   if (way === "heads") return compareHeads(decoding, at, choice.which);
   if (way === "step")
     return other
-      ? { said: "", figures: compareRows(decoding, at, other) }
+      ? { said: "", figures: [compareRows(decoding, at, other)] }
       : { said: t("There is only one row here."), figures: [] };
   const name = way === "edit" ? t("edited") : way === "text" ? D.other : otherModel(D).name;
   if (way === "text" && (!name || name === D.text))

@@ -24,15 +24,15 @@ const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.68, 10];
  */
 export function doubtOf({ doubt }, { alternatives, source: { tokens, words } }, source, text) {
   const cut = doubt.letters ? [] : wordsOf(tokens, words);
-  const first = [
-    ...unseen(source.unknown, tokens),
-    ...tooLong(doubt, source.length, text),
-    ...unsure(doubt, cut, source.length, alternatives.probabilities),
-  ];
+  const long = tooLong(doubt, source.length, text);
+  const others = [...unseen(source.unknown, tokens), ...unsure(doubt, cut, source.length, alternatives.probabilities)];
+  const first = [...long, ...others];
   const second = first.length ? first : shredded(doubt.most_pieces, cut);
   const reasons = second.length ? second : notListed(doubt, text);
   if (!reasons.length) return "";
-  return [t("Do not trust the answer."), ...reasons, doubt.data].filter(Boolean).join(" ");
+  // A sentence that is too long may be about the right things.
+  const data = long.length && !others.length ? "" : doubt.data;
+  return [t("Do not trust the answer."), ...reasons, data].filter(Boolean).join(" ");
 }
 
 const BYTES = /(?:<0x[0-9A-F]{2}>)+/g; // how tokenizers write the bytes of characters that are not in their alphabet

@@ -212,9 +212,7 @@ export function drawLead(S) {
   const buttons = S.find(".walk").offsetWidth > 0;
   const walks = S.last > 0 && kind !== "encoder" && (!phone || buttons);
   sayAll(next, make("b", "", `${t("Next:")} `), nextDeed(phone, showsLarge(S), walks));
-  const mean = () =>
-    t("The average of the {n} head of this layer.", "The average of the {n} heads of this layer.", { n: m.heads });
-  say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : mean());
+  say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
 /** What to do next. @param {boolean} phone @param {boolean} large whether a picture can be seen large @param {boolean} walks whether there are steps to go */
@@ -260,7 +258,7 @@ function favours(m, layer, head) {
       );
 }
 
-/** The number of heads on screen, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
+/** The number of heads on screen. @param {HeadsState} S */
 function describeGrids(S) {
   return kindsShown(S).map((kind) => {
     const m = mapOf(S, kind);
@@ -273,10 +271,7 @@ function describeGrids(S) {
         : all > 1
           ? t("all {heads} heads in {n} layer", "all {heads} heads in {n} layers", { heads: grouped(all), n: m.layers })
           : t("1 head in 1 layer");
-    const first = t("{kind}: {count}.", { kind: TITLES[kind], count });
-    if (heads.length < 2) return first;
-    const [head, other] = [heads[0], heads[heads.length - 1]].map((each) => shortName(each.layer, each.head));
-    return `${first} ${t("{head} is the most focused, {other} the most spread out.", { head, other })}`;
+    return t("{kind}: {count}.", { kind: TITLES[kind], count });
   });
 }
 

@@ -8,10 +8,10 @@ import { diverging } from "./machine_pictures.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
-import { cellNumber, clamp, fourDecimals } from "./numbers.js";
+import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
-import { whyMasked } from "./wording.js";
+import { maskName, whyMasked } from "./wording.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
@@ -74,21 +74,27 @@ function create(root) {
   return S;
 }
 
-/** The theme, with colours for numbers below and above zero if the map has both. @param {HTMLElement} box @param {MapHeader} header @returns {Theme} */
-function themeOf(box, { signed }) {
+/**
+ * The theme, with colours for numbers below and above zero if the map has both. If its last row alone has both, the
+ * lower half of the scale is for weights and the upper half for that row.
+ * @param {HTMLElement} box @param {MapHeader} header @returns {Theme}
+ */
+function themeOf(box, { signed, minus }) {
   const theme = readTheme(box);
-  if (!signed) return theme;
+  if (!signed && !minus) return theme;
   const colour = diverging(theme, box.dataset.theme === "dark", 1);
   const pixels = Array.from({ length: 256 }, (_, i) => colour(i / 127.5 - 1));
   const scale = pixels.map((pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
-  setScale(theme, box, scale);
-  return { ...theme, inks: Uint32Array.from(scale, pixelOf) };
+  const half = (/** @type {number[][]} */ colours) => colours.filter((_, i) => i % 2);
+  const all = minus ? [...half(theme.own), ...half(scale)] : scale;
+  setScale(theme, minus ? /** @type {HTMLElement} */ (box.querySelector(".minus")) : box, scale);
+  return { ...theme, scale: all, inks: Uint32Array.from(all, pixelOf) };
 }
 
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, at } = S;
-  const { signed, top, rows, ends, columns, places } = header;
+  const { signed, top, minus, rows, ends, columns, places } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
@@ -101,9 +107,19 @@ function draw(S) {
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
-  // Colours of signed numbers begin at -top.
-  const levels = signed ? S.values.map((value) => value + top) : S.values;
-  const scale = { top: signed ? 2 * top : top };
+  // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
+  const last = minus ? columns.length * (rows.length - 1) : Infinity;
+  const levels = S.values.map((value, i) => {
+    if (i >= last) return 0.5 + clamp(value / minus + 1, 0.01, 2) / 4;
+    if (minus) return Math.min(value / top, 0.99) / 2;
+    return signed ? value + top : value;
+  });
+  const scale = { top: minus ? 1 : signed ? 2 * top : top };
+  const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
+    if (i < last) return signed ? signedNumber(S.values[i], top) : cellNumber(S.values[i]);
+    const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
+    return change ? signedNumber(change, 1) : "";
+  };
   paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
@@ -111,7 +127,7 @@ function draw(S) {
     at: 0,
     values: levels,
     scale,
-    numberOf: header.numbers ? (level) => (signed ? signedNumber(level - top) : cellNumber(level)) : () => "",
+    numberOf: header.numbers ? numberOf : () => "",
     labels,
     titles: [header.row_title, header.column_title],
     row: at?.row ?? null,
@@ -125,20 +141,29 @@ function draw(S) {
   });
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
-  const [least, , most] = /** @type {HTMLElement[]} */ ([...S.find(".ramp").children]);
-  say(least, signed ? `−${short(top)}` : "0");
-  say(most, `${short(top)} ${header.unit}`);
+  const ramps = /** @type {[string, number, boolean, string][]} */ ([
+    [".ramp", top, signed, header.unit],
+    [".minus", minus, true, "B − A"],
+  ]);
+  for (const [ramp, end, both, name] of ramps) {
+    const [least, , most] = /** @type {HTMLElement[]} */ ([...S.find(ramp).children]);
+    say(least, both ? `−${short(end)}` : "0");
+    say(most, `${short(end)} ${name}`);
+  }
+  S.find(".minus").hidden = !minus;
+  const marks = [1, 2].filter((code) => mask.includes(code));
+  say(S.find(".marks"), marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`).join(" · "));
   readOut(S, at);
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
 
-/** A signed number of at most two decimals for a cell; "" if it would be 0. @param {number} value */
-function signedNumber(value) {
+/** A signed number for a cell, with as many decimals as all of a map that ends at `top`; "" if it would be 0. @param {number} value @param {number} top */
+function signedNumber(value, top) {
   const size = Math.abs(value);
   if (size < 0.005) return size < 1e-6 ? "0" : "";
-  const text = size < 9.95 ? size.toFixed(size < 1 ? 2 : 1) : size.toFixed(0);
+  const text = size.toFixed(top < 9.995 ? 2 : top < 99.95 ? 1 : 0);
   return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
 }
 
@@ -150,11 +175,13 @@ function choose(S, at) {
 }
 
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed }, values, mask }, at) {
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask }, at) {
   if (!at) return say(find("output"), "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
-  const number = signed ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
-  const said = mask[i] ? whyMasked(mask[i]) : `${unit} ${number}`;
+  const isMinus = minus && at.row === rows.length - 1;
+  const number = signed || isMinus ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
+  const name = isMinus ? t("difference of {unit}", { unit }) : unit;
+  const said = mask[i] ? whyMasked(mask[i]) : `${name} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }

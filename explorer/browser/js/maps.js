@@ -239,7 +239,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {number} at the map's place on the sheet
  * @property {ArrayLike<number>} values
  * @property {Scale} [scale]
- * @property {(value: number) => string} [numberOf] the number in a cell with this value
+ * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -366,27 +366,27 @@ function writeNumbers(
   { ctx, theme, left, top, cell, places, keys, mask, rows },
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
-  const size = clamp(Math.round(cell * 0.36), Math.max(leastType(ctx.canvas), cell < 26 ? 10 : 11), 24);
-  Object.assign(ctx, { font: `${size}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
-  let small = false;
-  for (let i = 0; i < rows * keys; i++) {
-    if (mask[i]) continue;
-    const text = numberOf(values[i]);
-    small ||= !text;
+  const least = leastType(ctx.canvas);
+  const full = clamp(Math.round(cell * 0.36), Math.max(least, cell < 26 ? 10 : 11), 24);
+  const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
+  const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
+  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
+  if (size < least) return false; // the numbers would touch
+  ctx.font = `${size}px ${theme.font}`;
+  texts.forEach((text, i) => {
+    if (!text) return;
     ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
-    ctx.fillText(
-      text,
-      left + (columnAt(places, i % keys) + 0.5) * cell,
-      top + (Math.floor(i / keys) + 0.5) * cell + 0.5,
-    );
-  }
-  return small;
+    const x = left + (columnAt(places, i % keys) + 0.5) * cell;
+    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+  });
+  return texts.some((text, i) => !text && !mask[i]);
 }
 
 /** Frames the part in sight of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
 function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, queries, { sight, labels }) {
   const left = start + (sight?.x ?? 0);
-  const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right) - left : whole;
+  const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right - 2) - left : whole;
   const end = top + queries * cell;
   const rest = (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high;
   if (rest <= 0) return;

@@ -45,3 +45,6 @@ export function cellNumber(weight) {
   if (weight <= 0 || weight >= 1) return weight > 0 ? "1" : "0";
   return weight < 0.005 ? "" : inSentence(weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1));
 }
+
+/** B minus A as both are written, so that the difference of two numbers on screen is what stands below them. @param {number} a @param {number} b */
+export const changeSeen = (a, b) => Number((Number(b.toFixed(2)) - Number(a.toFixed(2))).toFixed(2));

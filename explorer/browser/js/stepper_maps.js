@@ -255,10 +255,14 @@ export function drawCaption(S, kind) {
     ? t("head {head} (of {heads})", { head, heads: m.heads })
     : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
-  const { left, cell } = f.plot;
+  const { left, top, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
-  const cut = seen < m.keys ? ` · ${t("{seen} of {n} columns: scroll", { seen, n: m.keys })}` : "";
+  const high = sight ? Math.floor((sight.height - top) / cell) : m.queries;
+  const cut = [
+    seen < m.keys ? ` · ${t("{seen} of {n} columns: scroll", { seen, n: m.keys })}` : "",
+    high < shownRows(S, kind) ? ` · ${t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) })}` : "",
+  ].join("");
   say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}${cut}`);
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
@@ -358,9 +362,8 @@ export function drawChecks(S) {
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");
   const checked = t("{n} head checked", "{n} heads checked", { n: heads });
-  say(S.find(".checks b"), good ? "✓" : "✗");
-  say(S.find(".checks span"), `${sums} · ${zeros} · ${checked}`);
-  S.find(".checks").title = good ? t("Checked") : "";
+  say(S.find(".checks b"), good ? `✓ ${t("Checked")}` : "✗");
+  say(S.find(".checks span"), `: ${sums} · ${zeros} · ${checked}`);
   S.find(".checks").classList.toggle("bad", !good);
   openChecks(S, !good);
   drawBadges(S.find, S.data);

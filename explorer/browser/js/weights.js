@@ -2,6 +2,8 @@
 
 /** @import { AttentionMap, Cell, Row, Span } from "./types" */
 
+const LOOKED_AT = 0.1; // share of a step's cross-attention from which it looked at a word
+const STRETCH = 3; // words
 const SPREAD = 0.98; // effective keys, as a share of the visible ones, from which the weight is called spread out
 
 /**
@@ -56,6 +58,41 @@ export function rankedRow(values, mask, query, keys) {
   const seen = cells.filter((c) => !c.mask).sort((a, b) => b.weight - a.weight || a.key - b.key);
   seen.forEach((c, i) => (c.rank = i && seen[i - 1].weight === c.weight ? seen[i - 1].rank : i + 1));
   return { cells, seen };
+}
+
+/** What `passedOverIn` found, by decoding. @type {WeakMap<object, Span[]>} */
+const passedOver = new WeakMap();
+
+/**
+ * The stretches of the source, as spans of tokens, of at least three words to none of which any step gave a tenth of
+ * its cross-attention, on average over all heads of all layers.
+ * @param {import("./types").Decoding} decoding
+ * @returns {Span[]}
+ */
+export function passedOverIn(decoding) {
+  const known = passedOver.get(decoding);
+  const { cross } = decoding.maps;
+  if (known || !cross?.weights) return known ?? [];
+  const { layers, keys, queries } = cross;
+  const means = Array.from({ length: layers }, (_, i) => weightsOf(cross, i + 1, 0));
+  const { words } = decoding.source;
+  /** @type {Span[][]} */
+  const runs = [[]];
+  for (const span of spansOf(words)) {
+    let most = words[span[0]] < 0 ? 1 : 0; // no special is a word
+    for (let query = 0; query < queries; query++) {
+      let share = 0;
+      for (let key = span[0]; key < span[1]; key++)
+        for (const mean of means) share += mean[query * keys + key] / layers;
+      most = Math.max(most, share);
+    }
+    if (most >= LOOKED_AT) runs.push([]);
+    else runs[runs.length - 1].push(span);
+  }
+  const long = runs.filter(({ length }) => length >= STRETCH);
+  const stretches = long.map((run) => /** @type {Span} */ ([run[0][0], run[run.length - 1][1]]));
+  passedOver.set(decoding, stretches);
+  return stretches;
 }
 
 /** Entropy of a row in nats; of its shares, if the weights of somebody else's file do not sum to 1. @param {Cell[]} seen */

@@ -17,7 +17,7 @@ export const whyMasked = (mask) =>
     t("left out: <eos>, another special, or punctuation"),
   ][mask] ?? "";
 /** The same, for a table. @param {number} mask */
-const maskName = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
+export const maskName = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
 
 /** What the attention of a sentence is of: the row itself, or a head when something has been read. @typedef {"plain" | "write" | "prompt" | "read" | "place"} Look */
 /** @typedef {Record<"none" | "spread" | "keys", (fields: import("./words.js").Fields) => Content[]>} Looks */

@@ -47,15 +47,15 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     st.markdown(f"##### {t('What is different?')}")
     choices = Choices("compare")
     counterparts = {
-        "step": t("another step"),
+        "step": t("another row of it"),
         "heads": t("all heads together"),
         "text": t("another sentence"),
         "model": t("another model"),
-        "edit": t("an edited run"),
+        "edit": t("a changed head"),
     }
     choices.start("compare_way", "way", list(counterparts), "step")
     chosen = st.segmented_control(
-        t("Compare with"),
+        t("Compare the map in view with"),
         list(counterparts),
         required=True,
         format_func=counterparts.__getitem__,
@@ -64,8 +64,8 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     others = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if chosen == "step":
-            for each, key in zip(_steps(choices, translation, at), ("one", "difference"), strict=True):
-                draw_map(each, key=f"compare_{key}", away=translation.model)
+            both, minus = _steps(choices, translation, at)
+            draw_map(both, key="compare_one", away=translation.model, minus=minus)
             return
         if chosen == "heads":
             comparison = _heads_together(choices, translation, at)
@@ -91,7 +91,8 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        draw_map(comparison.difference, key="compare_difference", away=translation.model)
+        with st.columns(2)[0]:  # below A, and as wide
+            draw_map(comparison.difference, key="compare_difference", away=translation.model)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
@@ -110,7 +111,7 @@ def _draw_pair_files(comparison: Comparison, words: str, translation: Translatio
     draw_missing(*pair)
 
 
-def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, ...]:
+def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, LabelledMap | None]:
     """Compare two rows of the map in view: two steps of decoding, or two positions of the source."""
     rows = numbered(translation.trace.tokens(at.kind)[0])
     if len(rows) < 2:
@@ -118,7 +119,9 @@ def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[Label
         raise NothingToCompare(t("There is only one row here."))
     others = [row for row in range(1, len(rows) + 1) if row != at.row]
     choices.start("compare_row", "row", others, others[min(at.row - 1, len(rows) - 2)])
-    other = st.selectbox(t("The other row"), others, format_func=lambda row: rows[row - 1], key="compare_row")
+    other = st.selectbox(
+        t("The other row"), others, format_func=lambda row: rows[row - 1], key="compare_row", width=300
+    )
     choices.keep()
     return compare_rows(translation.trace, at, int(other or 1), n_prompt=translation.n_prompt)
 

@@ -96,11 +96,11 @@ def length_figure(arms: Sequence[ArmRuns]) -> Figure:
 
 def draw_answer(arms: Sequence[ArmRuns]) -> None:
     """Draw the answer of an experiment that has runs, a table with the numbers behind it, and the conditions."""
-    st.markdown(f"**{unbroken(results.answer(arms))}**")
+    st.markdown(f"**{plain(results.answer(arms))}**")
     rows = results.rows(arms)
-    head, *lines = (" | ".join(map(unbroken, line)) for line in (rows[0], *(row.values() for row in rows)))
+    head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
     st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
-    st.caption(unbroken(results.conditions(arms)))
+    st.caption(plain(results.conditions(arms)))
 
 
 def _draw_list(title: str, experiments: Iterable[str]) -> None:
@@ -109,11 +109,6 @@ def _draw_list(title: str, experiments: Iterable[str]) -> None:
         st.markdown(f"##### {title}")
     for name in experiments:
         _draw_title(EXPERIMENTS[name])
-
-
-def unbroken(sentence: str) -> str:
-    """Escape a sentence, and keep each percent sign on the line of its number."""
-    return plain(sentence).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _draw_title(experiment: Experiment) -> None:

@@ -21,7 +21,6 @@ from explorer.screens.experiments.overview import (
     draw_answer,
     draw_overview,
     length_figure,
-    unbroken,
 )
 from explorer.web import address, runtime
 from explorer.web.figures import draw_figure, draw_table
@@ -92,7 +91,7 @@ def _not_run(experiment: Experiment) -> str:
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     if overall(arms) == "too few":
-        st.markdown(f"**{unbroken(results.too_few(arms))}**")
+        st.markdown(f"**{plain(results.too_few(arms))}**")
     draw_answer(arms)
     _curves(arms, experiment.base.metric)
     with st.expander(t("What the runs show, in numbers")):

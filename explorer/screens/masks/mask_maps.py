@@ -7,14 +7,15 @@ import streamlit as st
 from explorer.decoding.labelled_map import SCORE
 from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_of
 from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
-from explorer.locale.messages import message, t
-from explorer.locale.text import weight_percent
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import quoted, weight_percent
 from explorer.screens.masks.readings import batch_of, readings
 from explorer.web import bound
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_map
-from explorer.web.page_parts import URL, controls, draw_caption
+from explorer.web.page_parts import URL, draw_caption
 from model.analysis.mask_effects import Switches, attention_to_future
 from model.config import AttentionKind
 from model.trace import VISIBLE
@@ -25,21 +26,38 @@ _ROW_FOR = "_masks_row_for"  # in the session: the sentence that the choice of a
 
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head for one sentence of a batch, before and after masking; each mask can be switched off."""
-    with controls("masks"), st.container(horizontal=True):
-        head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
-        batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
-    sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        row = _choose_sentence(sentences) if len(sentences) > 1 else 0
-        with st.container(horizontal=True, width="content", gap="medium"):
-            switches = Switches(
-                causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
-                padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
-            )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        switches = Switches(
+            causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
+            padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
+        )
+        with st.popover(t("Choose head and sentence")):
+            head = choose_head(model.model_config, "masks", ("decoder", "encoder", "cross"))
+            batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
+            sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
+            row = _choose_sentence(sentences) if len(sentences) > 1 else 0
+    kind, layer, number = head
+    title = t(
+        "{kind}, layer {layer}, head {head}",
+        kind=translated(TITLES_WITHOUT_MASK[kind]),
+        layer=layer + 1,
+        head=number + 1,
+    )
+    sentence = sentences[row]
+    draw_caption(
+        t(
+            "{head}. To {sentence} the model writes {answer}: the decoder reads {reads}.",
+            head=title,
+            sentence=quoted(sentence.text),
+            answer=quoted(sentence.answer),
+            reads=quoted(" ".join(sentence.read_tokens)),
+        )
+        if kind == "decoder"
+        else t("{head}, for {sentence}.", head=title, sentence=quoted(sentence.text))
+    )
     before, after = st.columns(2, gap="large")
     reading = readings(translation.model, sentences, switches, head)[row]
-    kind = head[0]
     with before:
         _draw_scores(reading, kind)
     with after:
@@ -59,12 +77,7 @@ def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
         t("Sentence of the batch"),
         range(len(sentences)),
         shortest,
-        format_func=lambda i: t(
-            "{number}. {sentence} (the model writes: {answer})",
-            number=i + 1,
-            sentence=sentences[i].text,
-            answer=sentences[i].answer,
-        ),
+        format_func=lambda i: f"{i + 1}. {sentences[i].text}",
         key=key,
         bind=URL,
     )

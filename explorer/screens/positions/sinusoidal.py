@@ -14,15 +14,14 @@ from explorer.decoding.position_values import (
     Floats,
     TableSize,
     difference_from,
-    dot_products_by_distance,
     learned_rows,
+    likeness_by_distance,
+    likeness_of_random,
     rows_trained,
     sinusoidal,
-    spread_of_random,
 )
 from explorer.locale.messages import message, t
-from explorer.locale.text import percent
-from explorer.web import address, bound, runtime
+from explorer.web import bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
@@ -51,9 +50,7 @@ def draw_table_tab(model: ModelDescription) -> None:
     """Draw the model's learned rows, or the table that the sliders describe with what follows from it."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
-        # Links that are older than the choice say a size, and mean the formula.
-        asked = not {"pe_width", "pe_length", "pe_base", "pe_beside"}.isdisjoint(address.present())
-        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0 if asked else 1], key="pe_rows")
+        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0], key="pe_rows")
         if rows == ROWS[1]:
             _draw_learned(learned, _rows_trained(model.name, runtime.fingerprint(model.name)))
             return
@@ -90,12 +87,15 @@ def _rows_trained(name: str, version: str) -> int | None:
 
 
 def _draw_learned(rows: Floats, trained: int | None) -> None:
-    """Draw the learned rows for the source that training reached, and their dot products by distance."""
+    """Draw the learned rows for the source that training reached, and how alike they are by distance."""
     drawn = rows[: min(trained or MAX_LENGTH, MAX_LENGTH)]
     began = t("These rows began as random numbers and were trained like any other weight.")
+    if len(drawn) > 2:  # else there are no rows further apart than neighbours
+        plot = figures.likeness_plot(likeness_by_distance(drawn), _likeness_of_random(drawn.shape))
+        draw_caption(plot.caption)
     left, right = st.columns(2, gap="large")
     with left:
-        draw_plot(figures.scheme_plot(t("Learned rows"), drawn), "pe_learned")
+        draw_plot(figures.learned_plot(drawn), "pe_learned")
         if trained is None:
             reached = t(
                 "Rows beyond the longest sentence in training stay random; how long that was is not known here."
@@ -107,16 +107,14 @@ def _draw_learned(rows: Floats, trained: int | None) -> None:
                 most=len(rows),
             )
         draw_caption(f"{began} {reached}")
-    with right:
-        plot = figures.by_distance_plot(t("Learned rows"), dot_products_by_distance(drawn), products=True)
-        draw_plot(plot, "pe_learned_products")
-        draw_caption(
-            t(
-                "No formula relates a learned row to its neighbours. Of as many random rows, the products at one "
-                "distance vary by about {share} of their range: only what differs from that was learned.",
-                share=percent(spread_of_random(drawn.shape)),
-            )
-        )
+    if len(drawn) > 2:
+        with right:
+            draw_plot(plot, "pe_learned_products", caption=False)
+
+
+@cached
+def _likeness_of_random(shape: tuple[int, ...]) -> Floats:
+    return likeness_of_random(shape)
 
 
 def _choose_dimensions(d_model: int) -> list[int]:

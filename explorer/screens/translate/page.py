@@ -80,12 +80,12 @@ def _remarks(opened: OpenTranslation) -> None:
     changes_in_force.draw_edited(translation)
     task = str(summary.get("task"))
     ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
-    if ours and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
+    if ours and (doubts := domain.doubts(opened.own, get_task(task) if task in TASKS else None)):
         icon = ":material/explore_off:"
-        st.warning(plain(doubt), icon=icon)
-        short = t("Do not trust the answer.")
+        st.warning(plain(" ".join(doubts)), icon=icon)
+        short = plain(" ".join(doubts[:2]))
         with st.container(key="phone_doubt"), st.expander(short, icon=icon):  # in its place on a phone: frame.css
-            st.caption(plain(doubt))
+            st.caption(plain(" ".join(doubts[2:] or doubts)))
     if is_guessed(opened):
         return  # hints name the words to be guessed
     prompts = examples_of(summary)

@@ -163,7 +163,8 @@ def test_the_page_doubts_what_the_app_doubts(name: str) -> None:
         unknown = [token for token, unseen in zip(own.source.tokens, own.source.unknown, strict=True) if unseen]
         source = {"length": len(own.source), "unknown": unknown}
         jobs.append({"do": "doubt", "card": card, "decoding": header(own), "source": source, "text": text})
-        wanted.append(domain.warning(own, get_task(translator.loaded.data_config.task)).replace("\u202f", " "))
+        doubts = domain.doubts(own, get_task(translator.loaded.data_config.task))
+        wanted.append(" ".join(doubts).replace("\u202f", " "))
     assert [doubt.replace("\u202f", " ") for doubt in answers(jobs)] == wanted
     assert 0 < sum(map(bool, wanted)) < len(wanted)
 

@@ -9,6 +9,7 @@ import pytest
 from explorer.charts import measured_heads, model_internals, positions
 from explorer.charts.palette import THEME, palettes
 from explorer.charts.plotly_charts import MOST_LETTERS, bars, heatmap, inked, label, labels, width_of
+from explorer.decoding.position_values import likeness_by_distance, likeness_of_random
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
 from tests.test_theme import contrast, surfaces
@@ -96,3 +97,16 @@ def test_numbers_stand_out_from_every_colour_of_a_map(theme: str, span: tuple[fl
     for value, ink in zip(values.flat, text.textfont.color, strict=True):
         cell = "#" + "".join(f"{round(np.interp(value, steps, channel)):02x}" for channel in channels)
         assert contrast({"black": "#000000", "white": "#ffffff"}[ink], cell) >= 4.5, (value, cell, ink)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (sinusoidal_table(16, 32).numpy(), "are more alike"),
+        (np.random.default_rng(1).standard_normal((16, 32)), "are no more alike"),
+        (np.outer([1, -1] * 4, np.ones(16)), "are less alike"),
+    ],
+)
+def test_neighbours_are_called_alike_only_beyond_what_random_rows_give(rows: np.ndarray, said: str) -> None:
+    caption = positions.likeness_plot(likeness_by_distance(rows), likeness_of_random(rows.shape)).caption
+    assert f"Neighbours {said} than" in caption

@@ -131,6 +131,7 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     trace = planted_trace()
     both, difference = compare_rows(trace, Place("decoder", 1, 1, row=2), 4)
     read, predicted = trace.read_tokens, trace.predicted_tokens
+    assert difference is not None
     assert both.row_labels == ("A: 2 je", f"B: 4 {read[3]}")
     assert both.predicted_labels == (f"3 {predicted[1]}", f"5 {predicted[3]}")
     np.testing.assert_array_equal(both.values, trace.decoder[0, 0, [1, 3]])
@@ -138,10 +139,14 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
     assert (difference.row_labels, difference.predicted_labels) == (("B − A",), ())
     assert map_caption(difference).startswith(f"Row “4 {read[3]}” gives ")
-    _, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
+    header, arrays = wire.read(encode(both, "", minus=difference))
+    assert (header["rows"][2], header["minus"]) == ("B − A", difference.scale)
+    np.testing.assert_array_equal(arrays["mask"][2], difference.mask[0])
+    of_rows, of_encoder = compare_rows(trace, Place("encoder", 1, 1, row=2), 4)
+    assert of_encoder is not None
     assert of_encoder.predicted_labels == ()
-    said = map_caption(of_encoder)
-    for sign, most in ((" less ", of_encoder.values.min()), (" more ", of_encoder.values.max())):
+    said, seen = map_caption(of_encoder), of_rows.values.round(2)  # the numbers in the cells
+    for sign, most in ((" less ", (seen[1] - seen[0]).min()), (" more ", (seen[1] - seen[0]).max())):
         assert f"{abs(most):.2f}{sign}weight than row" in said
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
