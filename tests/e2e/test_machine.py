@@ -127,6 +127,11 @@ def test_a_token_is_followed_and_a_weight_dragged(visit: Visit, trace: Attention
         expect(machine.locator(".controls output")).to_contain_text(f"stage {stage} of")
         expect(machine.locator(".origin .equation")).to_be_in_viewport(ratio=1)
 
+    # A link that names no head opens one, with its parts.
+    visit(f"{address}&step=3&block=decoder.1.cross_attn&follow=target.weights")
+    for part, effect in {"scores": "÷ 4", "masked": "0 closed", "weights": "sum 1"}.items():
+        expect(machine.locator(f".part.{part} .shape")).to_have_text(effect)
+
     visit(f"{address}&step=3&block=decoder.1.cross_attn.h3.weights")
     machine.get_by_role("tab", name="Numbers").click()
     expect(machine.locator(".matrix [aria-selected]")).to_have_text(f"{trace.cross[1, 2, 2].max():.3f}")

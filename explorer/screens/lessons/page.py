@@ -59,7 +59,7 @@ _LEAN = """<style>
 _BESIDE = """<style>
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
-  .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
+  .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
 /* The verdict on an answer is in sight however long the text above it is. */
@@ -188,13 +188,6 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     step, presenting = lesson.step(at), lesson_session.position().presenting
     if presenting:
         st.html(_PRESENTING)
-    left_out = [name for name in CONTROLS if name not in step.controls]
-    # Without the choice of view, only this line above the pictures of all heads says what the step reads.
-    says = "--reads: block; " if "views" in left_out else ""
-    asked = step.asks_first and not lesson_session.has_answered(lesson.name, at)
-    left_out += [] if step.steps and not asked else ["player"]
-    left_out += ["guess"] if asked else []
-    st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
     # Text and picture need the width; the sentence field is in the sidebar, for the steps that ask for one.
     own = step.done is not None and step.done.left.name == "own_sentence"
@@ -215,9 +208,16 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         if not step.asks_first:
             draw_exercise(lesson, at, start)
         draw_question(lesson, at, start)
+        asked = step.asks_first and not lesson_session.has_answered(lesson.name, at)
         if step.asks_first and not asked:
             draw_exercise(lesson, at, start)
     with view:
+        left_out = [name for name in CONTROLS if name not in step.controls]
+        # Without the choice of view, only this line above the pictures of all heads says what the step reads.
+        says = "--reads: block; " if "views" in left_out else ""
+        left_out += [] if step.steps and not asked else ["player"]
+        left_out += ["guess"] if asked else []
+        st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
         draw_view(lesson, at, tabs)
     if at == len(lesson.steps):
         _draw_ending(lesson)
