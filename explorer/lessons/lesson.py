@@ -117,8 +117,9 @@ class Step:
     @property
     def steps(self) -> bool:
         """Whether the exercise may need the view's steps."""
-        done, query = self.done and self.done.left, dict(self.link.query) if self.link else {}
-        return done is None or done.name != "at" or "step" in done.values or "follow" in query
+        done = self.done.left if self.done else None
+        followed = self.link is not None and "follow" in dict(self.link.query)
+        return done is None or done.name != "at" or "step" in done.values or followed
 
     def missing(self, available: Mapping[str, object]) -> bool:
         """Whether none of the models that the step needs is available."""

@@ -212,7 +212,7 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         if step.asks_first and not asked:
             draw_exercise(lesson, at, start)
     with view:
-        left_out = [name for name in CONTROLS if name not in step.controls]
+        left_out: list[str] = [name for name in CONTROLS if name not in step.controls]
         # Without the choice of view, only this line above the pictures of all heads says what the step reads.
         says = "--reads: block; " if "views" in left_out else ""
         left_out += [] if step.steps and not asked else ["player"]
