@@ -137,7 +137,6 @@ def launch(playwright: Playwright, *, for_tests: bool = False) -> Browser:
 
 
 def free_port() -> int:
-    """A free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -157,7 +156,6 @@ class Server:
         return f"http://localhost:{self.port}"
 
     def output(self) -> str:
-        """Everything the server has printed so far."""
         self.log.flush()
         return Path(self.log.name).read_text(encoding="utf-8", errors="replace")
 
@@ -291,7 +289,6 @@ def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
 
 
 def box_of(place: Locator) -> FloatRect:
-    """Where something is drawn, in pixels of the window."""
     box = place.bounding_box()
     assert box is not None, "it is not drawn"
     return box

@@ -85,7 +85,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 # Browser tests without the shared server, which therefore may run in any process.
-APART = ("test_component", "test_foreign", "test_installed", "test_live_site")
+APART = ("test_component", "test_installed", "test_live_site")
 # Tests that train: PyTorch imports its compiler for the first optimizer of a process, which takes seconds.
 TRAINERS = (
     "docs/test_commands",

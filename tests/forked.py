@@ -32,7 +32,6 @@ class Forked:
 
     @property
     def pid(self) -> int:
-        """The process's id."""
         assert self._process.pid is not None
         return self._process.pid
 

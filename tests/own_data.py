@@ -63,7 +63,6 @@ _TIMES = {"today": "hoy", "every day": "cada día", "in the morning": "por la ma
 
 
 def _noun_phrase(rng: random.Random) -> tuple[str, str, bool]:
-    """A noun phrase in English and in Spanish, and whether it is plural."""
     plural = rng.random() < 0.4
     english, spanish = rng.choice(list(_NOUNS.items()))
     spanish, gender = spanish.split()
@@ -115,6 +114,5 @@ DATA_SETS: dict[str, Callable[[], Pairs]] = {
 
 
 def write_tsv(pairs: Pairs, path: Path) -> Path:
-    """Write the pairs as a TSV file without headings."""
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
     return path

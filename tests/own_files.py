@@ -29,8 +29,8 @@ class OwnFile:
 
     title: str
     write: Callable[[Path], list[str]]
-    finds: tuple[str, ...]
-    tokens: str
+    finds: tuple[str, ...] = ()
+    tokens: str = "words"
 
 
 def _tsv(pairs: Pairs, heading: str = "") -> str:
@@ -168,14 +168,11 @@ OWN_FILES = {
     "chinese": OwnFile(
         "400 numbers in Chinese and in digits; TSV, UTF-8, headings",
         lambda folder: _save(folder, "chinese.tsv", _tsv(_numbers(_chinese), "数字\tdigits")),
-        (),
-        "characters",
+        tokens="characters",
     ),
     "dates": OwnFile(
         "500 dates, diary to ISO; CSV with semicolons, UTF-8 with its mark",
         lambda folder: _save(folder, "dates.csv", _lines("{};{}", own_dates(500)), "utf-8-sig"),
-        (),
-        "words",
     ),
     "arrows": OwnFile(
         "300 words backwards; text with arrows, UTF-16 with its mark",
@@ -201,8 +198,6 @@ OWN_FILES = {
         lambda folder: _save(
             folder, "spanish.txt", _lines("{} | {}", sentence_pairs(1200)), "latin-1", "--encoding", "latin-1"
         ),
-        (),
-        "words",
     ),
     "jsonl": OwnFile(
         "2,000 English and Spanish sentences; JSONL",
@@ -211,16 +206,13 @@ OWN_FILES = {
             "sentences.jsonl",
             "".join(json.dumps({"en": source, "es": target}) + "\n" for source, target in sentence_pairs(2000)),
         ),
-        (),
-        "words",
     ),
-    "xlsx": OwnFile("400 numbers in words and as numbers; spreadsheet (.xlsx)", _workbook, (), "characters"),
-    "tmx": OwnFile("1,000 English and Spanish sentences; translation memory (.tmx)", _memory, (), "words"),
+    "xlsx": OwnFile("400 numbers in words and as numbers; spreadsheet (.xlsx)", _workbook, tokens="characters"),
+    "tmx": OwnFile("1,000 English and Spanish sentences; translation memory (.tmx)", _memory),
     "po": OwnFile(
         "1,000 messages, of which 10 fuzzy and 10 untranslated; catalogue (.po)",
         _catalogue,
         ("10 rows cannot be used: marked as fuzzy.", "10 rows cannot be used: an empty side."),
-        "words",
     ),
     "two files": OwnFile(
         "400 Roman numerals; two text files, UTF-16 big-endian, 4 empty lines",
@@ -254,7 +246,6 @@ OWN_FILES = {
         "600 texts of three sentences, one of 1,200 characters; TSV",
         lambda folder: _save(folder, "long.tsv", _tsv(_long())),
         ("1 pair has a side of more than 1,000 characters. (line 601) Left out",),
-        "words",
     ),
     "scripts": OwnFile(
         "500 Cyrillic words in Latin letters, 25 with a Latin а; TSV",
@@ -268,19 +259,16 @@ OWN_FILES = {
         "1,000 sentences, of which 50 are not translated; TSV",
         lambda folder: _save(folder, "half-done.tsv", _tsv(_with(sentence_pairs(1000), 20, lambda a, _: (a, a)))),
         ("50 pairs have the same text on both sides.",),
-        "words",
     ),
     "lengths": OwnFile(
         "1,000 sentences, of which 20 have an answer five times as long; TSV",
         lambda folder: _save(folder, "shifted.tsv", _tsv(_with(sentence_pairs(1000), 50, _moved))),
         ("20 pairs have one side that is far longer or shorter",),
-        "words",
     ),
     "garbled": OwnFile(
         "1,000 sentences, of which 20 were saved in the wrong encoding; TSV",
         lambda folder: _save(folder, "garbled.tsv", _tsv(_with(sentence_pairs(1000), 50, _garble))),
         ("20 pairs have garbled letters, such as Ã¼ for ü",),
-        "words",
     ),
     "leaking": OwnFile(
         "470 words backwards, with 60 others to hold out, of which 30 are among them; TSV",

@@ -33,7 +33,6 @@ QUICK = {TESTS / folder / f"test_{name}.py" for folder, names in FILES.items() f
 
 
 def is_quick(path: Path) -> bool:
-    """Whether `-m quick` looks into this file."""
     return path in QUICK
 
 

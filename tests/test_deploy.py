@@ -13,7 +13,6 @@ SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile as pairs of instruction and arguments."""
     text = re.sub(r"\\\n", " ", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"))
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in lines]

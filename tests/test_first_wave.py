@@ -14,8 +14,8 @@ from explorer.decoding.view_options import ViewOptions, format_view, parse_view
 from explorer.screens.probe.page import MOVED
 from explorer.screens.probe.surgery import SURGERY
 from model import train, translate
-from tests.pages.page import visit
-from tests.paths import CHECKPOINTS, ROOT
+from tests.pages.page import address, new_app
+from tests.paths import CHECKPOINTS
 from tests.some import some
 
 DATA = Path(__file__).parent / "data" / "first_wave"
@@ -24,13 +24,7 @@ TRACES = sorted(path.stem for path in (DATA / "traces").glob("*.npz"))
 ULPS = 2e-6  # another processor, and the fast decoder, sum in another order: at most 1.3e-6 where it was measured
 
 
-def flat(query: Any) -> dict[str, str]:
-    """The address as text; the harness returns the parameters of a link as lists."""
-    return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
-
-
 def widgets(at: AppTest) -> dict[str, Any]:
-    """The value of every widget that has a key."""
     kinds = ("selectbox", "slider", "toggle", "segmented_control", "button_group", "text_input", "text_area")
     found = {}
     for kind in kinds:
@@ -58,7 +52,7 @@ def starts(at: AppTest) -> list[dict[str, Any]]:
 
 
 def opened(link: dict[str, Any]) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = new_app()
     # The addresses were recorded via Translate, which did not know edits then and shows them now.
     later = {"edit"} if link["page"] != "translate" else set()
     for name, value in link["query"].items():
@@ -83,21 +77,6 @@ def name_of_link(link: dict[str, Any]) -> str:
 
 def panel_of(link: dict[str, Any]) -> str:
     return str(link["query"].get("panel", "")).partition(".")[0]
-
-
-@pytest.mark.parametrize(
-    "link", [link for link in LINKS if panel_of(link) in ("tree", "own")], ids=lambda link: link["query"]["panel"]
-)
-def test_a_link_to_a_panel_that_has_moved_leads_to_its_page(link: dict[str, Any]) -> None:
-    at = visit("attention", **link["query"])
-    if panel_of(link) == "own":
-        assert at.file_uploader(key="own_file")
-        return
-    address = flat(at.query_params)
-    assert {name: address[name] for name in ("model", "text", "head")} == {
-        name: link["query"][name] for name in ("model", "text", "head")
-    }
-    assert "panel" not in address
 
 
 # Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.
@@ -132,7 +111,7 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
         before["probe_tab"] = "Effect on the answer"
     before.pop("probe_effect" if before.get("probe_effect") == SURGERY else "", None)  # the first part is not named
-    assert same(flat(at.query_params)) == same(before)
+    assert same(address(at)) == same(before)
     now = widgets(at)
     now |= {key.replace("card_", "search_"): value for key, value in now.items()}  # Search was a tab of its own
     then = {key: value for key, value in link["widgets"].items() if key not in gone}

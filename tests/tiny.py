@@ -97,19 +97,16 @@ def tiny_model(*, seed: int = 0, **changes: Any) -> Transformer:
 
 
 def tiny_lstm(*, seed: int = 0, **changes: Any) -> LSTM:
-    """An untrained LSTM in evaluation mode."""
     model = LSTM(tiny_config(architecture="lstm", **changes))
     model.reset_parameters(torch.Generator().manual_seed(seed))
     return model.eval()
 
 
 def model_of(changes: dict[str, Any]) -> Model:
-    """One of `EVERY_MODEL`."""
     return tiny_lstm() if changes.get("architecture") == "lstm" else tiny_model(**changes)
 
 
 def kinds_of(model: Model) -> tuple[AttentionKind, ...]:
-    """The kinds of attention that a model has."""
     return tuple(kind for kind in ATTENTION_KINDS if model.config.n_layers(kind))
 
 
@@ -129,7 +126,6 @@ def padded(lengths: tuple[int, ...], *, first: int | None = None, seed: int = 1)
 
 
 def sources(*lengths: int, seed: int = 1) -> Tensor:
-    """A batch of source sentences of these lengths."""
     return padded(lengths, seed=seed)
 
 

@@ -15,7 +15,6 @@ def dotted(node: ast.AST) -> str:
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """All nodes of a file, the whole first."""
     gc.disable()  # to look for garbage among the trees would take longer than to parse them
     try:
         return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))

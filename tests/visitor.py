@@ -34,7 +34,6 @@ class Shown:
 
     @classmethod
     def of(cls, payload: bytes) -> Shown:
-        """Read the message of a decoding."""
         header, _ = wire.read(payload)
         decoding = header["decoding"]
         rows = len(decoding["target"]["tokens"])
@@ -42,54 +41,15 @@ class Shown:
 
 
 @dataclass
-class Connection:
-    """One open tab, which reads what the server sends."""
-
-    port: int
-    socket: ClientConnection
-
-    @classmethod
-    async def to(cls, port: int, **more: Any) -> Self:
-        """Connect to the server at this port."""
-        subprotocols = [Subprotocol("streamlit")]
-        socket = await connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=subprotocols)
-        return cls(port, socket, **more)
-
-    async def leave(self) -> None:
-        """Close the tab."""
-        await self.socket.close()
-
-    async def ask(self, message: BackMsg) -> None:
-        """Send a request and read until the script run that it starts has finished, or the last that it asks for."""
-        await self.socket.send(message.SerializeToString())
-        while (answer := await self.next()).script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN or (
-            answer.WhichOneof("type") != "script_finished"
-        ):
-            self.read(answer)
-            if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
-                self.element(answer.delta.new_element, answer.delta.fragment_id)
-
-    async def next(self) -> ForwardMsg:
-        """The next message of the server; a run that goes on, however slowly, is waited for."""
-        message = ForwardMsg()
-        message.ParseFromString(await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS))
-        return message
-
-    def read(self, message: ForwardMsg) -> None:
-        """Take notice of a message."""
-
-    def element(self, element: Any, fragment: str) -> None:
-        """Take notice of an element on the page."""
-
-
-@dataclass
-class Visitor(Connection):
+class Visitor:
     """One open tab of the Translate page.
 
     `seconds` of a request are from sending it to the last message of the run that it starts. `redrawn` are the
     containers that the last run sent anything for: 0 is the page, 1 the sidebar.
     """
 
+    port: int
+    socket: ClientConnection
     query: str = ""
     shown: Shown = Shown("", "", 0, "")
     redrawn: set[int] = field(default_factory=set)
@@ -104,12 +64,16 @@ class Visitor(Connection):
     @classmethod
     async def arrive(cls, port: int, query: str) -> Self:
         """Open the page, with `query` after the question mark of its address."""
-        visitor = await cls.to(port, query=query)
+        subprotocols = [Subprotocol("streamlit")]
+        socket = await connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=subprotocols)
+        visitor = cls(port, socket, query)
         await visitor._run(BackMsg())
         return visitor
 
+    async def leave(self) -> None:
+        await self.socket.close()
+
     async def type(self, text: str) -> float:
-        """Type a sentence and press Enter; seconds until the page has answered."""
         self._text, self._at, before = text, {}, self.shown.seq
         message = BackMsg()
         message.rerun_script.fragment_id = self._field_fragment
@@ -139,8 +103,21 @@ class Visitor(Connection):
             looked.id, looked.json_value = self._stepper, json.dumps({"at": self._at})
         self.redrawn = set()
         start = perf_counter()
-        await self.ask(message)
+        await self.socket.send(message.SerializeToString())
+        # Until the run has finished, or the last that it asks for.
+        while (answer := await self._next()).script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN or (
+            answer.WhichOneof("type") != "script_finished"
+        ):
+            self.read(answer)
+            if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
+                self.element(answer.delta.new_element, answer.delta.fragment_id)
         return perf_counter() - start
+
+    async def _next(self) -> ForwardMsg:
+        """The next message of the server; a run that goes on, however slowly, is waited for."""
+        message = ForwardMsg()
+        message.ParseFromString(await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS))
+        return message
 
     def read(self, message: ForwardMsg) -> None:
         what = message.WhichOneof("type")

@@ -43,7 +43,6 @@ def show(name: str, row: Row) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmarks asked for, or all, and print their rows."""
     load()
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Error, Page
 
 from model.trace import AttentionTrace
 from tests.benchmarks.lab import PATIENCE_MS, Lab
+from tests.benchmarks.registry import Row
 from tests.benchmarks.timing import median
 from tests.explorer.planted_heads import random_trace
 
@@ -40,13 +41,14 @@ class BertViz:
     took: float | None
     note: str
 
-    def slower(self, ours: float, *more: str) -> str:
-        """How many times faster ours is, if this was measured, and more words."""
-        return "; ".join(([f"{self.took / ours:.0f} × faster"] if self.took else []) + [*more])
+    def beside(self, measure: str, ours: float, most: float) -> Row:
+        """The row for our milliseconds, which should be `most` at most and a twentieth of these."""
+        met = ours <= most and (self.took is None or self.took >= 20 * ours)
+        detail = f"{self.took / ours:.0f} × faster; {self.note}" if self.took else self.note
+        return Row(measure, ours, "ms", self.took, NAME, f"≤ {most:,g} ms, ≥ 20 × faster", met, detail)
 
 
 def measured(lab: Lab, browser: Browser, trace: AttentionTrace) -> BertViz:
-    """Its figures, or the reason why there are none."""
     try:
         path = lab.folder / "bertviz.html"
         path.write_text(bertviz_html(trace), encoding="utf-8")

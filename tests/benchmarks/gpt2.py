@@ -1,6 +1,5 @@
 """A model of GPT-2's small size, with random weights: imported, opened and continued, beside `transformers`."""
 
-import math
 from collections.abc import Iterator
 
 import torch
@@ -8,10 +7,9 @@ import torch
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
-from model.folder import WEIGHTS, tensor_shapes
 from tests.benchmarks.decode import beside_marian
 from tests.benchmarks.lab import Lab
-from tests.benchmarks.marian import opened
+from tests.benchmarks.marian import imported, opened
 from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.timing import in_turns
 
@@ -30,19 +28,8 @@ def measure(lab: Lab) -> Iterator[Row]:
 
     theirs, ours, repeats = lab.folder / "theirs", lab.folder / "ours", lab.times(REPEATS)
     decoder_peers.save("gpt2", theirs, **SIZES)
-    megabytes = 4 * sum(map(math.prod, tensor_shapes(theirs / WEIGHTS).values())) / 1e6
-    size = f"{megabytes:.0f} MB of weights as GPT-2's, random"
-    made = opened(
-        "from pathlib import Path; from model.importing.import_folder import import_folder",
-        f"import_folder(Path({str(theirs)!r}), Path({str(ours)!r}))",
-    )
-    yield Row.within(
-        f"memory that importing adds at its peak, {size}",
-        made.peak / megabytes,
-        "× the weights in float32",
-        1.5,
-        detail=f"{made.peak:.0f} MB; imported in {made.seconds:.1f} s",
-    )
+    _, size, row = imported(theirs, ours, "GPT-2's")
+    yield row
     here = opened("from model.checkpoint import load_model", f"load_model({str(ours)!r}).source.encode('warm')")
     there = opened(
         "from transformers import GPT2LMHeadModel",

@@ -64,20 +64,11 @@ def our_times(lab: Lab, url: str, size: tuple[int, int, int], tabs: int) -> list
 
 @benchmark("grid")
 def measure(lab: Lab) -> Iterator[Row]:
-    """Both in turn."""
     app = lab.folder / "grid_app.py"
     app.write_text(APP, encoding="utf-8")
     url = lab.serve(app=str(app)).url
     our_times(lab, url, (1, 1, 4), tabs=1)  # not measured: imports, and the browser's warm-up
     first = median(our_times(lab, url, SIZE, lab.times(N_TABS)))
     peer = bertviz_peer.measured(lab, lab.browser, bertviz_peer.trace_of(*SIZE))
-    yield Row(
-        "{} layers × {} heads × {} tokens: click to painted, the first time in a tab".format(*SIZE),
-        first,
-        "ms",
-        peer.took,
-        bertviz_peer.NAME,
-        target="≤ 200 ms, ≥ 20 × faster",
-        met=first <= 200 and (peer.took is None or peer.took >= 20 * first),
-        detail=peer.slower(first, peer.note),
-    )
+    what = "{} layers × {} heads × {} tokens: click to painted, the first time in a tab".format(*SIZE)
+    yield peer.beside(what, first, 200)

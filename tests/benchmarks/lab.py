@@ -29,18 +29,15 @@ class Lab(ExitStack):
 
     @cached_property
     def folder(self) -> Path:
-        """An empty folder."""
         return Path(self.enter_context(TemporaryDirectory()))
 
     @cached_property
     def hello(self) -> str:
-        """A Streamlit app of one line."""
         path = self.folder / "hello.py"
         path.write_text("import streamlit as st\nst.write('hello')\n", encoding="utf-8")
         return str(path)
 
     def serve(self, environment: dict[str, str] | None = None, *, app: str = "app.py") -> Server:
-        """A server that runs until the benchmark ends."""
         return self.enter_context(serve(environment, app=app))
 
     @cached_property
@@ -49,11 +46,9 @@ class Lab(ExitStack):
 
     @cached_property
     def browser(self) -> Browser:
-        """Headless Chromium, as a visitor has it."""
         return self.new_browser()
 
     def new_browser(self) -> Browser:
-        """One with empty caches."""
         browser = launch(self._playwright)
         self.callback(browser.close)
         return browser

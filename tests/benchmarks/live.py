@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ import psutil
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from explorer.site.command import main as write_site
-from tests.benchmarks.lab import PATIENCE_MS, STOPWATCH, Lab
+from tests.benchmarks.lab import PATIENCE_MS, STOPWATCH, Lab, until_painted, until_translated
 from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.results import number
 from tests.benchmarks.timing import median
@@ -35,6 +35,7 @@ from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 MODEL, OTHER = "multi30k-en-de", "dates"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
 QUARTER, PERIOD = 0.25, 0.1  # seconds
+APP = "the app, its server on all cores"
 REST_MS = 1000  # in which memory is given back
 
 WHERE = ("through the deep snow", "across the green field", "along the sandy beach", "down the busy street")
@@ -72,7 +73,6 @@ look();
 
 
 def sentences() -> list[str]:
-    """Sentences of twelve words, each once."""
     return [f"{who} is running {where} with {what}." for where, who, what in itertools.product(WHERE, WHO, WITH)]
 
 
@@ -87,11 +87,9 @@ class Core:
     first: Path  # has the id of the browser's first process
 
     def asked(self) -> list[str]:
-        """The addresses of the files that the server was asked for, in order."""
         return re.findall(r'"GET /(\S*?)(?:\?\S*)? HTTP', self.log.read_text(encoding="utf-8"))
 
     def processes(self) -> list[psutil.Process]:
-        """The browser's."""
         first = psutil.Process(int(self.first.read_text()))
         return [first, *first.children(recursive=True)]
 
@@ -167,7 +165,6 @@ def visit(on: Core, text: str) -> Page:
 
 
 def first_visits(on: Core, text: str, count: int) -> list[float]:
-    """Milliseconds from the start of the navigation to the painted translation."""
     times = []
     for _ in range(count):
         page = visit(on, text)
@@ -176,27 +173,18 @@ def first_visits(on: Core, text: str, count: int) -> list[float]:
     return times
 
 
-def enter(page: Page, text: str, name: str, chips: str) -> float:
-    """Milliseconds from Enter to the painted attention of a sentence."""
-    field = page.get_by_role("textbox", name=name)
-    field.fill(text)
-    page.wait_for_timeout(700)  # the field's own delay in the app is not part of the measurement
-    shown = f"before => __bench.arm('keydown', () => {chips} !== before)"
-    page.evaluate(shown, page.evaluate(chips))
-    field.press("Enter")
-    return float(page.evaluate("__bench.pending"))
+def until_answered(page: Page, event: str, act: Callable[[], object], line: str) -> float:
+    """Milliseconds from an input event on the site to the painted line of other words, the source or the target."""
+    words = f"{CHIPS}('{line}')"
+    return until_painted(page, event, act, f"{DONE} && {words} !== value", page.evaluate(words))
 
 
 def on_site(page: Page, text: str) -> float:
-    """The same on the site."""
-    return enter(page, text, "Sentence", f"{DONE} && {CHIPS}('source')")
-
-
-def in_app(page: Page, text: str) -> float:
-    """The same in the app."""
-    took = enter(page, text, "Type a sentence", "__bench.source()")
-    settle(page, PATIENCE_MS)
-    return took
+    """Milliseconds from Enter to the painted attention of a sentence."""
+    field = page.get_by_role("textbox", name="Sentence")
+    field.fill(text)
+    page.wait_for_timeout(700)  # as in the app, where the field has a delay of its own
+    return until_answered(page, "keydown", lambda: field.press("Enter"), "source")
 
 
 def fork(page: Page, step: int) -> float:
@@ -204,11 +192,8 @@ def fork(page: Page, step: int) -> float:
     page.locator(".stepper .steps").press("Home")
     for _ in range(1, step):
         page.keyboard.press("ArrowRight")
-    chips = f"{DONE} && {CHIPS}('target')"
     page.wait_for_timeout(300)
-    page.evaluate(f"before => __bench.arm('click', () => {chips} !== before)", page.evaluate(chips))
-    page.locator(".options button").nth(1).click()
-    took = float(page.evaluate("__bench.pending"))
+    took = until_answered(page, "click", page.locator(".options button").nth(1).click, "target")
     page.locator(".back").click()
     expect(page.locator(".back")).to_be_hidden()
     return took
@@ -216,8 +201,6 @@ def fork(page: Page, step: int) -> float:
 
 @dataclass
 class Times:
-    """Milliseconds of each, on a share of the core."""
-
     visits: list[float]
     site: list[float]
     app: list[float]
@@ -226,7 +209,6 @@ class Times:
 
 
 def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences: int, n_forks: int) -> Times:
-    """Measure everything that takes time."""
     visits = first_visits(on, next(supply), n_visits)
     page, other = visit(on, next(supply)), on.browser.new_page(viewport=SCREEN)
     other.set_default_timeout(PATIENCE_MS)
@@ -237,7 +219,7 @@ def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences:
     found = Times(visits, [], [], [], [])
     for text in itertools.islice(supply, WARM_UP + n_sentences):
         found.site.append(on_site(page, text))
-        found.app.append(in_app(other, text))
+        found.app.append(until_translated(other, text, "__bench.source()"))
     answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
     found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
     found.forks = [fork(page, 1 + step) for step in range(n_forks)]
@@ -298,14 +280,13 @@ def check_requests(on: Core, text: str) -> tuple[int, float]:
 
 
 def spread(values: Sequence[float]) -> str:
-    """How many values a median is of, and how far they reach."""
     return f"median of {len(values)}, {number(min(values))} to {number(max(values))}"
 
 
 @benchmark("live")
 def measure(lab: Lab) -> list[Row]:
-    """Drive headless Chromium against the site and the app."""
     counts = [lab.times(count) for count in (N_VISITS, N_SENTENCES, N_FORKS)]
+    expect.set_options(timeout=PATIENCE_MS)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = folder / "site"
@@ -323,51 +304,39 @@ def measure(lab: Lab) -> list[Row]:
     held = "the browser's processes stopped three quarters of the time"
 
     def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
-        return Row(
-            measure=f"{MODEL}: {measure}",
-            ours=median(ours),
-            unit="ms",
-            other=median(other) if other else None,
-            against="the app, its server on all cores" if other else "",
-            target=f"≤ {most:,g} ms",
-            met=median(ours) <= most,
-            detail=f"{spread(ours)}; a quarter of a core: {spread(slow)}",
-        )
+        beside = {"other": median(other), "against": APP} if other else {}
+        detail = f"{spread(ours)}; a quarter of a core: {spread(slow)}"
+        return Row.within(f"{MODEL}: {measure}", median(ours), "ms", most, detail=detail, **beside)
 
     return [
         row("a first visit, to a computed translation painted, one core", whole.visits, 1500, quarter.visits),
         Row(f"{MODEL}: a first visit, transferred, not compressed", loaded, "MB", detail=f"{n_files} files"),
         row("twelve words, Enter to painted, one core", whole.site, 120, quarter.site, whole.app),
-        Row(
-            measure=f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
-            ours=median(quarter.site),
-            unit="ms",
+        Row.within(
+            f"{MODEL}: twelve words, Enter to painted, a quarter of a core",
+            median(quarter.site),
+            "ms",
+            500,
             other=median(quarter.app),
-            against="the app, its server on all cores",
-            target="≤ 500 ms",
-            met=median(quarter.site) <= 500,
+            against=APP,
             detail=f"{spread(quarter.site)}; {held}",
         ),
         row("one step: the worker's time a token, one core", whole.tokens, 8, quarter.tokens),
         row("a fork, click to painted, one core", whole.forks, 60, quarter.forks),
-        Row(
-            measure=f"{MODEL}: memory of the page and its worker",
-            ours=in_use,
-            unit="MB",
-            target="≤ 150 MB",
-            met=in_use <= 150,
+        Row.within(
+            f"{MODEL}: memory of the page and its worker",
+            in_use,
+            "MB",
+            150,
             detail=f"of their process, without the program's own file, after {N_SENTENCES} sentences and a fork; "
             f"{at_once:.0f} MB before the page collects what it no longer uses",
         ),
-        Row(
-            "all models: the folder without recorded examples", everything, "MB", target="≤ 30 MB", met=everything <= 30
-        ),
-        Row(
-            measure="code of the first screen, compressed",
-            ours=code,
-            unit="kB",
-            target="≤ 120 kB",
-            met=code <= 120,
+        Row.within("all models: the folder without recorded examples", everything, "MB", 30),
+        Row.within(
+            "code of the first screen, compressed",
+            code,
+            "kB",
+            120,
             detail="gzip; scripts of page and worker, looks and templates of all views",
         ),
     ]

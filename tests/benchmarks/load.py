@@ -1,4 +1,4 @@
-"""A class on one server: 30 visitors type, step and switch heads; then the same during a training run."""
+"""A class on one server: 30 visitors type, step and switch heads, also during a training run; the server's memory."""
 
 import asyncio
 import itertools
@@ -129,7 +129,6 @@ def training(checkpoints: Path) -> Iterator[None]:
 
 
 def megabytes(server: Server) -> float:
-    """Resident memory of the server process."""
     return float(psutil.Process(server.process.pid).memory_info().rss) / 1e6
 
 
@@ -179,4 +178,29 @@ def _requests(log: Log, duration: float, beside: str, most: float, middle: float
         met=high <= most and median(times) <= middle,
         detail=f"95 % within {high:.0f} ms, longest {max(times):.0f} ms; {len(times)} requests in {duration:.0f} s, "
         f"{len(log.sentences)} of them new sentences (median {typed:.0f} ms); no error",
+    )
+
+
+async def come_and_stay(server: Server) -> tuple[float, float]:
+    """Memory with one visitor, and with all; all stay connected."""
+    stay = [await Visitor.arrive(server.port, "text=The+first+visitor.")]
+    one = megabytes(server)
+    stay += await arrive(server.port)
+    many = megabytes(server)
+    await asyncio.gather(*(visitor.leave() for visitor in stay))
+    return one, many
+
+
+@benchmark("memory")
+def measure_memory(lab: Lab) -> Iterator[Row]:
+    server = lab.serve()
+    idle = megabytes(server)
+    one, many = asyncio.run(come_and_stay(server))
+    with_one = "memory with one visitor on Translate: torch, spaCy and the default model"
+    yield Row(with_one, one, "MB", idle, "before the first visitor")
+    yield Row(
+        "memory of each further visitor, with a sentence of their own",
+        (many - one) / N_VISITORS,
+        "MB",
+        detail=f"{N_VISITORS} visitors, {many:.0f} MB in all",
     )

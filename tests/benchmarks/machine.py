@@ -24,7 +24,6 @@ _SOURCE = "[...__bench.find('.source .tokens').querySelectorAll('bdi')].map(e =>
 
 @benchmark("machine")
 def measure(lab: Lab) -> Iterator[Row]:
-    """Drive headless Chromium against the Inside page of the default model."""
     page = lab.open(lab.serve().url + ADDRESS, ".machine .block")
     _, *times = [until_translated(page, text, _SOURCE) for text in SENTENCES]
     what = f"the machine of {MODEL}, a new sentence: Enter to painted"

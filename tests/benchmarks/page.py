@@ -33,7 +33,6 @@ def step_times(page: Page, count: int) -> tuple[list[float], list[float]]:
 
 
 def head_times(page: Page, count: int) -> list[float]:
-    """Milliseconds from a click on another head to its painted map."""
     times = []
     heads = page.locator(".heads button")
     for i in range(1, count + 1):
@@ -44,7 +43,6 @@ def head_times(page: Page, count: int) -> list[float]:
 
 
 def sentence_times(page: Page, sentences: list[str]) -> list[float]:
-    """Milliseconds from Enter to the painted attention of a new sentence."""
     return [until_translated(page, text, "__bench.source()") for text in sentences][1:]
 
 
@@ -73,7 +71,6 @@ def cold_start(lab: Lab, app: str, shown: str) -> float:
 
 @benchmark("page", threads=1)
 def measure(lab: Lab) -> Iterator[Row]:
-    """Drive headless Chromium against `streamlit run app.py`."""
     order = itertools.permutations(PARTS, 3)
     sentences = [" ".join(parts) for parts in itertools.islice(order, lab.times(N_SENTENCES) + 1)]
     with serve() as server:

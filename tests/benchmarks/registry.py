@@ -40,17 +40,13 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """ours / other."""
         return self.ours / self.other if self.other else None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values, ratio included."""
         return {**asdict(self), "ratio": self.ratio}
 
 
 class MissingPeer(RuntimeError):
-    """The peer of a benchmark is not installed."""
-
     def __init__(self, package: str) -> None:
         super().__init__(f"needs {package}: pip install -r tests/benchmarks/requirements.txt")
 
@@ -96,7 +92,6 @@ def benchmark(name: str, *, threads: int | None = None, peers: tuple[str, ...] =
 
 @contextmanager
 def torch_threads(n: int | None) -> Iterator[None]:
-    """Run torch on `n` threads inside the block."""
     import torch
 
     before = torch.get_num_threads()
@@ -108,7 +103,6 @@ def torch_threads(n: int | None) -> Iterator[None]:
 
 
 def machine() -> dict[str, Any]:
-    """The machine that the figures were measured on, and its load."""
     import torch
 
     return {
@@ -122,7 +116,6 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """The processor's name, where the system tells it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(encoding="utf-8", errors="replace").splitlines():

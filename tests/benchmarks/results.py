@@ -28,7 +28,6 @@ def read(folder: Path = FOLDER) -> list[Line]:
 
 
 def keep(lines: Sequence[Line], folder: Path = FOLDER) -> None:
-    """Append lines to the file of their day."""
     folder.mkdir(exist_ok=True)
     for line in lines:
         with (folder / f"{line['when'][:10]}.jsonl").open("a", encoding="utf-8") as file:
@@ -57,7 +56,6 @@ def growth(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
 
 
 def draw(curves: dict[str, list[tuple[int, float]]], path: Path = PLOT) -> None:
-    """The growth with length as an SVG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

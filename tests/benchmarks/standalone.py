@@ -52,18 +52,9 @@ def our_time(lab: Lab, browser: Browser, trace: AttentionTrace) -> float:
 
 @benchmark("standalone")
 def measure(lab: Lab) -> Iterator[Row]:
-    """Both in turn."""
     trace, browser = trace_of(*SIZE), lab.new_browser()
     our_time(lab, browser, trace_of(1, 1, 4))  # not measured: the browser's first page
     ours, peer = our_time(lab, browser, trace), bertviz_peer.measured(lab, browser, trace)
     name = "{} layers × {} heads × {} tokens".format(*SIZE)
-    yield Row(
-        f"{name}, by default (rounded to {MOST_DIGITS} decimals): opening a file, to painted",
-        ours,
-        "ms",
-        peer.took,
-        bertviz_peer.NAME,
-        target="≤ 1 s, ≥ 20 × faster",
-        met=ours <= 1000 and (peer.took is None or peer.took >= 20 * ours),
-        detail=peer.slower(ours, peer.note),
-    )
+    what = f"{name}, by default (rounded to {MOST_DIGITS} decimals): opening a file, to painted"
+    yield peer.beside(what, ours, 1000)

@@ -53,7 +53,6 @@ def measure(lab: Lab) -> Iterator[Row]:
 
 
 def slide(lab: Lab, page: Page, name: str, tab: str, label: str) -> Row:
-    """The moves of one slider."""
     page.get_by_role("tab", name=tab, exact=True).click()
     settle(page, PATIENCE_MS)
     keys = KEYS.get(label, ("ArrowRight", "ArrowLeft"))

@@ -7,7 +7,6 @@ from time import perf_counter
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
-    """The duration of a call."""
     begun = clock()
     work()
     return clock() - begun
@@ -53,7 +52,6 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value."""
     return statistics.median(values)
 
 

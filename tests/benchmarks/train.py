@@ -84,7 +84,6 @@ class Peer(nn.Module):
 
 
 def peer_update(peer: Peer, optimizer: torch.optim.Optimizer, batch: Batch) -> None:
-    """One update of the plain loop."""
     src, tgt, labels = batch
     loss = F.cross_entropy(
         peer(src, tgt).flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=TRAINING.label_smoothing
@@ -184,7 +183,6 @@ def take_turns(
 
 
 def rows_of(found: dict[str, list[float]], memory: str) -> Iterator[Row]:
-    """A row for each of our trainers beside the plain loop."""
     sizes = f"training, d_model 128, 4+4 layers, vocabulary {VOCAB}, 4096 tokens a batch, 2 threads"
     ours = {name: median(speeds) for name, speeds in found.items() if name != PEER}
     for name, speed in ours.items():

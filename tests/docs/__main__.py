@@ -8,7 +8,6 @@ from tests.docs.generated import documents, renewed
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the generated parts of all documents, and the pictures if they are asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.docs", description="Renew the documentation.")
     parser.add_argument("--pictures", action="store_true", help="take the pictures of the app again, in a browser")
     options = parser.parse_args(arguments)

@@ -40,7 +40,6 @@ def parser_of(command: Callable[[Sequence[str]], Any]) -> argparse.ArgumentParse
 
 
 def main_of(module: str) -> Callable[[Sequence[str]], Any]:
-    """The main function of `python -m MODULE`."""
     return import_module(_MAINS.get(module, module)).main
 
 
@@ -96,7 +95,6 @@ def _written(action: argparse.Action) -> str:
 
 
 def _sentence(parser: argparse.ArgumentParser) -> str:
-    """The first sentence of a command's description."""
     return (parser.description or "").split(". ")[0].rstrip(".") + "."
 
 

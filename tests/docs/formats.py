@@ -33,17 +33,14 @@ _HEAD = ["| file | parts | what each may hold |", "| --- | --- | --- |"]
 
 
 def model_folders() -> str:
-    """The files of a model folder."""
     return _table(MODEL_FOLDER)
 
 
 def other_formats() -> str:
-    """Links, manifests, lessons, sentence pairs and measured heads."""
     return "\n".join([_table(OTHERS), *_measured_arrays()])
 
 
 def attention_files() -> str:
-    """The parts of an attention file."""
     rows = list(_HEAD)
     file = "an attention file (NPZ, JSON)"
     for holds in dict.fromkeys(CONTENT.values()):
@@ -79,7 +76,6 @@ def _table(files: Mapping[str, type[msgspec.Struct]]) -> str:
 
 
 def _parts(kind: Any, before: str) -> Iterator[tuple[str, str]]:
-    """The parts of a structure and of the structures in it, each with its limits in words."""
     for field in kind.fields:
         name = f"{before}{field.encode_name}"
         found = _without_none(field.type)

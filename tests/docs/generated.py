@@ -28,7 +28,6 @@ _PART = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- /generated -->)", re.
 
 
 def documents() -> list[Path]:
-    """The README and all pages of docs/."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -76,19 +75,16 @@ def messages() -> str:
 
 
 def experiments() -> str:
-    """The experiments with their questions."""
     rows = ["| experiment | question |", "| --- | --- |"]
     rows += [f"| `{experiment.name}` | {experiment.question} |" for experiment in EXPERIMENTS.values()]
     return "\n".join(rows)
 
 
 def checks() -> str:
-    """The checks that a lesson may name."""
     return _functions("check", "what it returns", CHECKS)
 
 
 def exercises() -> str:
-    """The exercises that a lesson may ask for."""
     return _functions("exercise", "when it is done", EXERCISES)
 
 

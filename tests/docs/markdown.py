@@ -25,7 +25,6 @@ class Block:
 
 
 def links(text: str) -> list[str]:
-    """The addresses of all links and pictures of a document."""
     found = []
     for token in _tokens(text):
         address = token.attrs.get("href") or token.attrs.get("src")
@@ -35,7 +34,6 @@ def links(text: str) -> list[str]:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """All pictures of a document: address and alternative text."""
     return [(str(token.attrs["src"]), token.content) for token in _tokens(text) if token.type == "image"]
 
 
@@ -59,7 +57,6 @@ def site_anchor(heading: str) -> str:
 
 
 def blocks(path: Path, language: str) -> Iterator[Block]:
-    """The fenced blocks of a language in a document."""
     previous = ""
     for token in _parsed(path.read_text(encoding="utf-8")):
         if token.type == "fence" and token.info == language:

@@ -20,7 +20,6 @@ MOVING_SIZE = (960, 426)
 
 
 def take_all() -> None:
-    """Take both pictures anew."""
     with serve() as server, sync_playwright() as playwright:
         browser = launch(playwright)
         page = browser.new_context(
@@ -35,7 +34,6 @@ def take_all() -> None:
 
 
 def _steps(page: Page) -> Iterator[Image.Image]:
-    """The stepper at each step of the translation."""
     page.locator(".controls button[value=start]").click()
     steps = int(page.locator(".controls output").inner_text().split()[-1])
     for step in range(1, steps + 1):

@@ -41,7 +41,6 @@ def folder(few_sentences: None, tmp_path: Path) -> Path:
 
 
 def commands(text: str) -> list[list[str]]:
-    """The commands of a block as words, without comments."""
     return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
 
@@ -57,7 +56,6 @@ def main_called(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
 
 
 def shortened(module: str, arguments: Sequence[str]) -> list[str]:
-    """The same command with fewer updates, if it trains."""
     if module != "model.train" or "--dry-run" in arguments:
         return list(arguments)
     if "--resume" in arguments:

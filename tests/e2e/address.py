@@ -27,7 +27,6 @@ def wait_for(page: Page, **expected: str | None) -> None:
 
 
 def type_sentence(page: Page, text: str) -> None:
-    """Type a sentence, press Enter, and wait for the page that follows."""
     field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
     field.fill(text)
     field.press("Enter")

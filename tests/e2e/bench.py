@@ -73,7 +73,6 @@ NASTY = [
 
 
 def theme(name: str) -> dict[str, str]:
-    """The CSS variables that Streamlit sets for this theme of the app."""
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     colours = settings[name]
     return {
@@ -86,7 +85,6 @@ def theme(name: str) -> dict[str, str]:
 
 
 def ends_of_scale(dark: bool) -> list[tuple[int, ...]]:
-    """The colours of the weights 0 and 1."""
     stops = theme("dark" if dark else "light")["--st-chart-sequential-colors"].split(",")
     return [tuple(bytes.fromhex(stop.strip(" #"))) for stop in (stops[0], stops[-1])]
 
@@ -114,8 +112,6 @@ def lightness(canvas: Locator, xs: list[float], ys: list[float]) -> list[list[fl
 
 
 class Bench:
-    """A page with one stepper, or with the views of heads."""
-
     def __init__(self, page: Page, look: Look) -> None:
         self.page, self.look = page, look
         page.set_viewport_size({"width": 1040, "height": 768})
@@ -157,7 +153,6 @@ class Bench:
         self.page.evaluate(script, [key, *self._message(planted_trace(), **changes)])
 
     def carry(self, *kinds: AttentionKind) -> None:
-        """Deliver some kinds of the decoding."""
         block = base64.b64encode(encode(self.decoding, kinds, with_header=False)).decode()
         self.page.evaluate("text => { carry(text); }", block)
         self.frame()
@@ -206,12 +201,10 @@ class Bench:
         self.frame()
 
     def away(self) -> None:
-        """Point at nothing."""
         self.page.mouse.move(0, 0)
         self.frame()
 
     def choose(self, name: str, value: str) -> None:
-        """Choose an option, in the panel that the button "Options" opens."""
         if not self(".panel").is_visible():
             self(".options").click()
         self(f"select[name={name}]").select_option(value)
@@ -253,7 +246,6 @@ class Bench:
         return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
 
     def colour(self, kind: str, query: int, key: int) -> tuple[int, ...]:
-        """The colour of a cell of a large map: red, green, blue, opacity."""
         return pixels(self(f"figure.{kind} canvas"), [self.point(kind, query, key)])[0]
 
     def painted(self, kind: str) -> list[list[float]]:
@@ -287,14 +279,11 @@ class Bench:
         self.page.evaluate(LISTEN)
 
     def written(self, kind: str) -> dict[str, tuple[float, float]]:
-        """The last position of each text on the map of a kind."""
         texts = self.page.evaluate("() => window.written")
         return {text: (x, y) for figure, text, x, y in texts if figure == kind}
 
     def narrow(self, width: int) -> None:
-        """A window that leaves the view this width."""
         self.page.set_viewport_size({"width": width + 32, "height": 768})
 
     def fits(self) -> bool:
-        """Whether the page itself does not scroll sideways."""
         return bool(self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"))

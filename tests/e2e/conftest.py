@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Response, expect, sync_playwright
@@ -19,6 +18,7 @@ from model.trace import AttentionTrace
 from tests.browser import TIMEOUT_MS, Server, Watch, find_chromium, launch, new_profile, serve, settle
 from tests.e2e.address import TEXT
 from tests.e2e.bench import Bench
+from tests.e2e.live_site import served
 from tests.e2e.tab import Tab
 from tests.explorer.toy_runs import save_run
 from tests.paths import CHECKPOINTS
@@ -37,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
+class Course(NamedTuple):
+    """Its page, and its origin; the same under the name localhost is another site to a browser."""
+
+    page: Path
+    site: str
+
+
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """Playwright's driver. Without a Chromium the test is skipped; on the CI machine it fails."""
@@ -52,42 +59,16 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Headless Chromium."""
     chromium = launch(playwright, for_tests=True)
     yield chromium
     chromium.close()
 
 
-class Course(ThreadingHTTPServer):
-    """The site of a course, with one page, whose markup is `body`; it may embed the shared server."""
-
-    body = ""
-
-    @property
-    def site(self) -> str:
-        """Its origin as the server knows it; the same under the name localhost is another site to a browser."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Course)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.server.body.encode())
-
-    def log_message(self, *words: object) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture(scope="session")
-def course() -> Iterator[Course]:
-    """A site other than the server's own."""
-    with Course(("127.0.0.1", 0), _Page) as site:
-        threading.Thread(target=site.serve_forever, daemon=True).start()
-        yield site
-        site.shutdown()
+def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+    """The site of a course, which may embed the shared server."""
+    with served(folder := tmp_path_factory.mktemp("course")) as address:
+        yield Course(folder / "index.html", address.replace("localhost", "127.0.0.1").rstrip("/"))
 
 
 @pytest.fixture(scope="session")
@@ -115,27 +96,12 @@ def _tab(browser: Browser) -> Tab:
     return Tab(browser)
 
 
-@pytest.fixture(scope="session")
-def _other_tab(browser: Browser) -> Tab:
-    return Tab(browser)
-
-
-def _lend(tab: Tab) -> Iterator[Tab]:
-    yield tab
-    tab.empty()
-    assert tab.watch.taken() == [], "a page did what it should not"
-
-
 @pytest.fixture
 def tab(_tab: Tab) -> Iterator[Tab]:
     """An emptied tab; afterwards it checks that nothing went to another host and no script failed."""
-    yield from _lend(_tab)
-
-
-@pytest.fixture
-def other_tab(_other_tab: Tab) -> Iterator[Tab]:
-    """The same in another profile."""
-    yield from _lend(_other_tab)
+    yield _tab
+    _tab.empty()
+    assert _tab.watch.taken() == [], "a page did what it should not"
 
 
 @pytest.fixture
@@ -146,7 +112,6 @@ def watch(tab: Tab) -> Watch:
 
 @pytest.fixture
 def context(tab: Tab) -> BrowserContext:
-    """The browser profile of `page`."""
     return tab.context
 
 
@@ -165,18 +130,6 @@ def new_page(browser: Browser, watch: Watch) -> Iterator[Page]:
     page.set_default_timeout(TIMEOUT_MS)
     yield page
     fresh.close()
-
-
-@pytest.fixture
-def elsewhere(other_tab: Tab) -> Callable[[str], Page]:
-    """`elsewhere(url)`: what another person sees who follows a link."""
-
-    def go(url: str) -> Page:
-        other_tab.page.goto(url)
-        settle(other_tab.page)
-        return other_tab.page
-
-    return go
 
 
 @pytest.fixture
@@ -224,12 +177,6 @@ def either(page: Page, request: pytest.FixtureRequest) -> Bench:
 
 
 @pytest.fixture(scope="session")
-def translator() -> Translator:
-    """The bundled model of most of these tests."""
-    return Translator(load_model(CHECKPOINTS / "adjective-swap"))
-
-
-@pytest.fixture(scope="session")
-def trace(translator: Translator) -> AttentionTrace:
+def trace() -> AttentionTrace:
     """What every page must show of the sentence of most of these tests."""
-    return translator.translate(TEXT, DecodeConfig()).trace
+    return Translator(load_model(CHECKPOINTS / "adjective-swap")).translate(TEXT, DecodeConfig()).trace

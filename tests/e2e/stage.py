@@ -28,7 +28,6 @@ def shares(stage: Bench, side: str) -> list[str]:
 
 
 def settled(stage: Bench) -> None:
-    """Wait until the curves have arrived."""
     stage.page.wait_for_timeout(300)
     stage.frame()
 

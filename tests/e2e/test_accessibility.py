@@ -4,14 +4,14 @@ The list holds (rule, part of the selector). A finding that is not on it fails t
 finding. No page may violate its Content-Security-Policy or contact another host.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
-from tests.browser import Server
-from tests.e2e.tour import ADDRESSES, touring
+from tests.e2e.address import Visit
+from tests.pages.page import PAGES
 
 GRAVE = ("serious", "critical")
 # What each page shows; a page that is not named here is opened as it is.
@@ -34,6 +34,9 @@ STREAMLITS = frozenset(
         ("listitem", '<li class="st-emotion-cache'),
     }
 )
+# A component is drawn some time after Streamlit has created its container.
+_ALIVE = """() => [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
+  room => (room.shadowRoot ?? room).childElementCount)"""
 # The page itself is painted in the dark theme's background.
 _DARK = """() => {
   const [red, green, blue] = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/\\d+/g)
@@ -60,7 +63,7 @@ def _selector(node: dict[str, Any]) -> str:
     return " ".join(" ".join(part) if isinstance(part, list) else part for part in node["target"])
 
 
-VISITED = [f"{path}?{query}" for path in ADDRESSES for query in SHOWN.get(path, ("",))]
+VISITED = [f"{path}?{query}" for path in (f"/{name}" for name in PAGES) for query in SHOWN.get(path, ("",))]
 
 
 def ours(found: dict[str, set[Finding]]) -> dict[str, list[Finding]]:
@@ -73,21 +76,19 @@ def excused(finding: Finding) -> set[Finding]:
 
 
 @pytest.mark.nightly  # the components have checks of their own
-def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(browser: Browser, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "rules"),
+    [("light", ()), ("dark", ("color-contrast",))],  # in the dark, the rest is alike
+)
+def test_nothing_grave_in_what_we_draw_and_no_more_of_streamlits_own(
+    visit: Visit, page: Page, scheme: Literal["light", "dark"], rules: tuple[str, ...]
+) -> None:
     found: dict[str, set[Finding]] = {}
-    with touring(browser, server, color_scheme="light") as tour:
-        for address in VISITED:
-            found[address] = findings(tour.go(address))
-        assert tour.problems() == []
+    page.emulate_media(color_scheme=scheme)
+    for address in VISITED:
+        visit(address).wait_for_function(_ALIVE)
+        found[address] = findings(page, *rules)
+    assert page.evaluate(_DARK) == (scheme == "dark")
     assert ours(found) == {}
-    assert {entry for some in found.values() for finding in some for entry in excused(finding)} == STREAMLITS
-
-
-@pytest.mark.nightly
-def test_colours_in_the_dark(browser: Browser, server: Server) -> None:
-    """There, only colours can be wrong that are right in the light."""
-    with touring(browser, server, color_scheme="dark") as tour:
-        found = {address: findings(tour.go(address), "color-contrast") for address in VISITED}
-        assert tour.page.evaluate(_DARK)
-        assert tour.problems() == []
-    assert ours(found) == {}
+    excuses = {entry for some in found.values() for finding in some for entry in excused(finding)}
+    assert excuses == (STREAMLITS if scheme == "light" else set())

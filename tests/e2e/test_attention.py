@@ -1,13 +1,17 @@
 """The Attention page in a real browser: from all heads to one cell, its numbers, and reopening it from a link."""
 
+import csv
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from model.trace import AttentionTrace
-from tests.browser import click_cell
-from tests.e2e.address import TEXT, Visit, query, type_sentence, wait_for
+from tests.browser import click_cell, download
+from tests.e2e.address import TEXT, Visit, query, wait_for
+from tests.explorer.attention_files import HOSTILE, npz, weights_of
 
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
 
@@ -17,7 +21,7 @@ def drawn(page: Page, kinds: str = "cross") -> None:
 
 
 def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it(
-    visit: Visit, elsewhere: Visit, trace: AttentionTrace
+    visit: Visit, new_page: Page, trace: AttentionTrace
 ) -> None:
     page = visit(f"{ADDRESS}&kind=encoder")
     drawn(page, "encoder")
@@ -38,11 +42,11 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     wait_for(page, kind="encoder", layer="2", head="2", view="head", cell="3-2", panel="cell")
     expect(page.get_by_text("Where does this weight come from?")).to_be_in_viewport()
     expect(page.locator(".arrival:focus")).to_have_attribute("aria-label", "One cell")
-    other = elsewhere(page.url)
-    drawn(other, "encoder")
+    new_page.goto(page.url)  # what another person sees
+    drawn(new_page, "encoder")
     for part in (".cell", ".caption", "figure.encoder figcaption"):
-        assert other.locator(part).inner_text() == page.locator(part).inner_text()
-    assert query(other) == query(page)
+        expect(new_page.locator(part)).to_have_text(page.locator(part).inner_text(), use_inner_text=True)
+    assert query(new_page) == query(page)
 
 
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:
@@ -69,41 +73,27 @@ def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Vis
     expect(page.locator(".onecell .chosen")).to_contain_text("i")
 
 
-@pytest.mark.nightly  # tests/e2e/test_translate.py types and steps
-def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
-    page = visit(f"{ADDRESS}&step=1")
-    drawn(page)
-    step = page.locator(".walk output")
-    type_sentence(page, "you see old houses")
-    drawn(page)
-    page.keyboard.press("Home")
-    expect(step).to_have_text("step 1 of 5")
-    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
-    wait_for(page, layer="2", head="2")
-    page.keyboard.press("ArrowRight")
-    expect(step).to_have_text("step 2 of 5")
-    page.keyboard.press("Space")  # plays, and does not press the head again
-    expect(step).to_have_text("step 5 of 5")
-    page.mouse.click(1350, 740)  # beside everything
-    page.keyboard.press("ArrowLeft")
-    expect(step).to_have_text("step 4 of 5")
-    assert page.evaluate("() => document.activeElement.tagName") == "BODY", "the page as a whole is not framed"
-    page.keyboard.press("3")
-    expect(page.locator(".explorer")).to_have_attribute("data-view", "lines")
-    page.keyboard.press("?")
-    expect(page.locator("dialog.keyhelp")).to_contain_text("one step back, forward")
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog.keyhelp")).to_have_count(0)
-
-
-def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_place(visit: Visit) -> None:
-    page = visit("/attention?model=multi30k-en-de")
-    drawn(page)
-    expect(page.locator(".walk output")).to_have_text("step 5 of 9")
-    place = page.locator(".model [aria-checked=true]")
-    expect(place).to_have_attribute("aria-label", "Cross-attention, layer 4")
-    page.locator(".model").get_by_role("radio", name="Masked decoder self-attention, layer 2").click()
-    expect(place).to_have_attribute("aria-label", "Masked decoder self-attention, layer 2")
-    expect(page.get_by_role("button", name="Decoder self")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".caption")).to_contain_text("Masked decoder self-attention: all 16 heads")
-    wait_for(page, kind="decoder", layer="2", step="5")
+@pytest.mark.nightly  # tests/pages/test_hostile.py uploads, the views are those of other decodings
+def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_path: Path) -> None:
+    tokens = [token or "empty" for token in HOSTILE]
+    weights = weights_of(2, 3, len(tokens), len(tokens))
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&panel=own")
+    upload = page.locator('input[type="file"]')
+    upload.set_input_files({"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'})
+    expect(page.get_by_text("notes.json cannot be shown")).to_be_visible()
+    content = npz(encoder=weights, src_tokens=tokens)
+    upload.set_input_files({"name": "mine.npz", "mimeType": "application/octet-stream", "buffer": content})
+    own = page.locator(".explorer")
+    expect(own.locator(".tile")).to_have_count(2 * 4)
+    own.get_by_role("button", name=re.compile("^Layer 1, head 3:")).click()
+    click_cell(own.locator("figure.encoder canvas"), 4, 1)
+    expect(own.locator(".cell")).to_contain_text(f"{weights[0, 2, 4, 1]:.4f}")
+    for view in ("Lines", "Sentence", "All heads"):
+        own.get_by_role("button", name=view, exact=True).click()
+        expect(own.locator(".caption")).not_to_be_empty()
+    own.get_by_role("button", name="One head", exact=True).click()
+    page.get_by_text("Download what is on screen").click()
+    expect(page.get_by_text("On screen: Encoder self-attention, layer 1, head 3.")).to_be_visible()
+    text = download(page, "CSV", tmp_path).read_text(encoding="utf-8-sig")
+    saved = [np.float32(row["weight"]) for row in csv.DictReader(text.splitlines())]
+    np.testing.assert_array_equal(saved, weights[0, 2].ravel())

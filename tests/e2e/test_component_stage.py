@@ -173,6 +173,15 @@ def test_keys_and_buttons(stage: Bench) -> None:
     stage("input.steps").press("ArrowRight")
     stage.frame()
     assert stage.step() == "step 3 of 5"
+    stage(".heads button").nth(1).click()
+    stage.press(" ")
+    assert stage(".play").get_attribute("aria-label") == "Pause", "Space plays, and does not press the head again"
+    stage.press(" ", "End")
+    assert stage.step() == "step 5 of 5"
+    stage.press("?")
+    assert "one step back, forward" in stage.text("dialog.keyhelp")
+    stage.press("Escape")
+    assert stage("dialog.keyhelp").count() == 0
 
 
 def test_playing_goes_to_the_end_reports_once_and_space_pauses(new_page: Page) -> None:
@@ -192,22 +201,6 @@ def test_playing_goes_to_the_end_reports_once_and_space_pauses(new_page: Page) -
     assert stage.step() == "step 5 of 5"
     assert stage("button.play").get_attribute("aria-label") == "Play"
     assert [call["value"]["step"] for call in stage.calls()] == [2, 5]
-
-
-def test_three_tempos_and_space_plays_after_a_click_on_a_head(stage: Bench) -> None:
-    stage.mount()
-    stage.click(".more > button")
-    seen = []
-    for _ in range(4):
-        seen.append(stage.text(".speed"))
-        stage.click(".speed")
-    assert seen == [f"Speed: {name}" for name in ("normal", "fast", "slow", "normal")]
-    stage(".heads button").nth(1).click()
-    stage.press(" ")
-    assert stage(".play").get_attribute("aria-label") == "Pause"
-    assert stage(".heads [aria-pressed=true]").get_attribute("aria-label") == "Head 1 of 2"
-    stage.press(" ", "End")
-    assert stage.step() == "step 5 of 5"
 
 
 def test_only_a_new_turn_changes_the_position(stage: Bench) -> None:

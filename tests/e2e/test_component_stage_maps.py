@@ -24,7 +24,6 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
     stage.mount(trace, step=3, layer=1, head=1)
 
     def marked(name: str) -> list[list[int]]:
-        """The slots of source and target with a class, by index."""
         slots = [stage(f".{side} .slot").all() for side in ("source", "target")]
         return [[i for i, slot in enumerate(row) if name in (slot.get_attribute("class") or "")] for row in slots]
 

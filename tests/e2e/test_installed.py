@@ -74,13 +74,11 @@ def environment_with(wheel: Path, folder: Path, python: str = sys.executable, *,
 
 
 def packages_of(folder: Path) -> Path:
-    """Where a virtual environment has its libraries."""
     (packages,) = folder.glob("lib/python*/site-packages")
     return packages
 
 
 def lower_bound(library: str) -> str:
-    """The lowest version of a library that pyproject.toml allows."""
     (bound,) = re.findall(rf"{library}>=([\d.]+)", " ".join(PROJECT["dependencies"]))
     return str(bound)
 
@@ -98,7 +96,6 @@ print(np.__version__)
 
 
 def run_in(folder: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program of a virtual environment."""
     path = str(folder / "bin" / command[0])
     return subprocess.run([path, *command[1:]], cwd=cwd, capture_output=True, text=True, check=False)
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests import pseudo
 from tests.browser import Server, rest, serve
-from tests.e2e.address import Visit, query, wait_for
+from tests.e2e.address import Visit, query
 from tests.pages.page import VISITS
 
 SENTENCE = "model=adjective-swap&text=I+read+red+books"
@@ -32,18 +32,6 @@ def test_another_language_keeps_what_is_on_screen(visit: Visit) -> None:
         assert {**before, "lang": "de" if german else "en"}.items() <= query(page).items()
 
 
-@pytest.mark.nightly
-def test_back_to_an_address_without_a_choice_leaves_the_default(visit: Visit) -> None:
-    page = visit(f"/inside?{SENTENCE}&lang=de")
-    opened = page.get_by_role("tab", selected=True).and_(page.get_by_test_id("stTab"))
-    first = opened.inner_text()
-    page.get_by_role("tab", name="Größen").click()
-    wait_for(page, inside_tab="Sizes")
-    page.go_back()
-    wait_for(page, inside_tab=None)
-    expect(opened).to_have_text(first)
-
-
 CLIPPING = Path(__file__).with_name("clipping.js")
 # In the pseudo-language, titles may be longer than an axis, and the names of bars leave a phone little for them.
 CHARTS = ("main-svg", "over each other: text.")
@@ -52,7 +40,6 @@ WIDTHS, TALL = (1366, 390), 5000  # pixels
 
 @pytest.fixture(scope="module")
 def speaking() -> Iterator[Server]:
-    """A server that has the pseudo-language, too."""
     with serve({"HEADLIGHT_LOCALES": str(pseudo.packs())}) as running:
         yield running
 

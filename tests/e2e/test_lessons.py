@@ -1,40 +1,12 @@
-"""Lessons in a real browser: beside the machine, on a phone, on another page, and with progress that is kept."""
+"""Lessons in a real browser: beside the machine, on a phone, and with progress that is kept."""
 
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from explorer.lessons.lesson import Lesson
-from explorer.lessons.lesson_file import read_lesson
-from tests.browser import SCREEN, box_of, rest, settle
+from tests.browser import box_of, rest, settle
 from tests.e2e.address import Visit
-from tests.paths import ROOT
-
-CONTENT = ROOT / "explorer" / "lessons" / "content"
-LESSONS = {name: read_lesson(CONTENT / f"{name}.md") for name in ("machine", "masks")}
-
-
-def on_step(page: Page, lesson: Lesson, at: int) -> None:
-    expect(page.get_by_role("heading", name=lesson.step(at).title, exact=True)).to_be_visible()
-    settle(page)
-
-
-@pytest.mark.nightly
-def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
-    page = visit("/lessons?lesson=attention&at=3&present=1")
-    canvas = page.locator("canvas[data-plot]").first
-    expect(canvas).to_have_attribute("data-plot", re.compile(","))
-    larger = canvas.evaluate("canvas => canvas.getBoundingClientRect().width / canvas.offsetWidth")
-    assert larger > 1.4
-    rest(page)
-    canvas.scroll_into_view_if_needed()
-    left, top, cell, *_ = (float(number) for number in (canvas.get_attribute("data-plot") or "").split(","))
-    box = box_of(canvas)
-    assert box["x"] + box["width"] <= SCREEN["width"]
-    page.mouse.click(box["x"] + larger * (left + 4.5 * cell), box["y"] + larger * (top + 0.5 * cell))
-    rest(page)
-    expect(page.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
 
 
 def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit: Visit) -> None:
@@ -46,7 +18,6 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     expect(done).to_be_visible()
     settle(page)
     page.keyboard.press("PageDown")
-    on_step(page, LESSONS["machine"], 4)
     expect(title).to_have_text("Cross-attention, decoder layer 1 › head 2")
     page.set_viewport_size({"width": 390, "height": 844})
     sheet, picture = page.locator(".st-key-lesson_sheet"), page.locator(".machine")
@@ -59,22 +30,7 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     assert box_of(sheet)["y"] > 740
 
 
-@pytest.mark.nightly
-def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
-    page = visit("/lessons?lesson=masks&at=4")
-    page.get_by_role("button", name="Open on the page Masks").click()
-    expect(page.get_by_role("heading", name="Decoder self-attention, masked")).to_be_visible()
-    settle(page)
-    side = page.get_by_test_id("stSidebar")
-    expect(side.get_by_text("Why close anything?")).to_be_visible()
-    page.get_by_test_id("stMain").get_by_text("Lift the causal mask", exact=True).click()
-    settle(page)
-    expect(side.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
-    settle(page)
-    side.locator(".st-key-lesson_onward button").click()
-    on_step(page, LESSONS["masks"], 5)
-
-
+@pytest.mark.nightly  # daily on the site; tests/js/progress_keeper.test.js has what the app keeps
 def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=2")
     form = page.get_by_test_id("stForm")

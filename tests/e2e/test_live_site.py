@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, expect
 
 from explorer.decoding.aggregates import aggregate
 from explorer.decoding.attention_maps import attention_maps
@@ -23,8 +23,7 @@ from explorer.site.command import main
 from model.config import AttentionKind, DecodeConfig
 from model.edits import HeadEdit, HeadEdits
 from model.trace import kinds_of
-from tests.browser import Watch
-from tests.e2e.live_site import CACHE, HEADERS, STORED, answered, served, translator, visit
+from tests.e2e.live_site import HEADERS, STORED, answered, served, translator, visit
 from tests.some import some
 
 # The others are compared with Python by tests/explorer/browser, without a browser.
@@ -68,9 +67,7 @@ def assert_same(page: Page, expected: Translation) -> None:
 
 
 @pytest.mark.parametrize("name", some(OWN, len(OWN)))
-def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
-    page: Page, watch: Watch, site: str, name: str
-) -> None:
+def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(page: Page, site: str, name: str) -> None:
     """On a server that has only files; nothing else is asked for."""
     model, sentence = translator(name), OWN[name]
     own = model.translate(sentence, DecodeConfig())
@@ -111,7 +108,6 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(
     assert found
     assert float(found[1]) == pytest.approx(own.trace.weights(kind)[0, 0, 0, 0], abs=1e-4)
     expect(page).to_have_url(re.compile("panel=cell"))
-    assert watch.taken() == []
 
 
 def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, site: str) -> None:
@@ -144,17 +140,8 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
 def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
     context = browser.new_context(locale="de-AT")
     page = context.new_page()
-    visit(
-        page,
-        f"{site}attention/",
-        model="reverse",
-        text="abc",
-        kind="encoder",
-        layer="2",
-        head="1",
-        view="head",
-        cell="1-2",
-    )
+    place = {"kind": "encoder", "layer": "2", "head": "1", "view": "head", "cell": "1-2"}
+    visit(page, f"{site}attention/", model="reverse", text="abc", **place)
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator("figcaption:visible")).to_contain_text("Schicht 2 · Kopf 1")
     before = urlsplit(page.url).query
@@ -175,7 +162,7 @@ def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(b
     context.close()
 
 
-def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site: str) -> None:
+def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     """The same link shows the same sentences: words replaced, removed and added, tokens and weights that differ."""
     model, at = translator("multi30k-en-de"), Place("cross", 4, 2, row=5)
     a = model.translate("Two young children are playing football in the park.", DecodeConfig())
@@ -221,7 +208,6 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, watch: Watch, site:
     expect(said).to_contain_text("≠ marks what only one of the maps has.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
-    assert watch.taken() == []
 
 
 def test_of_two_words_chosen_at_once_the_last_one_counts(page: Page, site: str) -> None:
@@ -321,25 +307,11 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         page.context.set_offline(False)
 
 
-def test_the_headers_of_the_documentation_are_in_force(page: Page, watch: Watch, site: str, folder: Path) -> None:
+def test_the_documented_pattern_names_the_files_that_may_be_cached(folder: Path) -> None:
+    """All tests of this file are under the headers of the documentation (tests/e2e/live_site.py)."""
     assert len(HEADERS) == 4
-    answers: list[Response] = []
-
-    def note(answer: Response) -> None:
-        answers.append(answer)
-
-    page.on("response", note)
-    visit(page, site, model="reverse", text="attention")
-    page.remove_listener("response", note)
-    found = {answer.url.partition("?")[0]: answer.headers for answer in answers if answer.url.startswith(site)}
-    cached = {url.rpartition("/")[2]: headers["cache-control"] for url, headers in found.items()}
-    assert cached.pop("") == "no-cache"
-    assert {name.rpartition(".")[2] for name, value in cached.items() if value == CACHE} == {"json", "safetensors"}
-    for headers in found.values():
-        assert HEADERS.items() <= {name.title(): value for name, value in headers.items()}.items()
     hashed = {path for path in folder.rglob("*") if re.search(STORED, path.name)}
     assert hashed == {path for part in ("code", "models") for path in (folder / part).rglob("*.*")}
-    assert watch.taken() == []
 
 
 def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -> None:
@@ -347,30 +319,39 @@ def test_a_folder_opened_from_a_disk_says_what_to_do(page: Page, folder: Path) -
     expect(page.get_by_role("alert")).to_have_text(re.compile("put the folder on a web server"))
 
 
-def test_a_lesson_is_walked_and_its_progress_read_by_the_class(page: Page, watch: Watch, site: str) -> None:
-    page.goto(f"{site}lessons/")
-    page.locator('[aria-describedby="lesson-attention"]').click()
-    answered(page)
-    expect(page.locator(".answer .text")).to_have_text("olleh")
-    page.get_by_role("textbox", name="How many steps").fill("6")
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.locator(".lesson-words")).to_contain_text("Right: 6 steps: five letters and the end.")
-    page.get_by_role("button", name="One step forward").click()
-    page.get_by_role("button", name="One step forward").click()
-    expect(page.locator(".lesson-words .done")).to_contain_text("Done")
-    page.keyboard.press("PageDown")
-    expect(page.locator(".lesson-steps [aria-current]")).to_have_text("2")
-    assert "lesson=attention&at=2&done=attention.5" in page.url
-    link = page.url
-    page.get_by_role("link", name="Class", exact=True).click()
-    page.get_by_role("textbox").fill(f"Ada {link}\nBob nothing")
-    expect(page.locator("table tbody tr")).to_have_count(1)
-    expect(page.locator("table tbody")).to_contain_text("Ada")
-    expect(page.get_by_text("Line 2 has no progress link.")).to_be_visible()
-    assert watch.taken() == []
+def test_a_class_is_a_table_that_is_sorted_copied_and_not_stored(page: Page, site: str) -> None:
+    page.goto(f"{site}class/")
+    expect(page.locator("table")).to_be_hidden()
+    lines = ("Ada ?lesson=attention&at=3&done=attention.512", "=Bob: ?done=attention.30", "nonsense", "x" * 300)
+    page.get_by_label("Progress links, one a line, each with a name before it").fill("\n".join(lines[:3]))
+    expect(page.locator(".problems li")).to_have_text("Line 3 has no progress link.")
+    expect(page.locator("caption")).to_have_text("2 people, 2 lessons begun")
+    head, done = page.get_by_role("columnheader", name="Pages done"), page.locator("tbody tr > :nth-child(4)")
+    for order, column in (("ascending", ["0 of 7", "1 of 7"]), ("descending", ["1 of 7", "0 of 7"])):
+        head.get_by_role("button").press("Enter")
+        expect(head).to_have_attribute("aria-sort", order)
+        expect(done).to_have_text(column)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy as CSV").click()
+    expect(page.locator("output")).to_have_text("Copied: paste it into a spreadsheet.")
+    copied = page.evaluate("() => navigator.clipboard.readText()").splitlines()
+    assert copied[0] == "Name,Lesson,At page,Pages done,Right at first try,Right later,Shown,Not answered,Pages"
+    assert sorted(copied[1:])[0] == "'=Bob,What is attention?,,0,0,0,1,6,7"
+    page.evaluate("""() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      document.execCommand = () => false;
+    }""")
+    page.get_by_role("button", name="Copy as CSV").click()
+    expect(page.get_by_label("The table as CSV"), "to be copied by hand").to_have_value(re.compile("^Name,Lesson"))
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("textbox").first.fill(f"{lines[3]} ?done=attention.1")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    assert page.evaluate("() => localStorage.length + sessionStorage.length") == 0
+    assert "?" not in page.url
 
 
-@pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 2))
+@pytest.mark.parametrize("place", some(("", "inside/", "attention/", "lessons/"), 4))
 def test_it_is_accessible(page: Page, site: str, place: str) -> None:
     colours = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}  # in the dark, the rest is alike
     page.emulate_media(color_scheme="light")

@@ -14,16 +14,13 @@ from explorer.files.map_picture import picture_of
 from explorer.files.moving_picture import picture_of as step_picture
 from explorer.files.moving_picture import stage_steps
 from explorer.files.picture import Box, Cells, Text
-from explorer.files.picture_drawing import draw, fonts_for, missing_note
+from explorer.files.picture_drawing import draw
 from explorer.locale import scripts
-from explorer.site.command import main
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import Server, box_of, settle
-from tests.e2e.address import wait_for
+from tests.browser import Server, box_of
 from tests.e2e.bench import Bench
-from tests.e2e.live_site import served
 from tests.e2e.stage import CURVES, settled
 from tests.explorer.planted_heads import random_trace
 from tests.scripts_model import ARABIC, CHINESE, HEBREW, JAPANESE, UNBROKEN
@@ -121,9 +118,6 @@ def test_labels_of_chinese_and_japanese_words_are_whole(heads: Bench, reader: Tr
     assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= set(picture_of(shown).texts)
     svg = draw(shown, "svg").decode()
     assert all(token in svg for token in text.split())
-    missing = fonts_for([text])[1]
-    assert all(letter in missing_note([text]) for letter in missing[:12])
-    assert bool(missing_note([text])) == bool(missing)
 
 
 def test_a_long_label_ends_between_two_letters(heads: Bench, reader: Translator) -> None:
@@ -164,39 +158,15 @@ def test_exports_run_as_the_screen_does(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.nightly
-def test_a_link_keeps_a_chosen_direction(page: Page, server: Server) -> None:
-    page.goto(f"{server.url}/?model=scripts&text={HEBREW}")
-    settle(page)
+def test_a_chosen_direction_holds_for_the_machine(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/?model=scripts&text={HEBREW}&view=heads.ltr")
     expect(page.locator(".source .chip").first).to_be_visible()
-    assert run_leftwards(page, "source")
-    page.get_by_role("button", name="Options").click()
-    page.get_by_label("Words run").select_option("from left to right")
-    wait_for(page, view="heads.ltr")
-    assert not run_leftwards(page, "source")
-    link = page.url.replace("/?", "/attention?")
     page.get_by_role("link", name="Inside", exact=True).click()
     for name in ("Cross-attention, decoder layer 1", "Head 1 of Cross-attention, decoder layer 1"):
         page.get_by_role("button", name=name).click()
     page.get_by_role("button", name="Scores ÷ √d_head of head 1").click()
     page.locator(".machine").get_by_role("tab", name="Numbers").click()
     expect(page.locator("table.matrix").first).to_have_attribute("dir", "ltr")
-    page.reload()
-    page.locator(".machine").get_by_role("tab", name="Numbers").click()
-    expect(page.locator("table.matrix").first).to_have_attribute("dir", "ltr")
-    page.goto(link)
-    settle(page)
-    page.get_by_role("button", name="Options · 1").click()
-    expect(page.get_by_label("Words run")).to_have_value("ltr")
-
-
-def test_the_page_that_computes_runs_the_same_way(page: Page, checkpoints: Path, tmp_path: Path) -> None:
-    command = [str(tmp_path / "site"), "--checkpoints", str(checkpoints), "--model", "scripts", "--examples", "0"]
-    assert main(command) == 0
-    with served(tmp_path / "site") as address:
-        page.goto(f"{address}?model=scripts&text={ARABIC}")
-        expect(page.locator(".answer .text")).to_have_text(ENGLISH)
-        expect(page.locator(".source .chip").first).to_be_visible()
-        assert [run_leftwards(page, side) for side in ("source", "target")] == [True, False]
 
 
 def _x(marks: tuple[object, ...], text: str) -> float:

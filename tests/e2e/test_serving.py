@@ -2,17 +2,16 @@
 
 import re
 import shutil
-import socket
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import Server, Watch, box_of, serve, settle
+from tests.e2e.address import Visit
+from tests.e2e.conftest import Course
 from tests.paths import ROOT
 
 
@@ -108,40 +107,18 @@ def test_no_click_is_lost_and_the_running_indicator_does_not_flicker(new_page: P
         page.get_by_test_id("stStatusWidget").get_by_role("button", name="Stop").wait_for()
 
 
-def upgraded(server: Server, origin: str, host: str) -> int:
-    """The status of a websocket request as a proxy would forward it."""
-    head = (
-        f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    with socket.create_connection(("localhost", server.port), timeout=30) as line:
-        line.sendall(head.encode())
-        return int(line.recv(200).split()[1])
+def test_only_requests_in_the_servers_own_name_are_answered(server: Server) -> None:
+    """The rules are in tests/explorer/web/test_hosts.py."""
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(urllib.request.Request(server.url, headers={"Host": "evil.example"}))
 
 
-@pytest.mark.nightly  # tests/explorer/web/test_hosts.py has the rules
-def test_behind_a_proxy_as_the_readme_says() -> None:
-    """With the public name set, the server's own pages may connect; another site's page is refused."""
-    host = "headlight.example.org"
-    with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "HEADLIGHT_VIEWER": "1"}) as server:
-        assert upgraded(server, f"https://{host}", host) == 101
-        assert upgraded(server, "http://localhost:8501", "localhost:8501") == 101
-        assert upgraded(server, f"https://{host}", f"localhost:{server.port}") == 101, (
-            "a proxy that keeps the host back"
-        )
-        assert upgraded(server, "https://elsewhere.example", host) == 403
-        with urllib.request.urlopen(f"{server.url}/translate") as answer:
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
-        put = urllib.request.Request(f"{server.url}/_stcore/upload_file/a/b", data=b"x", method="PUT")
-        with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(put)
-
-
-def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
+def test_one_view_in_a_frame_of_a_course(visit: Visit, server: Server, watch: Watch, course: Course) -> None:
     """At the size of its code it shows a view and nothing around it; a page of another site does not get it."""
-    page = visit("/?model=reverse&text=attention&step=3")
-    page.get_by_role("button", name="Embed").click()
+    page = visit("/?model=reverse&text=attention&step=4")
+    expect(page.get_by_text("step 4 of")).to_be_visible()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Embed").click()  # at once, before the page knows of the step
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("As a file: works anywhere")).to_be_visible()
     address = dialog.get_by_role("textbox", name="Address of your course")
@@ -153,9 +130,9 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     address.press("Enter")
     expect(dialog.get_by_text("This server lets pages of")).to_be_visible()
     code = dialog.get_by_test_id("stCode").last.inner_text()
-    course.body = f"<!doctype html><title>Week 3</title>{code}"
+    course.page.write_text(f"<!doctype html><title>Week 3</title>{code}", encoding="utf-8")
 
-    page.goto(f"{course.site}/week-3")
+    page.goto(course.site)
     frame = page.frame_locator("iframe")
     expect(frame.get_by_text("step 3 of")).to_be_visible()
     expect(frame.get_by_role("toolbar", name="Source tokens")).to_be_visible()
@@ -171,8 +148,9 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
     expect(link).to_have_attribute("target", "_blank")
     assert watch.taken() == []
 
-    course.body = course.body.replace("embed=true", "embed=true&amp;field=yes")
-    page.goto(f"{course.site}/week-4")
+    code = code.replace("embed=true", "embed=true&amp;field=yes")
+    course.page.write_text(f"<!doctype html><title>Week 4</title>{code}", encoding="utf-8")
+    page.goto(course.site)
     field = frame.get_by_role("textbox", name=re.compile("Type a sentence"))
     field.fill("headlight")
     field.press("Enter")

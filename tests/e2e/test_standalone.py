@@ -20,47 +20,25 @@ from tests.explorer.planted_heads import random_trace
 from tests.paths import ROOT
 
 SOURCE = ["the", "c", "at", "sat", "<eos>"]
-OWN, OTHER = (5, 6, 7, 3), (5, 8, 3)
-NEVER = 10  # a candidate of each row that no recording continues from
-
-
-def trace_of(target: list[str], path: tuple[int, ...], also: int, seed: int) -> AttentionTrace:
-    """Random attention whose candidates are the token of the path, the one of the other path, and `NEVER`."""
-    trace = random_trace(SOURCE, ["<sos>", *target], seed=seed)
-    words = (0, 1, 1, 2, -1)
-    names = {5: "die", 6: "katze", 7: "saß", 8: "kater", 3: "<eos>", NEVER: "nie"}
-    ids = [(token, also if also != token else 6, NEVER) for token in path]
-    return dataclasses.replace(
-        trace,
-        src_words=words,
-        predicted_tokens=tuple(names[token] for token in path),
-        top_ids=trace.top_ids[:, :3] * 0 + ids,
-        top_probabilities=trace.top_probabilities[:, :3],
-        top_tokens=tuple(tuple(names[token] for token in row) for row in ids),
-    )
+OWN, OTHER = (100, 101, 102, 103), (100, 200, 102)  # the second takes another candidate of the second row
 
 
 @pytest.fixture(scope="module")
 def traces() -> tuple[AttentionTrace, AttentionTrace]:
-    return trace_of(["die", "katze", "saß"], OWN, 8, 1), trace_of(["die", "kater"], OTHER, 6, 2)
-
-
-def written(traces: tuple[AttentionTrace, AttentionTrace], path: Path, options: str = "") -> Path:
-    """A page with a translation and one fork."""
-    recordings = [
-        Recording(
-            Decoding(trace, name, "planted", path), text=" ".join(trace.predicted_tokens), detail=name, step=2,
-        )
-        for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
-    ]  # fmt: skip
-    place, facts = place_in(traces[0], step=1), ["Model planted."]
-    path.write_bytes(page_of(recordings, place, title="The cat sat", facts=facts, options=options))
-    return path
+    own = random_trace(SOURCE, ["<sos>", "die", "katze", "saß"], seed=1)
+    return dataclasses.replace(own, src_words=(0, 1, 1, 2, -1)), random_trace(SOURCE, ["<sos>", "die", "kater"], seed=2)
 
 
 @pytest.fixture(scope="module")
 def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(traces, tmp_path_factory.mktemp("pages") / "page.html")
+    """A page with a translation and one fork."""
+    recordings = [
+        Recording(Decoding(trace, name, "planted", path), " ".join(trace.predicted_tokens), name, step=2)
+        for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
+    ]
+    path = tmp_path_factory.mktemp("pages") / "page.html"
+    path.write_bytes(page_of(recordings, place_in(traces[0], step=1), title="The cat sat", facts=["Model planted."]))
+    return path
 
 
 def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: Path) -> None:
@@ -72,8 +50,8 @@ def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: 
     expect(step).to_have_text("step 2 of 4")
     expect(page.locator(".reads")).to_contain_text("reads 2 die → predicts katze")
     # Only what was recorded can be picked.
-    expect(page.locator(".option", has_text="nie")).to_be_disabled()
-    page.locator(".option", has_text="kater").click()
+    expect(page.locator(".option", has_text="other2")).to_be_disabled()
+    page.locator(".option", has_text="other1").click()
     expect(page.locator(".reads")).to_contain_text("predicts kater")
     expect(step).to_have_text("step 2 of 3")
     expect(page.locator("#paths [aria-pressed=true]")).to_contain_text("die kater <eos> fork")

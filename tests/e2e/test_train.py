@@ -3,15 +3,12 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser import SCREEN, Server, box_of, settle
 
 
-def badge(page: Page, state: str) -> Locator:
-    return page.get_by_text(state, exact=True)
-
-
+@pytest.mark.nightly  # tests/pages/test_train.py has the form
 def test_the_form_fits_the_screen_nothing_covers_it_and_a_large_file_is_answered(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/train")
     page.get_by_role("button", name="Start training").wait_for()
@@ -23,7 +20,7 @@ def test_the_form_fits_the_screen_nothing_covers_it_and_a_large_file_is_answered
     page.get_by_test_id("stMain").get_by_test_id("stSelectbox").first.click()
     page.get_by_role("option", name="toy").click()
     expect(page).to_have_url(re.compile(r"run=toy"))
-    expect(badge(page, "finished")).to_be_visible()
+    expect(page.get_by_text("finished", exact=True)).to_be_visible()
     page.get_by_role("button", name="New run").click()
     page.get_by_role("button", name="Start training").wait_for()
     settle(page)

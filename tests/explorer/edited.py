@@ -11,7 +11,6 @@ from model.edits import HeadEdits
 
 
 def edits_of(translator: Translator, text: str, *changes: Change) -> HeadEdits:
-    """The edits for changes to heads in the translation of `text`; means over a sample are 0."""
     shown = translator.translate(text, DecodeConfig())
     return edits_for(
         changes,

@@ -12,23 +12,19 @@ Message = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def messages(at: AppTest) -> list[Message]:
-    """All messages, in the order of the page."""
     return [wire.read(element.proto.bytes) for element in at.get("bidi_component") if element.proto.bytes]
 
 
 def decodings(at: AppTest) -> list[Message]:
-    """The messages about decodings."""
     return [message for message in messages(at) if "forms" in message[0]]
 
 
 def decoding(at: AppTest) -> dict[str, Any]:
-    """The header of the decoding that is sent."""
     (header,) = [header for header, _ in decodings(at) if header["decoding"]]
     return {"seq": header["seq"], **header["decoding"]}
 
 
 def one_cell(at: AppTest) -> Message:
-    """The message of the panel One cell."""
     (found,) = [message for message in messages(at) if message[0].get("part") == "cell"]
     return found
 

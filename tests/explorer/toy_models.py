@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from model.architectures import make_model
+from model.architectures import make_model, make_transformer
 from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.data import get_task
 from model.text.tokenizer_kinds import build_tokenizers
+from model.transformer import Transformer
 
 _task = cache(get_task)  # generating its sentences takes longer than everything else
 
@@ -25,7 +26,6 @@ def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> No
 
 @cache
 def _files(task_name: str, seed: int, **sizes: Any) -> dict[str, bytes]:
-    """The content of each file of the model."""
     task = _task(task_name)
     train = task.splits["train"][:200]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
@@ -44,3 +44,13 @@ def _files(task_name: str, seed: int, **sizes: Any) -> dict[str, bytes]:
         folder = Path(place) / "toy"
         save_model(folder, make_model(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def untrained(config: ModelConfig, seed: int) -> Transformer:
+    """A model whose biases, gates and norms are as a trained model has them, and not 0 or 1."""
+    model, generator = make_transformer(config), torch.Generator().manual_seed(seed)
+    model.reset_parameters(generator)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    return model.eval()

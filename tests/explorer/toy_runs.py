@@ -14,14 +14,12 @@ from tests.explorer.toy_models import save_toy
 
 
 def train_line(step: int, loss: float, **more: Any) -> dict[str, Any]:
-    """A training line as the engine writes it."""
     line = {"kind": "train", "step": step, "epoch": 0, "seconds": step / 10, "loss": loss, "nll": loss, "lr": 1e-3}
     line["grad_norm"] = 1.0
     return line | {"tokens_per_s": 5000.0} | more
 
 
 def eval_line(step: int, loss: float, exact: float, **more: Any) -> dict[str, Any]:
-    """An evaluation as the engine writes it."""
     sample = {"source": "abc", "target": "cba", "prediction": f"at {step}"}
     line = {"kind": "eval", "step": step, "epoch": 0, "seconds": step / 10, "loss": loss, "sentences": 8}
     return line | {"exact_match": exact, "token_accuracy": exact, "samples": [sample]} | more
@@ -38,7 +36,6 @@ LINES = (
 
 
 def write_metrics(folder: Path, lines: Sequence[Mapping[str, Any]] = LINES) -> Path:
-    """Write metrics.jsonl."""
     path = folder / METRICS
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

@@ -21,19 +21,6 @@ STRANGE = (
     *("👩‍👩‍👧", "مرحبا", "你好", "%s%n", "../../etc/passwd", "a" * 3000, "NaN", "-0", "1e999", "<sos> <pad> <unk>"),
 )
 TEXTS = st.one_of(st.sampled_from(STRANGE), st.text(max_size=40), st.text("abc XYZ.'-", max_size=30))
-LEAVES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**70), 2**70),
-    st.sampled_from([10**400, 2**63, -1, 0, 10**9]),
-    st.floats(),
-    TEXTS.filter(lambda text: "\ud800" not in text),
-)
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
-    max_leaves=8,
-)
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -61,17 +48,6 @@ def replaced(value: Any, way: tuple[Any, ...], new: Any, *, remove: bool = False
     else:
         owner[way[-1]] = new
     return made
-
-
-@st.composite
-def changed(draw: st.DrawFn, value: Any) -> Any:
-    """The value with one to three of its parts replaced by any value, or removed."""
-    for _ in range(draw(st.integers(1, 3))):
-        if places := paths(value):
-            way = draw(st.sampled_from(places))
-            remove = isinstance(way[-1], str) and draw(st.booleans()) and draw(st.booleans())
-            value = replaced(value, way, None if remove else draw(VALUES), remove=remove)
-    return value
 
 
 @st.composite

@@ -109,28 +109,3 @@ def test_any_setting_is_accepted_or_refused_with_a_sentence(tmp_path: Path, monk
     codes = [outcome("train", [*start, setting], tmp_path) for setting in settings[: 20 * _TIMES]]
     assert min(codes.count(0), codes.count(2)) > 0.05 * len(codes)
     assert not any(tmp_path.iterdir())
-
-
-# What decides how and on what a model is run; with `=`, so that no value is taken for a flag.
-_SEARCH = ("--beam", "--length-penalty", "--alpha")
-DECISIONS = {
-    "translate": (*_SEARCH, "--max-length", "--model", "--trace"),
-    "evaluate": (*_SEARCH, "--split", "--task", "--device", "--model", "--source", "--target"),
-}
-
-
-@pytest.mark.parametrize("command", DECISIONS)
-def test_any_value_of_any_argument_is_used_or_refused_with_a_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    monkeypatch.chdir(folder)
-    files = ["--source", "source.txt", "--target", "target.txt"]
-    tried = [(flag, value) for flag in DECISIONS[command] for value in ("beam", *VALUES) if "multi30k" not in value]
-    random.Random(1).shuffle(tried)
-    codes = []
-    for flag, value in tried[: 25 * _TIMES]:
-        given = ["abc"] if command == "translate" else [] if flag in ("--task", "--split") else files
-        words = [f"{flag}={value}", *([] if flag == "--model" else ["--model", "toy"]), *given]
-        words += ["--beam", "2"] if flag in ("--length-penalty", "--alpha") else []
-        codes.append(outcome(command, words, folder / "checkpoints"))
-    assert min(codes.count(0), codes.count(2)) > 0.05 * len(codes)

@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding.translator import InputError, Translator
-from explorer.lessons.lesson import LessonError
-from explorer.lessons.lesson_file import parse_lesson
 from explorer.runs.status import age
 from explorer.runs.uploads import store
 from model.checkpoint import load_model
@@ -64,17 +62,6 @@ def test_any_sentence_path_and_target(
         assert nothing or empty(target, translator.loaded.target)
     else:
         assert made.trace.cross.shape[-2] == len(made.path)
-
-
-@pytest.mark.parametrize(
-    "name", sorted(path.name for path in (ROOT / "explorer" / "lessons" / "content").glob("*.md"))[:2]
-)
-@tries(30)
-@given(data=st.data())
-def test_any_lesson(name: str, data: st.DataObject) -> None:
-    content = (ROOT / "explorer" / "lessons" / "content" / name).read_bytes()
-    with contextlib.suppress(LessonError):
-        parse_lesson(data.draw(damaged(content)), name)
 
 
 @tries(40)

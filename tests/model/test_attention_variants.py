@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.positions import alibi_bias, alibi_slopes, rotary
+from model.positions import rotary
 from model.recording import PointRecorder
 from tests.tiny import random_ids, sources, targets, tiny_model
 
@@ -33,14 +33,6 @@ def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> N
         )
         expected = torch.view_as_real(numbers[:, row] * turn).flatten(-2)
         torch.testing.assert_close(rotary(x, first)[:, row], expected)
-
-
-def test_the_slopes_are_the_papers() -> None:
-    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
-    bias = alibi_bias(8, 2, 4)
-    assert bias.shape == (8, 2, 4)
-    assert bias[0].tolist() == [[-1.0, -0.5, 0.0, -0.5], [-1.5, -1.0, -0.5, 0.0]]
-    assert torch.equal(bias[1], bias[0] / 2)
 
 
 @pytest.mark.parametrize("block", SELF)

@@ -2,11 +2,9 @@ import dataclasses
 import json
 import math
 import re
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.config import (
     ATTENTION_KINDS,
@@ -28,48 +26,30 @@ from model.config import (
     with_former_names,
 )
 from model.nearest import nearest
-from tests.fuzz.inputs import tries
 
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
 ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
 FOUR_HEADS = {"n_encoder_heads": 4, "n_decoder_heads": 4}
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-@tries(10)
-@given(data=st.data())
-def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
-    values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
-    if cls is ModelConfig:
-        values |= {"d_model": 48, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
-        values |= {"key_value_heads": data.draw(st.sampled_from([0, 1])), "rope_base": data.draw(st.floats(1, 1e6))}
-        values["head_width"] = data.draw(st.sampled_from([0, 8, 32]))  # even, for rotary positions
-        values["src_vocab_size"] += 100  # the ids of tokens that are named must exist
-        values["tgt_vocab_size"] = values["src_vocab_size"]
-    if cls is TrainConfig:
-        values["optimizer"] = "adamw"  # the one that knows weight decay
-    config = cls(**values)
-    text = json.dumps(to_dict(config))
-    assert from_dict(cls, json.loads(text)) == config
+@pytest.mark.parametrize(
+    "config",
+    [
+        ModelConfig(
+            src_vocab_size=9, tgt_vocab_size=9, banned_tokens=(5, 6), first_token=7, positions="rope", dropout=0.3
+        ),
+        DataConfig(task="reverse", src_lang="de", tokenizer="characters", lowercase=True, min_frequency=2),
+        TrainConfig(learning_rate=0.25, schedule="cosine", average_checkpoints=2, seed=7),
+        DecodeConfig(method="sample", temperature=0.5, top_k=3),
+    ],
+    ids=lambda config: type(config).__name__,
+)
+def test_a_configuration_survives_json(config: Any) -> None:
+    cls = type(config)
+    assert from_dict(cls, json.loads(json.dumps(to_dict(config)))) == config
     assert from_dict(cls, {}) == cls()
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.seed = 3
-
-
-def a_value_like(cls: type, name: str) -> st.SearchStrategy[Any]:
-    """Values that the field may take, near its default."""
-    kind, default = get_type_hints(cls)[name], getattr(cls(), name)
-    if get_origin(kind) is tuple:
-        return st.lists(st.integers(0, 100), max_size=3).map(tuple)
-    if get_args(kind):
-        return st.sampled_from(get_args(kind))
-    if kind is bool:
-        return st.booleans()
-    if kind is int:
-        return st.integers(max(default, 1), max(default, 1) + 100)
-    if kind is float:
-        return st.floats(0.01, 0.99)
-    return st.text(max_size=5)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -82,19 +62,14 @@ def test_every_setting_explains_itself(cls: type) -> None:
     ("cls", "values", "says"),
     [
         (ModelConfig, {"d_modle": 64}, "Did you mean 'd_model'"),
-        (TrainConfig, {"learning_rat": 1e-3}, "Did you mean 'learning_rate'"),
         (TrainConfig, {"xyzzy": 1}, "most similar of"),
         (ModelConfig, {"d_model": "64"}, "d_model must be of type int"),
-        (ModelConfig, {"d_model": 64.0}, "d_model must be of type int"),
         (ModelConfig, {"d_model": True}, "d_model must be of type int"),
-        (ModelConfig, {"d_model": None}, "d_model must be of type int"),
         (ModelConfig, {"norm_first": 1}, "norm_first must be of type bool"),
         (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, rope, alibi, relative, none"),
         (ModelConfig, {"positions": ["none"]}, "positions is one of"),
         (ModelConfig, {"dropout": "0.1"}, "dropout must be of type float"),
-        (DataConfig, {"task": 3}, "task must be of type str"),
         (ModelConfig, {"d_model": 0}, "at least 1"),
-        (ModelConfig, {"n_decoder_layers": -1}, "at least 1"),
         (ModelConfig, {"dropout": 1.0}, "below 1"),
         (ModelConfig, {"dropout": -0.1}, "at least 0"),
         (ModelConfig, {"dropout": math.nan}, "dropout"),
@@ -103,28 +78,22 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (ModelConfig, {"d_model": 9, "n_encoder_heads": 3, "n_decoder_heads": 3}, "odd"),
         (ModelConfig, {"architecture": "lstm", "positions": "none", "d_model": 9, **ONE_HEAD}, "each direction"),
         (ModelConfig, {"share_embeddings": "all", "src_vocab_size": 5, "tgt_vocab_size": 6}, "one vocabulary"),
+        (ModelConfig, {"positions": "relative", "relative_distance": 16}, "larger than half of relative_buckets=32"),
         (ModelConfig, {"d_model": 20, **FOUR_HEADS, "positions": "rope"}, "even multiple of the numbers of heads"),
         (TrainConfig, {"learning_rate": 0.0}, "above 0"),
         (TrainConfig, {"learning_rate": math.nan}, "learning_rate"),
         (TrainConfig, {"learning_rate": math.inf}, "learning_rate"),
-        (TrainConfig, {"warmup_steps": -1}, "warmup_steps"),
         (TrainConfig, {"clip_norm": math.nan}, "clip_norm"),
-        (TrainConfig, {"max_tokens": 0}, "max_tokens"),
-        (TrainConfig, {"label_smoothing": 1.0}, "below 1"),
-        (TrainConfig, {"cutoff": 1.0}, "cutoff=1.0 must be at least 0 and below 1"),
         (TrainConfig, {"consistency_weight": -1.0}, "consistency_weight=-1.0 must be at least 0"),
         (TrainConfig, {"consistency_weight": math.inf}, "consistency_weight=inf must be a number of at most"),
         (TrainConfig, {"average": 2, "average_checkpoints": 2}, "average is the former name of average_checkpoints"),
         (TrainConfig, {"schedule": ["warmup"]}, "schedule is one of inverse_sqrt"),
         (ModelConfig, {"average": 2}, "unknown setting 'average'"),
-        (DataConfig, {"average": 2}, "unknown setting 'average'"),
         (DecodeConfig, {"temperature": 0.0}, "method=greedy"),
         (DecodeConfig, {"temperature": math.nan}, "temperature"),
         (DecodeConfig, {"top_p": 0.0}, "top_p"),
         (DecodeConfig, {"top_p": 1.5}, "top_p"),
-        (DecodeConfig, {"top_k": -1}, "top_k"),
         (DecodeConfig, {"beam_size": 0}, "beam_size"),
-        (DecodeConfig, {"max_length": -4}, "max_length"),
         (DecodeConfig, {"alpha": math.nan}, "alpha"),
     ],
 )
@@ -151,7 +120,6 @@ def test_settings_are_read_under_their_former_names_and_written_under_their_curr
     [
         (ModelConfig, "d_model", "64", 64),
         (ModelConfig, "dropout", "0.25", 0.25),
-        (ModelConfig, "dropout", "0", 0.0),
         (ModelConfig, "norm_first", "true", True),
         (ModelConfig, "norm_first", "FALSE", False),
         (ModelConfig, "norm_first", "no", False),

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoint import load_model, save_model
-from model.config import EOS, PAD, SOS, ConfigError, DataConfig, DecodeConfig, TrainConfig
+from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoder_only import DecoderOnly
 from model.decoding.decode import Decoding, decode_batch, decode_recorded
 from model.edits import HeadEdit, HeadEdits
 from model.text.tokenizer import CharacterTokenizer
-from model.trace import AttentionTrace, kinds_of
+from model.trace import kinds_of
 from model.training.loss import TrainingLoss
-from tests.tiny import sources, targets, tiny_config, tiny_model
+from tests.tiny import sources, targets, tiny_model
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 
@@ -148,26 +147,6 @@ def test_an_edit_holds_in_the_prompt_and_after_it() -> None:
     rows = np.arange(1, len(decoding.path) + 1)[:, None]
     assert np.allclose(decoding.trace.decoder[1, 2].sum(-1), 1)
     np.testing.assert_allclose(decoding.trace.decoder[1, 2], np.tri(len(rows)) / rows, atol=1e-6)
-
-
-def test_a_folder_and_an_attention_file_hold_it(tmp_path: Any) -> None:
-    model = decoder(src_vocab_size=13, share_embeddings="all")
-    save_model(
-        tmp_path / "own",
-        model,
-        LETTERS,
-        LETTERS,
-        data=DataConfig(tokenizer="characters"),
-        training=TrainConfig(),
-        card="# own\n",
-    )
-    loaded = load_model(tmp_path / "own")
-    assert torch.equal(loaded.model(sources(3), targets(4)), model(sources(3), targets(4)))
-    decoding = recorded(model, "abc")
-    decoding.trace.save_npz(tmp_path / "own.npz")
-    assert kinds_of(AttentionTrace.load_npz(tmp_path / "own.npz")) == ("decoder",)
-    with pytest.raises(ConfigError, match="one vocabulary"):
-        tiny_config(architecture="decoder", src_vocab_size=14)
 
 
 @pytest.mark.parametrize("fused", [True, False])

@@ -5,10 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from model.config import PAD
-from model.edits import EditError, HeadEdit, HeadEdits
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
-from model.tap import compose
 from tests.tiny import padded, sources, targets, tiny_lstm
 
 CLOSE = 1e-5
@@ -29,19 +27,6 @@ def test_what_is_shown_is_what_was_multiplied() -> None:
         recorder.weights("encoder")
     by_hand = model.output(torch.tanh(model.combine(torch.cat((context, states), dim=-1))))
     torch.testing.assert_close(by_hand, logits, rtol=0, atol=CLOSE)
-
-
-@torch.inference_mode()
-def test_its_one_head_can_be_edited_and_no_other() -> None:
-    model = tiny_lstm()
-    src, tgt = sources(5), targets(4)
-    uniform = HeadEdits((HeadEdit(kind="cross", layer=0, head=0, op="uniform"),))
-    recorder = AttentionRecorder()
-    edited = model(src, tgt, tap=compose(uniform.tap(model.config), recorder))
-    assert recorder.weights("cross") == pytest.approx(1 / 5)
-    assert not torch.equal(edited, model(src, tgt))
-    with pytest.raises(EditError, match="0 layers of encoder attention"):
-        HeadEdits((HeadEdit(kind="encoder", layer=0, head=0, op="zero"),)).tap(model.config)
 
 
 def test_it_learns_and_shares_embeddings() -> None:

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.config import ConfigError
 from model.fast.training import training_twin
 from model.positions import PositionalEncoding, sinusoidal_table
 from model.recording import PointRecorder
@@ -98,8 +97,3 @@ def test_the_bias_is_trained_with_and_without_the_fused_kernel() -> None:
     for plain, fused_one in zip(*gradients, strict=True):
         assert plain.abs().max() > 1e-4
         torch.testing.assert_close(fused_one, plain, rtol=1e-3, atol=1e-6)
-
-
-def test_too_short_a_distance_is_refused() -> None:
-    with pytest.raises(ConfigError, match="relative_distance=16 must be larger than half of relative_buckets=32"):
-        tiny_config(positions="relative", relative_distance=16)

@@ -1,16 +1,17 @@
 """Taps and points: what passes is what is computed, listening changes no bit, and the list of points is complete."""
 
-from threading import Barrier, Thread
+from threading import Thread
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from explorer.decoding.model_diagram import SOFTMAX, blocks_of
 from model.architectures import Model
 from model.dry_run import points
-from model.edits import patch
-from model.points import HEAD_POINTS, attention_scope
+from model.edits import HeadEdit, HeadEdits, edit_tap, patch
+from model.points import HEAD_POINTS, SCOPES, attention_scope, block_of, decoder_output, embedded, layer_output
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose, tapped, through
 from tests.some import some
@@ -49,44 +50,6 @@ def test_a_tap_holds_for_its_call_and_for_no_other_thread() -> None:
     assert heard_elsewhere
     assert list(outer.tensors) == ["kept", "after"]
     assert list(inner.tensors) == ["nested", "before"]
-
-
-def test_two_calls_at_the_same_time_hear_their_own_model_alone() -> None:
-    model, barrier = tiny_model(), Barrier(2)
-    recorders = [PointRecorder(), PointRecorder()]
-
-    def call(recorder: PointRecorder, length: int) -> None:
-        def tap(point: str, tensor: Tensor) -> Tensor:
-            if point == "src.tokens":
-                barrier.wait(timeout=60)  # both calls are inside the model
-            return recorder(point, tensor)
-
-        model(sources(length), targets(3), tap=tap)
-
-    threads = [Thread(target=call, args=(recorder, 3 + n)) for n, recorder in enumerate(recorders)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [recorder.tensors["src.positions"].size(1) for recorder in recorders] == [3, 4]
-    assert [list(recorder.tensors) for recorder in recorders] == [[p.name for p in points(model.config)]] * 2
-
-
-def test_reading_the_source_and_the_target_apart_passes_the_same_points() -> None:
-    model, src, tgt = tiny_model(), sources(5, 3), targets(4, 2)
-    whole, encoding, decoding = PointRecorder(), PointRecorder(), PointRecorder()
-    model(src, tgt, tap=whole)
-    memory = model.encode(src, tap=encoding)
-    model.decode(tgt, memory, src_mask=(src != 0)[:, None, None], tap=decoding)
-    assert [*encoding.tensors, *decoding.tensors, "logits"] == [*whole.tensors]
-
-
-def test_a_part_names_its_points() -> None:
-    model, recorder = tiny_model(), PointRecorder()
-    assert model.decoder.layers[2].cross_attn.name == "decoder.2.cross_attn"
-    with tapped(recorder):
-        model.encoder.layers[1].feed_forward(torch.zeros(1, 2, 16))
-    assert list(recorder.tensors) == [f"encoder.1.feed_forward.{name}" for name in ("linear1", "activation", "linear2")]
 
 
 @pytest.mark.parametrize("scheme", MODELS, ids=str)
@@ -202,14 +165,38 @@ def test_what_is_computed_again_takes_its_earlier_place() -> None:
     assert kept["decoder.0.cross_attn.key"].shape == (1, 4, 5, 4)
 
 
-def test_patched_words_and_masks_are_those_that_are_read() -> None:
-    """Ids and masks are points, too."""
-    model, recorder, other = tiny_model(), AttentionRecorder(), sources(5, seed=9)
-    swapped = model(sources(5), targets(3), tap=patch(model.config, {"src.tokens": lambda _: other}))
-    assert torch.equal(swapped, model(other, targets(3)))
-    tap = compose(patch(model.config, {"decoder.1.self_attn.mask": torch.ones_like}), recorder)
-    model(sources(5), targets(4), tap=tap)
-    weights = recorder.weights("decoder")
-    assert (weights[1] > 0).all()
-    assert weights[0].sum(axis=(1, 2)) == pytest.approx(4.0)
-    assert (weights[0, :, 0, 1:] == 0).all()
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_the_machine_has_every_listed_point_in_one_block_and_layers_name_their_ends(scheme: dict[str, Any]) -> None:
+    config = model_of(scheme).config
+    drawn = [point for block in blocks_of(config) for point in block.points if point != SOFTMAX]
+    names = [point.name for point in points(config)]
+    assert sorted(drawn) == sorted(names)
+    if config.architecture == "lstm":
+        return
+    ends = {embedded(side, config) for side in (("src", "tgt") if config.has_encoder else ("tgt",))}
+    ends |= {layer_output(config, stack, i) for stack in ("encoder", "decoder") for i in range(config.n_layers(stack))}
+    ends |= {decoder_output(config)}
+    assert ends <= set(names)
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_an_edit_changes_listed_points_and_a_patch_takes_every_one(scheme: dict[str, Any]) -> None:
+    model = model_of(scheme)
+    config, names = model.config, {point.name for point in points(model.config)}
+    patch(config, dict.fromkeys(names, lambda tensor: tensor))
+    kinds = [kind for kind in SCOPES if any(name.startswith(attention_scope(kind, 0)) for name in names)]
+    assert kinds == list(kinds_of(model))
+    for kind in kinds:
+        for op, point in (("zero", "output"), ("uniform", "weights")):
+            changed: set[str] = set()
+            edit = edit_tap(HeadEdits((HeadEdit(kind, 0, 0, op),)), config)
+            assert edit is not None
+
+            def tap(name: str, tensor: torch.Tensor, edit: Any = edit, changed: set[str] = changed) -> torch.Tensor:
+                result: torch.Tensor = edit(name, tensor)
+                changed |= {name} if result is not tensor else set()
+                return result
+
+            model(sources(5, 3), targets(4, 2), tap=tap)
+            assert changed == {f"{attention_scope(kind, 0)}.{point}"} <= names
+            assert block_of(f"{attention_scope(kind, 0)}.{point}") == (kind, 0)

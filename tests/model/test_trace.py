@@ -8,40 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from model.config import AttentionKind
 from model.recording import AttentionRecorder
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError
 from tests.explorer.planted import planted_trace
 from tests.tiny import sources, targets, tiny_model
 
 HOSTILE = ["<sos>", "</script>", "<img src=x onerror=alert(1)>", "l'été", "मुझे", "שלום", "人工知能", "👩‍👩‍👧"]
-WORDS = st.one_of(
-    st.sampled_from([*HOSTILE, " ", "a\nb", ""]),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6),
-)
 
 
-@st.composite
-def traces(draw: st.DrawFn) -> AttentionTrace:
-    def tokens() -> list[str]:
-        return draw(st.lists(WORDS, min_size=1, max_size=5))
-
-    layers, heads = draw(st.tuples(*[st.integers(1, 3)] * 2)), draw(st.tuples(*[st.integers(1, 4)] * 2))
-    edits = tuple(draw(st.lists(WORDS.filter(bool), max_size=2)))
-    trace = planted_trace(tokens(), tokens(), layers=layers, heads=heads, edits=edits)
-    masks = hnp.arrays(np.uint8, trace.encoder_mask.shape, elements=st.sampled_from([VISIBLE, PADDING]))
-    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
-    cross = rng.random(trace.cross.shape, dtype=np.float32)
-    return dataclasses.replace(trace, cross=cross, encoder_mask=draw(masks))
-
-
-@given(trace=traces())
-def test_a_trace_comes_back_from_its_file(trace: AttentionTrace, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("traces") / "exactly this name"
+@pytest.mark.parametrize("tokens", [HOSTILE, ["a"], [" ", "a\nb", "", "x" * 50]], ids=["hostile", "one", "blank"])
+def test_a_trace_comes_back_from_its_file(tokens: list[str], tmp_path: Path) -> None:
+    plain = planted_trace(tokens, tokens[::-1], layers=(1, 3), heads=(4, 2), edits=("cross layer 1 head 2: zero",))
+    mask = np.full_like(plain.encoder_mask, PADDING)
+    mask[:, 0] = VISIBLE
+    cross = np.random.default_rng(0).random(plain.cross.shape, dtype=np.float32)
+    trace = dataclasses.replace(plain, cross=cross, encoder_mask=mask)
+    path = tmp_path / "exactly this name"
     trace.save_npz(path)
     assert [entry.name for entry in path.parent.iterdir()] == ["exactly this name"]
     found = AttentionTrace.load_npz(path)
@@ -78,8 +61,6 @@ class Bomb:
     [
         ("encoder", np.zeros((3, 3), np.float32)),
         ("encoder", np.zeros((1, 2, 3, 4), np.float32)),
-        ("decoder", np.zeros((2, 4, 3, 3), np.float32)),
-        ("cross", np.zeros((2, 4, 3, 2), np.float32)),
         ("cross", np.array(["no", "numbers"])),
         ("cross", None),
         ("cross_mask", np.zeros((3, 2), np.uint8)),
@@ -90,10 +71,7 @@ class Bomb:
         ("src_words", np.zeros(1, np.int64)),
         ("src_words", np.array(3)),
         ("probabilities", np.array(0.5)),
-        ("probabilities", np.zeros((2, 2), np.float32)),
-        ("top_ids", np.zeros((1, 2), np.int64)),
         ("top_ids", np.zeros(2, np.int64)),
-        ("top_probabilities", np.zeros((2, 5), np.float32)),
         ("top_tokens", np.array(["flat", "list"])),
     ],
 )
@@ -149,23 +127,3 @@ def test_the_recorder_gives_numbers_with_named_axes_and_keeps_no_graph(autocast:
         *(each for calls in recorder.calls.values() for each in calls),
     ]
     assert not any(tensor.requires_grad for tensor in kept)
-
-
-def test_details_are_kept_for_every_step() -> None:
-    model, recorder = tiny_model(), AttentionRecorder(details=[("cross", 2, 0)])
-    with torch.inference_mode():
-        state = model.start(sources(6), tap=recorder)
-        for token in (1, 5, 6):
-            _, state = model.step(torch.tensor([token]), state, tap=recorder)
-    assert len(recorder.details["cross", 2, 0]) == 3
-    for step, kept in enumerate(recorder.details["cross", 2, 0]):
-        np.testing.assert_array_equal(kept["weights"][0, 0].numpy(), recorder.weights("cross")[2, 0, step])
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_asking_for_what_was_not_recorded_is_an_error(kind: AttentionKind) -> None:
-    recorder = AttentionRecorder()
-    if kind != "encoder":
-        tiny_model().start(sources(3), tap=recorder)
-    with pytest.raises(ValueError, match=kind):
-        recorder.weights(kind)

@@ -104,7 +104,6 @@ def questions_until_stopped(world: World, which: int) -> int:
 
 
 def main(folder: Path) -> None:
-    """Write this process's results into the folder."""
     torch.set_num_threads(1)
     scoring.SCORING_TOKENS = FEW_TOKENS
     with joined_world("cpu") as world:

@@ -57,6 +57,14 @@ def toys(_toys: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return _toys
 
 
+@pytest.fixture(scope="session")
+def lone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one model, which is made quickly."""
+    folder = tmp_path_factory.mktemp("lone")
+    save_toy(folder / "toy", "adjective-swap")
+    return folder
+
+
 @pytest.fixture
 def shipped(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The pages show the models that come with the program."""

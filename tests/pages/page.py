@@ -59,7 +59,6 @@ VISITS: dict[str, list[dict[str, str]]] = {
 
 
 def new_app() -> AppTest:
-    """The app in a session of its own, not run yet."""
     return AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
 
 
@@ -85,7 +84,6 @@ def follow(at: AppTest, /, **query: str) -> None:
 
 
 def run(at: AppTest, /, **query: str) -> AppTest:
-    """Run the page again, with these parameters in the address."""
     follow(at, **query)
     at.run()
     assert not at.exception
@@ -109,30 +107,25 @@ def words(at: AppTest) -> str:
 
 
 def kinds(at: AppTest) -> set[str]:
-    """The types of elements in the main part of the page."""
     return {element.type for element in at.main}
 
 
 def button(at: AppTest, label: str) -> Any:
-    """The first button with a label that begins so."""
     return next(element for element in at.button if element.label.startswith(label))
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    """Press the button with this label."""
     button(at, label).click().run()
     assert not at.exception
     return at
 
 
 def click(at: AppTest, key: str) -> AppTest:
-    """Press the button with this key."""
     at.button(key=key).click()
     return run(at)
 
 
 def widget(at: AppTest, key: str) -> Any:
-    """The widget with this key, whatever its kind."""
     return next(element for element in at._tree if isinstance(element, Widget) and element.key == key)
 
 
@@ -146,7 +139,6 @@ def choose(at: AppTest, /, **values: Any) -> AppTest:
 
 
 def metric(at: AppTest, label: str) -> str:
-    """A number shown in large type."""
     return str(next(element.value for element in at.metric if element.label == label))
 
 
@@ -157,7 +149,6 @@ def command(at: AppTest) -> list[str]:
 
 
 def has_key(at: AppTest, key: str) -> bool:
-    """Whether a widget with this key is on the page."""
     return any(isinstance(element, Widget) and element.key == key for element in at._tree)
 
 
@@ -218,10 +209,8 @@ def role_grids(at: AppTest) -> list[dict[str, Any]]:
 
 
 def tables(at: AppTest) -> list[pd.DataFrame]:
-    """Every table on the page."""
     return [element.value for element in at.dataframe]
 
 
 def table_with(at: AppTest, column: str) -> pd.DataFrame:
-    """The first table with this column."""
     return next(table for table in tables(at) if column in table.columns)

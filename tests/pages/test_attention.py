@@ -17,17 +17,13 @@ from explorer.screens.attention import panels
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
-from tests.explorer.sent import decodings, mount, one_cell
+from tests.explorer.sent import mount, one_cell
 from tests.pages.page import address, choose, click, maps, run, table_with, visit, words
 from tests.some import some
 
 TEXT = "I read red books"
 PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
-
-
-@pytest.fixture(autouse=True)
-def _untrained(toys: Path) -> None:
-    """All tests of this file are about numbers, not about what a model has learned."""
+pytestmark = pytest.mark.usefixtures("toys")  # these tests are about numbers, not about what a model has learned
 
 
 def attention(**query: str) -> AppTest:
@@ -110,14 +106,6 @@ def test_a_move_is_written_to_the_address_and_kept_on_the_way_to_other_pages_and
     assert not at.exception
     assert not {"panel", "cell"} & address(at).keys()
     assert start(at.switch_page("pages/attention.py").run())["view"] == "head.max"
-
-
-def test_words_are_sent_where_a_word_has_several_tokens() -> None:
-    ((header, _),) = decodings(attention(model="reverse", text="abc", kind="encoder", view="head.words"))
-    assert header["decoding"]["subwords"]
-    labels = header["forms"]["encoder"]["words"]
-    assert (labels["columns"], labels["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
-    assert "shows tokens" in words(panel("compare.way-heads", view="head.words"))
 
 
 LINKS = [
@@ -252,6 +240,7 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     choose(at, compare_text="I read")
     assert len(maps(at)) == 2
     assert "differ in size (5 × 5 and 3 × 3)" in words(at)
+    assert "shows tokens" in words(report(at, view="head.words"))
     choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3
     assert "Cells are compared by position" in words(at)

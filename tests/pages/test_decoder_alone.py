@@ -13,7 +13,7 @@ from explorer.decoding.shown_maps import shown_maps
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.tables import maps_csv
 from explorer.probing.measurement import Tally
-from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, role_of
+from explorer.probing.roles import MIN_SENTENCES, role_of
 from explorer.web import runtime
 from model.analysis.recorded_batches import Sample, observe
 from model.checkpoint import load_model
@@ -25,29 +25,10 @@ from tests.some import some
 pytestmark = pytest.mark.usefixtures("toys")
 TEXT = "abcab"
 FAULT = "fault in Headlight"
-TABS: dict[str, list[str | None]] = {
-    "translate": [None],
-    "attention": [None],
-    "inside": ["The machine", "Layer by layer", "The prediction", "Sizes"],
-    "masks": ["The masks"],
-    "positions": ["The table", "One word", "The rotation", "In the scores", "Longer than trained"],
-}
-
-
-LEAVE_OUT = {"masks", "positions"}  # pages of which some tabs need an encoder
 
 
 def continued(name: str) -> Translation:
     return runtime.translate(name, TEXT, DecodeConfig(max_length=4))
-
-
-@pytest.mark.parametrize("name", ["alone", "continues"])
-@pytest.mark.parametrize(("page", "tab"), some([(page, tab) for page, tabs in TABS.items() for tab in tabs], 4))
-def test_every_tab_draws_a_decoder_alone(name: str, page: str, tab: str | None) -> None:
-    at = visit(page, model=name, text=TEXT, **({f"{page}_tab": tab} if tab else {}))
-    assert FAULT not in words(at)
-    assert not at.exception
-    assert ("This model has no encoder, so the tab" in words(at)) is (page in LEAVE_OUT)
 
 
 def test_the_first_page_speaks_of_a_continuation() -> None:
@@ -123,29 +104,6 @@ def test_every_tab_of_probe_measures_a_decoder_alone(tab: str) -> None:
         assert set(tables(at)[0]["kind"]) == {"decoder"}
         assert "Aligned: on the right token of the prompt" in words(at), "letters in another order are aligned"
         assert "probe_align" not in {button.key for button in at.button}
-
-
-def test_planted_heads_of_a_text_without_source_are_named() -> None:
-    """Heads that look where the text says: at the token before, after and at an earlier copy, and at the first."""
-    loaded = load_model(runtime.CHECKPOINTS / "continues")
-    texts = ["abcdefghij"[n : n + 5] * 2 for n in range(5)] * (MIN_SENTENCES // 5 + 1)
-    encoded = tuple(loaded.source.encode(text) for text in texts)
-    sample = Sample(encoded, ((),) * len(texts), (None,) * len(texts), (None,) * len(texts))
-    tally = Tally()
-    for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
-        n = len(observed.read_ids)
-        planted = np.zeros((2, 1, 5, n, n), dtype=np.float32)  # the model, then an untrained one
-        for row in range(n):
-            before = max(row - 1, 0)
-            copy = row - 5 if row >= 5 else before
-            for head, key in enumerate((before, copy + 1 if row >= 5 else before, copy, 0)):
-                planted[0, 0, head, row, key] = 1
-            planted[0, 0, 4, row, : row + 1] = planted[1, 0, :, row, : row + 1] = 1 / (row + 1)
-        tally.add(index, observed, {"decoder": planted})
-    measured = tally.result()
-    assert set(measured.kinds) == {"decoder"}
-    names = [role_of(measured.kinds["decoder"], 0, head).name for head in range(5)]
-    assert names == ["previous token", "induction", "duplicate token", "sink: first token", NO_ROLE]
 
 
 def test_the_right_copy_in_the_prompt_is_an_alignment_and_any_copy_a_duplicate() -> None:

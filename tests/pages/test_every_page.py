@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from explorer.web import runtime
-from tests.explorer.toy_models import save_toy
+from explorer.web import frame, runtime
 from tests.pages.page import (
     PAGES,
     SHOWN,
     VISITS,
+    address,
     assert_shows_something,
     choose,
     kinds,
@@ -51,20 +51,14 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("lessons", {"lesson": "masks", "done": "<b>"}, "unreadable"),
 ]
 # tests/test_model_gateway.py visits one of odd sizes.
-MODELS = some(("lstm", "bare", "learned", "open", "unplaced"), 5)
+MODELS = some(("lstm", "bare", "learned", "open", "unplaced", "alone", "continues"), 5)
+# What pages say whose other tabs need an encoder.
+NO_ENCODER = dict.fromkeys(("masks", "positions"), "This model has no encoder, so the tab")
 SENTENCES = ("a", "🏳️‍🌈 مرحبا 你好 <img src=x onerror=alert(1)> </script> $x$ **b** :red[x] \x1b", "w " * 60)
 
 
 def test_all_pages_are_in_the_menu() -> None:
     assert set(re.findall(r'"pages/(\w+)\.py"', (ROOT / "app.py").read_text(encoding="utf-8"))) == set(PAGES)
-
-
-@pytest.fixture(scope="module")
-def lone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one model, which is made quickly."""
-    folder = tmp_path_factory.mktemp("lone")
-    save_toy(folder / "toy", "adjective-swap")
-    return folder
 
 
 @pytest.mark.quick
@@ -85,6 +79,7 @@ def test_each_tab_of_each_page_has_its_subject_or_says_why_not(page: str, model:
         assert at.selectbox(key="model").value == model
         assert not at.error, query
         assert shows_its_subject(at, page), query
+        assert model not in ("alone", "continues") or NO_ENCODER.get(page, "") in words(at)
 
 
 @pytest.mark.usefixtures("toys")
@@ -108,3 +103,27 @@ def test_any_sentence_can_be_shown(page: str, query: dict[str, str]) -> None:
             assert_shows_something(at)
     if is_first:
         assert "There is nothing to translate yet" in words(choose(at, text=" "))
+
+
+@pytest.fixture
+def framed(lone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is in a frame of another one: the view alone, at the place that the address names."""
+    monkeypatch.setattr(runtime, "CHECKPOINTS", lone)
+    monkeypatch.setattr(frame, "is_embedded", lambda: True)
+
+
+@pytest.mark.usefixtures("framed")
+def test_a_link_leads_out_of_the_frame() -> None:
+    at = visit("attention", model="toy", text="a) [b](c")
+    (link,) = [caption.value for caption in at.caption if "Open in Headlight" in caption.value]
+    assert link.startswith("[Open in Headlight](?model=toy&text=a%29%20%5Bb%5D%28c&")
+    assert link.count("(") == link.count(")") == 1
+
+
+@pytest.mark.usefixtures("framed")
+def test_without_a_choice_in_the_address_it_is_the_first_model_and_its_first_example() -> None:
+    at = visit("translate")
+    assert "bidi_component" in kinds(at)
+    assert address(at)["model"] == "toy"
+    assert address(at)["text"]
+    assert visit("translate", model="gone", text="abc").warning[0].value.startswith("There is no model “gone” here")

@@ -30,7 +30,6 @@ from tests import pseudo
 from tests.explorer.planted import planted_trace
 from tests.explorer.sent import messages
 from tests.explorer.shown_maps import VIEWS
-from tests.explorer.toy_models import save_toy
 from tests.pages.page import address, as_read, visit, widget, words
 
 SENTENCE = "I read red books"
@@ -52,13 +51,6 @@ KNOWN = {
 UNSEEN = ("seq", "code", "lines", "edits", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")
 """The parts of a message to a view and of a figure that nobody reads as a sentence."""
 PARTS = {"One head": "probe_head_part", "Effect on the answer": "probe_effect"}
-
-
-@pytest.fixture(scope="module")
-def lone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("lone")
-    save_toy(folder / "toy", "adjective-swap")
-    return folder
 
 
 @pytest.fixture

@@ -10,10 +10,7 @@ from explorer.lessons.library import FOLDER
 from explorer.screens.lessons import running_models
 from tests.pages.page import address, as_read, assert_says, choose, click, visit, widget, words
 
-
-@pytest.fixture(autouse=True)
-def _trained(shipped: Path) -> None:
-    """The answers follow from the models that come with the program."""
+pytestmark = pytest.mark.usefixtures("shipped")  # the answers follow from the models that come with the program
 
 
 def lesson(name: str = "attention", at: int = 1, **query: str) -> AppTest:
@@ -21,7 +18,6 @@ def lesson(name: str = "attention", at: int = 1, **query: str) -> AppTest:
 
 
 def answer(at: AppTest, name: str, number: int, text: str) -> AppTest:
-    """Answer the question of a step, by choosing or by typing."""
     widget(at, f"lesson_answer_{name}_{number}").set_value(text)
     return click(at, f"lesson_check_{name}_{number}")
 
@@ -61,6 +57,16 @@ def test_a_tab_of_another_page_is_drawn_beside_the_text_and_ticks_what_was_done_
     at.toggle(key="lift_mask").set_value(True).run()
     assert_says(at, "Decoder self-attention, mask lifted", "Done.")
     assert address(at)["done"] == "masks.0004"
+
+
+def test_a_lesson_stays_open_on_another_page() -> None:
+    at = click(lesson("masks", 4), "lesson_open")
+    at.switch_page("pages/masks.py").run()  # which the harness forgets
+    assert "Why close anything?" in " ".join(element.value for element in at.sidebar.markdown)
+    assert "Done." not in words(at)
+    at.toggle(key="lift_mask").set_value(True).run()
+    assert "Done." in " ".join(element.value for element in at.sidebar.markdown)
+    assert address(click(at, "lesson_onward"))["at"] == "5"
 
 
 def test_a_step_opens_its_block_of_the_machine_and_the_next_step_its_own() -> None:

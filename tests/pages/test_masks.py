@@ -18,7 +18,6 @@ def masks(tab: str = "The masks", **query: str) -> AppTest:
 
 
 def is_open(z: Any) -> np.ndarray:
-    """Which cells of a map are open."""
     return ~np.isnan(z)
 
 

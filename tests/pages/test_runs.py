@@ -26,7 +26,6 @@ from tests.paths import ROOT
 
 
 def film(at: AppTest) -> dict[str, Any]:
-    """The header of the film's payload."""
     ((header, _),) = messages(at)
     return header
 

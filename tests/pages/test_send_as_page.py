@@ -34,7 +34,6 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
 
 
 def opened(page: str) -> AppTest:
-    """The page with the panel open."""
     at = visit(page, **PLACES[page])
     at.session_state[KEYS[page]] = True
     return run(at)

@@ -26,12 +26,10 @@ from tests.paths import ROOT
 
 
 def options(at: AppTest) -> argparse.Namespace:
-    """The command on the page, as the command line reads it."""
     return parser().parse_args(command(at))
 
 
 def planned(at: AppTest) -> AppTest:
-    """Run until the plan is there."""
     for _ in range(50):
         if metric(at, "Takes") != "…":
             return at
@@ -40,7 +38,6 @@ def planned(at: AppTest) -> AppTest:
 
 
 def started(training: Path, name: str) -> list[str]:
-    """The arguments of the command that was started for a run."""
     launch = read_launch(training, name)
     assert launch is not None
     return list(launch.arguments[3:])

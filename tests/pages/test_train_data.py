@@ -15,14 +15,12 @@ TWENTY = "".join(f"word {n}\tWort {n}\n" for n in range(20))
 
 
 def upload(at: AppTest, name: str, content: bytes, field: str = "") -> AppTest:
-    """Upload a file to the field with this label, or to the first one."""
     box = next(each for each in at.get("file_uploader") if each.proto.label.startswith(field))
     box.set_value((name, content, "text/plain"))
     return run(at)
 
 
 def own_data(rows: str = "") -> AppTest:
-    """The form for a person's own pairs, with these pasted."""
     at = visit("train", train_task="files")
     if rows:
         at.text_area(key="train_pasted").set_value(rows)

@@ -24,7 +24,6 @@ def header(at: AppTest) -> dict[str, Any]:
 
 
 def path(at: AppTest) -> list[int]:
-    """The ids of the tokens that are predicted or chosen."""
     return list(header(at)["target"]["predicted_ids"])
 
 

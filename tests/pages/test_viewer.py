@@ -42,7 +42,6 @@ def _runs(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def can_change(at: AppTest) -> list[str]:
-    """The controls on the page that would change something."""
     uploads = ["an upload" for _ in at.get("file_uploader")]
     return [button.label for button in at.button if button.label in CHANGING] + uploads
 

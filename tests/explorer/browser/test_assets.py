@@ -33,7 +33,6 @@ def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
 
 
 def joined(script: str) -> list[str]:
-    """The modules of a script, in their order."""
     return re.findall(r'= modules\["([^"]+)"\] \?\?= \(', script)
 
 

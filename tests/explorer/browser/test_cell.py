@@ -46,16 +46,7 @@ def test_the_message_has_the_row_of_the_head(shown: tuple[Translation, Explanati
     np.testing.assert_allclose(arrays["weights"], trace.decoder[1, 2, 2, :3], atol=1e-6)
     np.testing.assert_allclose(arrays["keys"] @ arrays["query"] / 4, arrays["scores"], atol=1e-4)
     np.testing.assert_allclose(arrays["weights"] @ arrays["values"], arrays["output"], atol=1e-5)
-    assert {name: array.shape for name, array in arrays.items()} == {
-        "query": (16,),
-        "keys": (3, 16),
-        "values": (3, 16),
-        "scores": (3,),
-        "weights": (3,),
-        "mask": (3,),
-        "output": (16,),
-    }
-    assert not arrays["mask"].any()
+    assert arrays["mask"].tolist() == [0, 0, 0]
 
 
 def test_what_the_row_could_not_see_is_masked(shown: tuple[Translation, Explanation]) -> None:

@@ -203,7 +203,6 @@ REQUESTS: tuple[dict[str, Any], ...] = (
 
 
 def differences(wanted: Any, found: Any, at: str = "") -> list[str]:
-    """Where two JSON values differ by more than rounding."""
     if isinstance(wanted, dict):
         missing = [f"{at}.{key}" for key in wanted.keys() ^ found.keys()]
         return missing + [

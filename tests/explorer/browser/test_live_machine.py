@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 
 from explorer.browser import wire
@@ -25,13 +24,13 @@ from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.translator import Translator
 from explorer.screens.inside.machine import opened_of, text_of
 from model.analysis.operations import added_positions, whole_runs
-from model.architectures import make_transformer
 from model.checkpoint import load_model, stored_weights, write_weights
 from model.config import DecodeConfig, ModelConfig, to_dict
 from model.points import HEAD_POINTS
 from tests.explorer.browser.test_live import EDITS, SENTENCES, VARIANTS, differences, run
 from tests.explorer.browser.test_live import pytestmark as NEEDS_NODE
 from tests.explorer.planted_heads import random_trace
+from tests.explorer.toy_models import untrained
 from tests.paths import CHECKPOINTS
 
 pytestmark = [pytest.mark.slow, NEEDS_NODE]
@@ -65,12 +64,7 @@ def folder_of(name: str, temporary: Path) -> Path:
     shutil.copytree(base, temporary, dirs_exist_ok=True)
     settings = json.loads((base / "config.json").read_text(encoding="utf-8"))
     config = dataclasses.replace(load_model(base).model_config, **OTHERS[name])
-    model = make_transformer(config)
-    generator = torch.Generator().manual_seed(len(name))
-    model.reset_parameters(generator)
-    with torch.no_grad():
-        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
-            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    model = untrained(config, len(name))
     write_weights(temporary / "model.safetensors", stored_weights(model), half=False)
     (temporary / "config.json").write_text(json.dumps({**settings, "model": to_dict(config)}), encoding="utf-8")
     return temporary
@@ -287,24 +281,10 @@ def test_links_open_the_same_place_as_in_the_app() -> None:
     blocks, steps = blocks_of(loaded.model_config), 3
     decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", loaded.name)
     view = MachineView(decoding, loaded.model_config, blocks)
-    texts = [
-        *(block.name for block in blocks),
-        *(
-            f"decoder.1.cross_attn.h{head}{part}"
-            for head in (0, 1, 4, 5, 99999)
-            for part in ("", ".scores", ".joined", ".x", ".")
-        ),
-        *(
-            "",
-            "x",
-            "logits.h1",
-            "decoder.1.cross_attn.scores",
-            "decoder.1.cross_attn.out_proj",
-            "decoder.9.cross_attn.h1",
-            "<b>",
-            "decoder.1.norm1.h1.x",
-        ),
-    ]
+    heads, parts = (0, 1, 4, 5, 99999), ("", ".scores", ".joined", ".x", ".")
+    texts = [*(block.name for block in blocks), *(f"decoder.1.cross_attn.h{n}{part}" for n in heads for part in parts)]
+    texts += ["", *["x", "<b>", "logits.h1", "decoder.1.norm1.h1.x", "decoder.9.cross_attn.h1"]]
+    texts += ["decoder.1.cross_attn.scores", "decoder.1.cross_attn.out_proj"]
     jobs = [{"do": "place", "text": text, "step": step, "steps": steps} for text in texts for step in (0, 2, 9)]
     for job, found in zip(jobs, run(loaded.folder, jobs, exported(loaded.model_config)), strict=True):
         opened = opened_of(job["text"], blocks)

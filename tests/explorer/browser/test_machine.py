@@ -27,6 +27,7 @@ from model.config import EOS, SOS, DecodeConfig, ModelConfig
 from model.dry_run import points
 from model.recording import PointRecorder
 from tests.explorer.planted_heads import random_trace
+from tests.explorer.toy_models import untrained
 from tests.paths import CHECKPOINTS
 from tests.some import some
 
@@ -52,13 +53,8 @@ def loaded_model(name: str) -> LoadedModel:
     if name not in OTHERS:
         return load_model(CHECKPOINTS / name)
     base = loaded_model(OTHERS_OF)
-    model = make_transformer(dataclasses.replace(base.model_config, **OTHERS[name]))
-    generator = torch.Generator().manual_seed(len(name))
-    model.reset_parameters(generator)
-    with torch.no_grad():
-        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
-            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
-    return dataclasses.replace(base, name=name, model=model.eval(), model_config=model.config)
+    model = untrained(dataclasses.replace(base.model_config, **OTHERS[name]), len(name))
+    return dataclasses.replace(base, name=name, model=model, model_config=model.config)
 
 
 @functools.cache

@@ -48,7 +48,6 @@ class Page:
         return self.run(here=report(self.sent, wanted=wanted, **place))
 
     def kinds(self) -> list[str]:
-        """The kinds of attention that were sent."""
         return [name for _, arrays in decodings(self.app) for name in arrays if "mask" not in name]
 
 

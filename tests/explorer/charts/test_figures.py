@@ -24,7 +24,6 @@ from tests.explorer.toy_runs import LINES, eval_line, train_line, write_metrics
 
 @pytest.fixture
 def logged(tmp_path: Path) -> Callable[..., Metrics]:
-    """The metrics of a run with these lines."""
     return lambda *lines: load_metrics(write_metrics(tmp_path, lines or LINES))
 
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from explorer.decoding.attention_maps import MIXED, attention_maps, effective_keys, entropy, has_subwords, spans
+from explorer.decoding.attention_maps import MIXED, attention_maps, effective_keys, entropy, spans
 from explorer.decoding.content_words import over_words
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
 from model.trace import FUTURE, AttentionTrace
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
@@ -26,24 +26,12 @@ def subwords() -> AttentionTrace:
 
 def test_spans_are_runs_of_one_word_and_specials_stay_alone() -> None:
     assert spans((0, 0, 1, -1, -1, 2)) == ((0, 2), (2, 3), (3, 4), (4, 5), (5, 6))
-    assert spans((3,)) == ((0, 1),)
     assert spans(()) == ()
-    assert has_subwords(subwords())
-    assert not has_subwords(planted_trace())
-
-
-@pytest.mark.parametrize("kind", ATTENTION_KINDS)
-def test_tokens_are_the_trace_itself(kind: AttentionKind) -> None:
-    trace = subwords()
-    maps = attention_maps(trace, kind)
-    assert maps.weights is trace.weights(kind)
-    assert maps.mask is trace.mask(kind)
-    trace = planted_trace()
-    assert attention_maps(trace, kind, "words").weights is trace.weights(kind), "where every word is one token"
 
 
 def test_keys_are_summed_and_queries_averaged() -> None:
     trace = subwords()
+    assert attention_maps(trace, "cross").weights is trace.cross, "tokens are the trace itself"
     maps = attention_maps(trace, "cross", "words")
     assert maps.rows == ("<sos>", "unzerbrechliche", "tassen")
     assert maps.columns == ("unbreakable", "cups", "<eos>")

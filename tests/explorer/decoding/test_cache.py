@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,15 +82,11 @@ def test_two_that_ask_at_the_same_time_share_one_call_and_a_failure_is_not_held(
         assert go.wait(5)
         return name * 2
 
-    answers: list[str] = []
-    threads = [threading.Thread(target=lambda: answers.append(make("x"))) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    assert began.wait(5)
-    go.set()
-    for thread in threads:
-        thread.join(5)
-    assert answers == ["xx"] * 5
+    with ThreadPoolExecutor(5) as pool:
+        answers = [pool.submit(make, "x") for _ in range(5)]
+        assert began.wait(5)
+        go.set()
+    assert [answer.result() for answer in answers] == ["xx"] * 5
     assert calls == ["x"]
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):

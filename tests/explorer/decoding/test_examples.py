@@ -1,21 +1,27 @@
-"""Examples, the hints that a translation bears out, right translations, and the step at which one opens."""
+"""Examples and their hints, right translations, and what lies outside what a shipped model can do."""
 
 import dataclasses
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from explorer.decoding import domain
 from explorer.decoding.decoding import chosen_rows, step_worth_seeing
 from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, reference, references
+from explorer.decoding.translator import Translation, Translator
+from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.data import get_task
 from model.data.scenes import scenes
+from model.data.task import Task
+from model.edits import HeadEdit, HeadEdits
 from model.folder import SHIPPED
 from model.trace import AttentionTrace
-from tests.explorer.decoding.test_domain import task_of, translated, translator
 from tests.explorer.planted import planted_trace
+from tests.paths import CHECKPOINTS
 
 # Examples of a task whose hint a model's own answer does not bear out: read beside the answers.
 NOT_BORNE_OUT = {
@@ -49,7 +55,6 @@ def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
         ("adjective-swap", "I read red books", {}, True),
         ("adjective-swap", "I read red books", {"says": ("livres rouge",)}, True),
         ("adjective-swap", "I read red books", {"says": ("livre",)}, False),  # whole words only
-        ("adjective-swap", "I read red books", {"says": ("rouge livres",)}, False),
         ("adjective-swap", "I read red books", {"looks": (("livres", "books"), ("rouge", "red"))}, True),
         ("adjective-swap", "I read red books", {"looks": (("rouge", "books"),)}, False),
         ("adjective-swap", "I read red books", {"looks": (("nous", "we"),)}, False),
@@ -66,21 +71,6 @@ def test_what_a_hint_takes_for_granted(model: str, text: str, changes: dict[str,
 
 
 def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_where_it_exists() -> None:
-    expected = {
-        "Two young children are playing football in the park.": "Zwei kleine Kinder spielen Fußball im Park.",
-        "A man who is wearing a red hat is reading a newspaper.": (
-            "Ein Mann, der einen roten Hut trägt, liest Zeitung."
-        ),
-        "A basketball player is trying to throw the ball.": "Ein Basketballspieler versucht, den Ball zu werfen.",
-        "The dog is not playing with the ball.": "Der Hund spielt nicht mit dem Ball.",
-        "A woman is sitting on the bank of a river.": "Eine Frau sitzt auf dem Strand eines Flusses.",
-        "Zwei kleine Kinder spielen im Park Fußball.": "Two young children are playing football in the park.",
-        "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.": "A man in a red hat is reading a newspaper.",
-        "Ein Basketballspieler versucht, den Ball zu werfen.": "A basketball player is trying to throw the ball.",
-        "Der Hund spielt nicht mit dem Ball.": "The dog is not playing with the ball.",
-        "Eine Frau sitzt auf einer Bank im Park.": "A woman sitting on a bench in the park.",
-    }
-    offered = {}
     for model in ("multi30k-en-de", "multi30k-de-en"):
         prompts = task_of(model).examples
         for prompt in prompts:
@@ -91,10 +81,9 @@ def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_wher
             assert translation.trace.top_tokens[step - 1].index(word) > 0
             path = (*translation.path[: step - 1], token)
             forked = translator(model).translate(prompt.source, DecodeConfig(), prefix=path)
-            offered[prompt.source] = forked.text
+            assert forked.text != translation.text
             assert hint_for(prompt.source, prompts, forked) == "", "it does not propose what has been chosen"
             assert offer_of(prompt.source, prompts, forked) is None
-    assert offered == expected
     prompts = task_of("multi30k-en-de").examples
     football = prompts[0]
     elsewhere = dataclasses.replace(football, instead="Tennis")
@@ -143,3 +132,104 @@ def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyP
     assert known == {scene.german: scene.english for scene in scenes()}
     for task in ("imported", "files"):
         assert references({"task": task, "folder": str(tmp_path)}) == {}
+
+
+PARLIAMENT = "The parliament adopted the resolution on fiscal policy yesterday."
+CORPUS = CHECKPOINTS.parents[1] / "shared" / "multi30k"
+
+
+@cache
+def translator(name: str) -> Translator:
+    return Translator(load_model(CHECKPOINTS / name))
+
+
+def task_of(name: str) -> Task:
+    return get_task(str(translator(name).loaded.summary["task"]))
+
+
+def translated(name: str, text: str) -> Translation:
+    return translator(name).translate(text, DecodeConfig())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_examples_are_within_its_reach(name: str) -> None:
+    task = task_of(name)
+    assert task.story
+    assert task.trained_on
+    for prompt in task.examples:
+        if not task.longest or len(prompt.source) <= task.longest:
+            assert domain.warning(translated(name, prompt.source), task) == "", prompt.source
+
+
+def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
+    shown = translated("multi30k-en-de", "A man in an unbelievably large hat is standing.")
+    assert domain.confidence(shown) >= task_of("multi30k-en-de").confidence > domain.LOW
+    said = domain.warning(shown, task_of("multi30k-en-de"))
+    assert "It had to spell “unbelievably” in more than 6 pieces." in said
+    assert "Do not trust" in said
+    rare = "A man in a turquoise hat is standing."  # one word in pieces among eight
+    assert domain.warning(translated("multi30k-en-de", rare), task_of("multi30k-en-de")) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("multi30k-en-de", "你好 世界", "“你”"),
+        ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball.", "only {confidence:.0f}"),
+        ("multi30k-en-de", PARLIAMENT, "“parliament”"),
+        ("multi30k-en-de", "The teacher explained the theorem.", "“teacher”, “explained” and “theorem” in pieces"),
+        ("multi30k-en-de", "I missed the train.", "the sentence is short, the model gave only {confidence:.0f}"),
+        ("multi30k-en-de", "A dog runs and " * 10, "The sentence has 40 words; the longest in training had 37."),
+        ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
+        ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),
+        ("adjective-swap", "I read red", "It is none of the 591 sentences of its task"),
+        ("dates", "3 March 2024 at noon", "to its likeliest letter (geometric mean); on"),
+        ("dates", "31 February 2024", "there may be no such day"),
+        ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
+        ("reverse", "HELLO", "never occurred in training"),
+        ("reverse", "abcdefghijklmnopqrst", "The sentence has 20 tokens; the longest in training had 16."),
+        ("reverse-lstm", "a1b2", "“1” and “2” never occurred"),
+    ],
+)
+def test_what_is_far_from_training_is_not_to_be_trusted_and_why(name: str, text: str, reason: str) -> None:
+    translation = translated(name, text)
+    said = domain.warning(translation, task_of(name))
+    assert said.startswith("Do not trust the answer.")
+    assert said.endswith(f"The model was trained on {task_of(name).trained_on}.")
+    assert reason.format(confidence=100 * domain.confidence(translation)) in said
+
+
+@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-decoder", "reverse-lstm", "adjective-swap"])
+def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
+    task = task_of(name)
+    sentences = [example.source for example in task.splits["valid"][:20]]
+    sentences += ["i READ red books"] if name == "adjective-swap" else []  # case makes no other sentence
+    assert [text for text in sentences if domain.warning(translated(name, text), task)] == []
+
+
+@pytest.mark.parametrize(("name", "given"), [("reverse", 0), ("reverse-decoder", len("headlight") + 1)])
+def test_confidence_is_the_geometric_mean_of_the_likeliest_in_the_answer(name: str, given: int) -> None:
+    shown = translated(name, "headlight")
+    likeliest = shown.trace.top_probabilities[given:, 0].astype(float)
+    assert len(likeliest) == len("headlight") + 1
+    assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("multi30k")])
+def test_nearly_all_validation_sentences_are_above_the_usual_confidence(name: str) -> None:
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus is not here; a folder `shared/multi30k` beside the checkout would be read")
+    task = get_task(name, data_dir=CORPUS)
+    sure = [domain.confidence(translated(name, example.source)) for example in task.splits["valid"][::5]]
+    assert 0.95 <= np.mean(np.array(sure) > task.confidence) < 0.97, "0.95 with two digits"
+
+
+def test_nothing_is_said_of_an_edited_translation() -> None:
+    name = "multi30k-en-de"
+    edit = HeadEdits(tuple(HeadEdit("cross", layer, head, "zero") for layer in range(4) for head in range(4)))
+    text = "Two young children are playing football in the park."
+    shown = translator(name).translate(text, DecodeConfig(), edit=edit)
+    assert domain.confidence(shown) < task_of(name).confidence
+    assert domain.warning(shown, task_of(name)) == ""

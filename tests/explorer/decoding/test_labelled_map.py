@@ -70,7 +70,6 @@ def test_masked_cells_have_no_number_anywhere() -> None:
 
 
 def sent(shown: LabelledMap, caption: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the browser gets of a map."""
     return wire.read(encode(shown, caption))
 
 

@@ -1,29 +1,38 @@
 """Exported numbers are the trace's own, masked cells are empty, and every figure opens, whatever the tokens are."""
 
 import csv
+import dataclasses
 import io
 import re
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, product
+from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.image import imread
 from PIL import Image
 
 from explorer.decoding.attention_file import read_own
 from explorer.decoding.attention_maps import attention_maps
-from explorer.files.map_files import npz_bytes
-from explorer.files.map_picture import levels, lines_of, picture_of
+from explorer.decoding.comparison import single_row
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled
+from explorer.decoding.shown_maps import ShownMaps
+from explorer.decoding.view_options import ViewOptions
+from explorer.files.map_files import map_file, maps_stem, npz_bytes, stem
+from explorer.files.map_picture import levels, lines_of, picture_of, scale_of
+from explorer.files.picture import shades
 from explorer.files.picture_drawing import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
-from explorer.files.tables import CSV_COLUMNS, maps_csv
+from explorer.files.tables import CSV_COLUMNS, harmless, map_csv, maps_csv, table_csv
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
-from tests.fuzz.inputs import tries
+from tests.paths import ROOT
 from tests.some import some
 
 
@@ -164,7 +173,6 @@ def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
 
 
 def labels_in(svg: bytes) -> list[str]:
-    """The texts of an SVG figure, stripped."""
     return [text.replace("\u200e", "").strip() for text in ElementTree.fromstring(svg).itertext()]
 
 
@@ -192,15 +200,91 @@ def test_characters_without_a_font_are_named() -> None:
     assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
 
 
-@tries(10)
-@given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
-def test_any_text_is_drawn(tokens: list[str]) -> None:
-    clean = [token.encode("utf-8", "replace").decode() for token in tokens]
-    check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg"), "svg")
-
-
 def test_lines_hold_the_share_that_is_asked_for() -> None:
     values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
     found = lines_of(values, 80)
     assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
     assert len(lines_of(values, 100)) == 6
+
+
+def the_map(kind: AttentionKind = "decoder", layer: int = 1, head: int = 1) -> LabelledMap:
+    return head_map(attention_maps(noisy(), kind), layer, head)
+
+
+DIFFERENCE = cast(LabelledMap, difference(the_map(head=1), the_map(head=2), "B minus A"))
+
+
+def rows_of(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+@pytest.mark.parametrize("shown", [the_map(), the_map("cross"), DIFFERENCE], ids=["head", "cross", "difference"])
+def test_csv_of_a_single_map_holds_its_numbers(shown: LabelledMap) -> None:
+    rows = rows_of(map_csv(shown))
+    for row, value, code in zip(rows, shown.values.flat, shown.mask.flat, strict=True):
+        assert (row[shown.unit], row["mask"]) == (("", "future") if code else (str(value), ""))
+        assert row["map"] == shown.title
+    assert [row["key"] for row in rows[: len(shown.columns)]] == list(shown.column_labels)
+    cut = rows_of(map_csv(single_row(the_map("cross"), 3)))
+    assert {(row["query"], row["predicts"]) for row in cut} == {("3 lis", "4 =cmd")}, "a row keeps its position"
+
+
+def test_every_map_is_drawn() -> None:
+    maps = attention_maps(noisy(), "encoder")
+    long = labelled(maps, 7 * maps.weights[0, 0], "Layer 1: ‖weight × value × W_O‖", unit="length", top=None)
+    for shown in (DIFFERENCE, long, single_row(the_map("cross"), 2)):
+        content = map_file("svg", shown, "A caption </script>.").decode()
+        assert "A caption &lt;/script&gt;." in content
+        largest = f"{float(np.abs(shown.values[shown.mask == 0]).max()):.2f}"
+        assert "+" * shown.signed + largest.lstrip("0") in re.findall(r"[+-]?\d*\.\d+", content)
+    assert imread(io.BytesIO(map_file("png", DIFFERENCE, "A caption."))).std() > 0
+    assert map_file("pdf", DIFFERENCE, "A caption.").startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", '=HYPERLINK("https://evil.example")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1"]
+)
+def test_a_formula_becomes_text_and_other_text_is_unchanged(text: str) -> None:
+    (row,) = rows_of(table_csv([{text: text}]))
+    assert row == {f"'{text}": f"'{text}"}
+    for other in ("-0.5", "+3", "1e-07", "", "3 the", "a=b", "−0.5", "'quoted'"):
+        assert harmless(other) == other
+
+
+def test_streamlits_own_export_is_switched_off_and_every_table_is_drawn_in_one_place() -> None:
+    """Finding D33: a note "=HYPERLINK(…)" left the table of runs by Streamlit's "Download as CSV"."""
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["client"]["disableDataExport"] is True
+    drawing = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "explorer").rglob("*.py")
+        if re.search(r"\bst\.(dataframe|table)\b", path.read_text(encoding="utf-8"))
+    ]
+    assert drawing == ["explorer/web/figures.py"]
+
+
+def test_differences_are_blue_below_zero_and_orange_above() -> None:
+    shown = dataclasses.replace(DIFFERENCE, top=1.0)
+    scale = scale_of(ShownMaps(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
+    values = np.array([[-1.0, 0.0, 1.0]], np.float32)
+    few = dataclasses.replace(shown, values=values, mask=np.zeros((1, 3), np.uint8))
+    assert levels(few, "unit").tolist() == [[0.0, 0.5, 1.0]]
+    (low, middle, high) = shades(scale, levels(few, "unit"))[0]
+    assert low[2] > low[0]
+    assert high[0] > high[2]
+    assert max(middle) - min(middle) < 0.05
+
+
+def test_names_of_files_are_plain() -> None:
+    assert maps_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert maps_stem(on_screen(noisy(), "heads"), "") == "attention-cross"
+    assert stem("my model/../x-B minus A") == "my-model-..-x-B-minus-A"
+
+
+def test_rows_and_columns_give_the_same_file() -> None:
+    rows = [{"token": "a", "weight": -0.5}, {"token": "b", "weight": None}]
+    columns = {"token": ["a", "b"], "weight": [-0.5, None]}
+    assert table_csv(rows) == table_csv(columns)
+    assert rows_of(table_csv(rows)) == [{"token": "a", "weight": "-0.5"}, {"token": "b", "weight": ""}]
+    assert rows_of(table_csv([{"a": 1}, {"b": 2}])) == [{"a": "1", "b": ""}, {"a": "", "b": "2"}]
+    assert rows_of(table_csv([])) == []

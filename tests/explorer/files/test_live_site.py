@@ -52,7 +52,6 @@ SAMPLE = {"source": "a", "target": "b", "prediction": "c"}
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    """Change a JSON file."""
     values = json.loads(path.read_text(encoding="utf-8"))
     edit(values)
     path.write_text(json.dumps(values), encoding="utf-8")
@@ -318,7 +317,11 @@ def test_one_page_has_its_model_or_a_recording(
     [
         (["page.html", "--model=words", ""], "A sentence is empty"),
         (["page.html", "--model=words", "a", "--examples=2"], "--examples counts a model's own sentences"),
+        (["page.html"], "One page shows one sentence of one model"),
+        (["page.html", "a", "b", "--model=words"], "One page shows one sentence"),
         (["site", "--examples=-1"], "--examples is a number from 0, not -1"),
+        (["site", "--forks", "99"], "--forks is a number from 0 to 12"),
+        (["site", "--checkpoints", "/nowhere-at-all"], "There is no trained model in /nowhere-at-all"),
         (["site", "--model=words", "--model=nobody"], "there is no model 'nobody'"),
     ],
 )
@@ -327,5 +330,5 @@ def test_wrong_options_are_one_sentence_and_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=says):
-        run(models, *given)
+        main(given if "--checkpoints" in given else [*given, "--checkpoints", str(models)])
     assert list(tmp_path.iterdir()) == []

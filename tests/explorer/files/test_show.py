@@ -85,10 +85,7 @@ def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
         ({"encoder": []}, "empty list.*eager"),
         ({"encoder": [None, None], "source": SOURCE}, "Layer 1 of encoder is missing.*eager"),
         ({"encoder": layers(1, 2, 4, 4)}, "encoder needs source, a list of 4 strings"),
-        (
-            {"encoder": layers(1, 2, 4, 4), "source": ["a"]},
-            "encoder has 4 keys, but source has 1 token, and the rest is no",
-        ),
+        ({"encoder": layers(1, 2, 4, 4), "source": ["a"]}, "4 keys, but source has 1 token, and the rest is no"),
         ({"encoder": layers(1, 2, 4, 4), "source": ["a"] * 5}, "encoder has 4 queries, but source has 5 tokens"),
         ({"encoder": layers(1, 2, 4, 4), "source": [1, 2, 3, 4]}, "source has to be a list of strings"),
         ({"encoder": layers(1, 2, 4, 4), "source": "abcd"}, "source has to be a list of strings"),

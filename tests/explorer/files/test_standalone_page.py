@@ -134,21 +134,3 @@ def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(
     assert main([*given, "--overwrite"]) == 0
     assert main([str(page), "I read", *options]) == 0
     assert len(header_of(page.read_text(encoding="utf-8"))["recordings"]) >= 1
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["page.html"], "One page shows one sentence of one model"),
-        (["page.html", "a", "b", "--model", "reverse"], "One page shows one sentence"),
-        (["x", "--forks", "99"], "--forks is a number from 0 to 12"),
-        (["x", "--checkpoints", "/nowhere-at-all"], "There is no trained model in /nowhere-at-all"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], says: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(CommandError, match=says):
-        main(given)
-    assert list(tmp_path.iterdir()) == []

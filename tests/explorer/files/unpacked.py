@@ -24,13 +24,11 @@ def header_of(html: str) -> dict[str, Any]:
 
 
 def decoding_of(html: str, number: int = 0) -> dict[str, Any]:
-    """The header of one recording's decoding."""
     found: dict[str, Any] = message_of(html, number)[0]["decoding"]
     return found
 
 
 def message_of(html: str, number: int = 0) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of one recording."""
     return wire.read(parts_of(html)[2][f"{number}"].tobytes())
 
 

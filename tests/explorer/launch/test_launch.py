@@ -1,4 +1,6 @@
-"""Starting with one command: its options, the folder of models, running servers, and the last words."""
+"""Starting with one command: its options, the folder of models, running servers, the window, and the last words."""
+
+from __future__ import annotations
 
 import dataclasses
 import os
@@ -6,9 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -17,6 +23,7 @@ from explorer.launch import models_folder as places
 from explorer.launch import server, start, window
 from explorer.launch.command import main
 from explorer.launch.options import LaunchError, Options, parse
+from explorer.launch.window import AppWindow, NoWindowError
 from explorer.runs import command
 from explorer.site import command as site
 from model import commands, evaluate, hold_out, import_model, relabel, reproduce, train, translate
@@ -261,3 +268,109 @@ def test_a_page_is_opened_with_its_model_where_there_is_a_screen(monkeypatch: py
     assert not start._opens(Options(way="none"))
     monkeypatch.setattr("sys.platform", "darwin")
     assert window.has_screen()
+
+
+class Event:
+    """An event as pywebview has them: handlers are added with +=."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[], Any]] = []
+
+    def __iadd__(self, handler: Callable[[], Any]) -> Event:
+        self.handlers.append(handler)
+        return self
+
+    def set(self) -> list[Any]:
+        return [handler() for handler in self.handlers]
+
+
+class ShownError(Exception):
+    """What pywebview raises without a backend."""
+
+
+Pywebview = Callable[..., Mock]
+
+
+@pytest.fixture
+def pywebview(monkeypatch: pytest.MonkeyPatch) -> Pywebview:
+    monkeypatch.setattr(window, "_adapt_qt", lambda view: None)
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+
+    def install(during: Callable[[Mock], None] = lambda shown: None, agrees: bool = True) -> Mock:
+        """`during` is what happens while the window is open."""
+        events = SimpleNamespace(before_show=Event(), closing=Event(), closed=Event())
+        gone = threading.Event()
+        shown = Mock(events=events, native=None, gone=gone, destroy=gone.set)
+        shown.create_confirmation_dialog.return_value = agrees
+
+        def start(**options: Any) -> None:
+            during(shown)
+            events.closed.set()
+
+        backend = Mock(settings={}, WebViewException=ShownError, start=Mock(side_effect=start))
+        backend.create_window.return_value = shown
+        monkeypatch.setitem(sys.modules, "webview", backend)
+        return backend
+
+    return install
+
+
+def test_the_window_keeps_what_the_page_keeps(pywebview: Pywebview, tmp_path: Path) -> None:
+    backend = pywebview()
+    AppWindow("http://localhost:8600/", tmp_path / "window", str).show()
+    (_, url), options = backend.create_window.call_args
+    assert url == "http://localhost:8600/"
+    kept = {"private_mode": False, "storage_path": str(tmp_path / "window")}
+    assert kept.items() <= backend.start.call_args.kwargs.items()
+    assert (tmp_path / "window").is_dir()
+    assert options["text_select"]
+    assert backend.settings["OPEN_EXTERNAL_LINKS_IN_BROWSER"]
+
+
+@pytest.mark.parametrize(
+    ("question", "agrees", "by", "closes", "asked"),
+    [
+        ("", False, "hand", True, []),
+        ("?", False, "hand", False, ["?"]),
+        ("?", True, "hand", True, ["?"]),
+        ("?", False, "signal", True, []),
+    ],
+)
+def test_closing_asks_where_training_goes_on_unless_a_signal_closes(
+    pywebview: Pywebview, tmp_path: Path, question: str, agrees: bool, by: str, closes: bool, asked: list[str]
+) -> None:
+    answers: list[Any] = []
+
+    def during(shown: Mock) -> None:
+        if by == "signal":
+            opened.close()
+            assert shown.gone.is_set()
+        answers.extend(shown.events.closing.set())
+
+    backend = pywebview(during, agrees)
+    opened = AppWindow("http://x/", tmp_path, lambda: question)
+    opened.show()
+    dialogs = backend.create_window.return_value.create_confirmation_dialog.call_args_list
+    assert (answers, [call.args[1] for call in dialogs]) == ([closes], asked)
+
+
+def test_without_a_backend_or_a_screen_it_is_the_browser(
+    pywebview: Pywebview, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(shown: Mock) -> None:
+        raise ShownError("You must have either QT or GTK")
+
+    pywebview(fail)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert not start._in_window("http://localhost:8600/", str)
+    said = capsys.readouterr().out
+    assert said.startswith("There is no backend for windows (`pip install")
+    assert said.endswith("opens in the browser.\n")
+    monkeypatch.setitem(sys.modules, "webview", None)
+    with pytest.raises(NoWindowError, match="There is no pywebview"):
+        window._import_backend()
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NoWindowError, match="There is no screen for a window"):
+        window._import_backend()

@@ -39,7 +39,6 @@ class Started:
         )
 
     def said(self) -> str:
-        """What it has printed so far."""
         return Path(self._log.name).read_text(encoding="utf-8")
 
     def wait_until_ready(self) -> psutil.Process:
@@ -51,7 +50,6 @@ class Started:
 
 
 def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    """Wait until something holds; returns how long that took."""
     begun = time.monotonic()
     while not true():
         assert time.monotonic() - begun < seconds, "it has not come to pass"
@@ -93,16 +91,3 @@ def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> No
     assert third.process.returncode == 0
     assert third.said().endswith("(Ctrl-C ends it)\nHeadlight has ended.\n")
     assert not server.is_running()
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-def test_a_server_that_ends_is_said(start: Callable[..., Started]) -> None:
-    refused = start(free_port(), "--no.such", "1")
-    assert refused.process.wait(PATIENCE) == 2
-    assert "The server ended with code 2 before it was ready; what it printed says why." in refused.said()
-    assert "No such option" in refused.said()
-    running = start(free_port())
-    running.wait_until_ready().kill()
-    assert running.process.wait(PATIENCE) == 2
-    assert "The server has ended by itself, with code -9; start Headlight again." in running.said()

@@ -77,7 +77,6 @@ BROKEN = {
     "parameter with another name": (A + "Claim: predicted line=1 == a\n", 11, "has no parameter line"),
     "no such kind": (A + "Claim: keys_open kind=self row=1 == 1\n", 11, "one of encoder, decoder, cross"),
     "open quotation mark": (A + 'Claim: translation == "olleh\n', 11, "quotation mark"),
-    "no such exercise or check": (A + "Do: x\nDone: dance\n", 12, "there is no check 'dance'"),
     "exercise with another parameter": (A + "Do: x\nDone: at where=1\n", 12, "no parameter where"),
     "done without do": (A + "Done: at step=1\n", 11, "without 'Do:'"),
     "check without question": (A + "Check: translation\n", 11, "'Check:' stands without 'Ask:'"),
@@ -91,10 +90,8 @@ BROKEN = {
     "HTML": (A + "fine\nnot <b>fine</b>\n", 12, "without HTML"),
     "a picture": (A + "![x](http://a/b.png)\n", 11, "without HTML"),
     "a script in a link": (A + "[x](javascript:alert(1))\n", 11, "without HTML"),
-    "a number that nobody can compute": (A + "It is {magic}.\n", 11, "there is no check 'magic'"),
     "the answer before the answer": (A + "It is {answer}.\n", 11, "there is no check 'answer'"),
     "a mark that reorders text": (A + "Do: this\u202e\n", 11, "marks that reorder text"),
-    "the same in a heading": ("\n## A\u202e\n", 9, "marks that reorder text"),
     "a control character in a choice": (A + "Ask: x\n- a\x07\n- b\n" + COUNT + END, 11, "control characters"),
     "a tolerance below zero": (
         A + "Ask: x\n" + COUNTED + "Within: -1" + END,
@@ -112,10 +109,8 @@ BROKEN_FRONTS = {
     "no front matter": ("## A\n", 1, "begins with a line"),
     "front matter without end": ("+++\ntitle = 1\n", 1, "no second line"),
     "front matter is not TOML": ('+++\ntitle = "A\n+++\n', 2, "not TOML"),
-    "unknown entry": (FRONT.replace("minutes", "minuten"), 4, "unknown field `minuten`"),
     "entry of the wrong kind": (FRONT.replace("= 5", '= "5"'), 4, "at 'minutes': expected `int`, got `str`"),
     "entry is missing": (FRONT.replace("minutes = 5\n", "") + A, 6, "missing required field `minutes`"),
-    "the same in the front matter": (FRONT.replace("hello", "hel\u202elo"), 6, "marks that reorder text"),
 }
 
 

@@ -78,22 +78,14 @@ def test_an_error_is_written_in_the_language_of_whoever_reads_it(folder):
         ("Press `x`", None, "Taste x", "markup"),
         ("Plain", None, "<b onclick=1>Klar</b>", "markup"),
         ("A [link](https://a.org)", None, "Ein [Link](https://b.org)", "markup"),
+        ("{n} of {m}", None, "von {m}: {n}", ""),
+        ("{n} word", "{n:,} words", ("ein Wort", "{n:,} Wörter"), ""),
+        ("Read **this**", None, "**Dies** lesen", ""),
     ],
 )
 def test_a_translation_with_other_fields_or_markup_is_left_out(english, several, written, fault):
-    assert fault in fault_of(english, several, written)
-
-
-@pytest.mark.parametrize(
-    ("english", "several", "written"),
-    [
-        ("{n} of {m}", None, "von {m}: {n}"),
-        ("{n} word", "{n:,} words", ("ein Wort", "{n:,} Wörter")),
-        ("Read **this**", None, "**Dies** lesen"),
-    ],
-)
-def test_a_translation_may_order_fields_and_write_out_the_number_one(english, several, written):
-    assert fault_of(english, several, written) == ""
+    found = fault_of(english, several, written)
+    assert fault in found if fault else found == ""
 
 
 def test_a_message_with_a_fault_is_english_and_the_pack_stays(folder):

@@ -1,11 +1,19 @@
-"""What the card of a head and the tables of all heads show."""
+"""What the card of a head and the tables of all heads show, and all measurements as files."""
+
+import csv
+import html
+import io
+import json
+import re
 
 import numpy as np
 
+from explorer.files.tables import table_csv
 from explorer.probing.head_card import Example, coverage_caption, example_statistic, examples, similar_heads
 from explorer.probing.measured import Measured
+from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.roles import role_of
-from explorer.probing.tables import colour_range, head_rows, kinds_with, summary
+from explorer.probing.tables import colour_range, head_numbers, head_rows, kinds_with, number_rows, summary, whole_title
 from tests.explorer.probed import observed, one_hot
 
 
@@ -49,6 +57,9 @@ def test_tables_agree_with_the_scores(measured: Measured) -> None:
     cross = next(row for row in rows if (row["kind"], row["head"]) == ("cross", "L1 H2"))
     scores = measured.probe.kinds["cross"].scores
     assert cross["alignment accuracy"].split(" ")[0] == f"{scores['accuracy'].mean[0, 1]:.2f}"
+    whole = measured.probe.kinds["cross"].corpus["error_rate"].own[0, 1]
+    numbers = {row["statistic"]: row["mean"] for row in head_numbers(measured.probe, "cross", 0, 1)}
+    assert numbers[whole_title("error_rate")] == round(float(whole), 4)
     assert "next token" in rows[0]
     assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
     assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
@@ -60,3 +71,33 @@ def test_maps_of_one_statistic_share_a_colour_scale(measured: Measured) -> None:
     largest = max(kind.scores["effective_keys"].mean.max() for kind in probe.kinds.values())
     assert [colour_range(probe, name) for name in ("previous", "effective_keys")] == [(0.0, 1.0), (0.0, largest)]
     assert [kinds_with(probe, name) for name in ("aligned", "next")] == [["cross"], ["encoder"]]
+
+
+def test_csv_and_json_are_read_back(measured: Measured) -> None:
+    rows = number_rows(measured.probe)
+    again = list(csv.DictReader(io.StringIO(table_csv(rows).decode("utf-8-sig"))))
+    for row, text in zip(rows, again, strict=True):
+        assert text["statistic"] == row["statistic"]
+        assert (float(text["mean"]) if text["mean"] else None) == row["mean"]
+    written = json.loads(as_json(measured.probe, "reverse", str(measured.about)))
+    assert (written["model"], written["numbers"], len(written["heads"])) == ("reverse", rows, 12)
+    assert written["heads"][-1]["role"] == "alignment (predicts)"
+
+
+def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
+    evil = "<script>alert(1)</script>"
+    section = Section("The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.")
+    report = as_report(measured.probe, evil, f"{evil} & more", [section])
+    assert "<script" not in report
+    assert not re.search(r"\b(src|href)\s*=", report)
+    text = html.unescape(re.sub("<[^>]*>", " ", report))
+    error = measured.probe.kinds["cross"].corpus["error_rate"].estimate
+    for part in (
+        f"The heads of {evil}",
+        "alignment (predicts)",
+        "The importance of each head",
+        f"{evil} says it.",
+        f"{error.value[0, 0]:.2f} ({error.low[0, 0]:.2f} to {error.high[0, 0]:.2f})",
+    ):
+        assert part in text
+    assert report.count("<table") == 3 + 1

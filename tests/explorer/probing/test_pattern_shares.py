@@ -1,7 +1,8 @@
-"""Every formula of the head statistics against an independent computation, one number at a time."""
+"""Every formula of the head statistics, of rows and of whole samples, against loops over single numbers."""
 
 import itertools
 import math
+import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 
 from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing import pattern_shares as formulas
+from explorer.probing.corpus_scores import CorpusTally
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.pattern_cells import lexical_cells, partners, punctuation, rarest
 from explorer.probing.pattern_shares import divergences, relative_map, shares_of_bins
+from model.analysis.recorded_batches import Observed
 from model.analysis.word_alignment import gold_cells
 from model.config import ATTENTION_KINDS, AttentionKind
-from tests.explorer.probed import HEADS, observed, one_hot, random_observed
+from tests.explorer.probed import HEADS, observed, one_hot, probe_of, random_observed, with_untrained
 
 
 def loops(weights: np.ndarray, score) -> float:
@@ -203,3 +206,67 @@ def test_shuffled_partners_are_those_of_the_other_rows(alignment: tuple[tuple[in
                 expected[row, min(max(at + int(key) - there, 0), 7)] -= 1 / (len(rows) - 1)
         assert np.allclose(table, expected)
     assert lexical_cells(observed(9, 8, alignment=((0,), (1,), *((),) * 5))) is None, "two rows cannot be shuffled"
+
+
+GOLDS = (((2,), (0, 1), (), (4,)), ((0,), (3,)), ((1,), (1,), (2, 3), (0,)))
+
+
+@pytest.fixture
+def items() -> list[Observed]:
+    """Sentences of unequal length, so that the mean over sentences differs."""
+    sizes = ((7, 5), (5, 3), (9, 8))
+    return [
+        random_observed(seed=seed, n_src=n_src, n_tgt=n_tgt, alignment=gold)
+        for seed, ((n_src, n_tgt), gold) in enumerate(zip(sizes, GOLDS, strict=True))
+    ]
+
+
+def tallied(items: list[Observed]) -> CorpusTally:
+    tally = CorpusTally()
+    for seed, item in enumerate(items):
+        tally.add(seed, item, with_untrained(item, seed)["cross"])
+    return tally
+
+
+def test_the_error_rate_counts_the_links_of_all_sentences(items: list[Observed]) -> None:
+    found = tallied(items).result()
+    for name, shift in (("error_rate", 0), ("error_rate_input", 1)):
+        for head in range(2):
+            hits = total = 0
+            for item, gold in zip(items, GOLDS, strict=True):
+                w = item.trace.cross[0, head]
+                sets = {t + shift: set(places) for t, places in enumerate(gold) if places and t + shift < len(w)}
+                best = {row: int(np.argmax(w[row])) for row in sets}
+                a = {(row, j) for row, j in best.items() if j != w.shape[1] - 1}
+                p = {(row, j) for row, places in sets.items() for j in places}
+                s = {(row, j) for row, places in sets.items() for j in places if len(places) == 1}
+                hits += len(a & s) + len(a & p)
+                total += len(a) + len(s)
+            assert found[name].own[0, head] == pytest.approx(1 - hits / total)
+        assert found[name].sentences == 3
+
+
+def test_it_is_not_the_mean_over_sentences_except_of_one_sentence(items: list[Observed]) -> None:
+    cross, alone = (probe_of(some).kinds["cross"] for some in (items, items[:1]))
+    assert not np.allclose(cross.corpus["error_rate"].own, cross.scores["error_rate"].mean)
+    for name, part, other in (
+        ("error_rate", "own", "mean"),
+        ("error_rate_input", "own", "mean"),
+        ("error_rate", "untrained", "untrained"),
+        ("error_rate", "uniform", "uniform"),
+        ("coverage_spread", "own", "mean"),
+    ):
+        assert np.allclose(getattr(alone.corpus[name], part), getattr(alone.scores[name], other)), name
+
+
+def test_coverage_of_all_source_tokens(items: list[Observed]) -> None:
+    found = tallied(items).result()["coverage_spread"]
+    covered = [float(c) for item in items for c in item.trace.cross[0, 1].sum(axis=0, dtype=np.float64)[:-1]]
+    assert found.own[0, 1] == pytest.approx(statistics.pstdev(covered) / statistics.fmean(covered))
+
+
+def test_a_perfect_head_makes_no_error_and_the_end_of_a_sentence_counts_as_no_link() -> None:
+    gold = tuple((i,) for i in range(4))
+    perfect = observed(5, 5, cross=(lambda q, n: one_hot(q, n), HEADS["end"]), alignment=gold)
+    assert tallied([perfect]).result()["error_rate"].own.tolist() == [[0.0, 1.0]]
+    assert set(tallied([random_observed()]).result()) == {"coverage_spread"}, "without known alignments"

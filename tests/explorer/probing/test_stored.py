@@ -1,18 +1,21 @@
-"""Results beside the weights: equal to what was measured, and never shown for other weights or sentences."""
+"""Results beside the weights: equal to what was measured, never shown for other weights, and quoted by the cards."""
 
 import dataclasses
 import io
 import itertools
+import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.probing import measured as stored
-from explorer.probing.importance import Importance
+from explorer.probing.importance import Importance, halves, measure_curve
 from explorer.probing.measured import Measured, measure, read_again
 from explorer.probing.sample import SEEDS, SampleChoice, default_choice, gather
+from explorer.probing.ship import check_lines, findings
 from explorer.probing.tables import roles, summary
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
@@ -141,3 +144,59 @@ def test_the_parts_of_a_sample_are_all_of_it_and_the_first_is_small(n: int) -> N
     first, *rest = stored.parts(n, large=True)
     assert sorted(i for part in (first, *rest) for i in part) == list(range(n))
     assert len(first) == n if n < 2 * stored.FIRST_PART else stored.FIRST_PART <= len(first) < 2 * stored.FIRST_PART
+
+
+@cache
+def measured_on_its_sample(name: str) -> tuple[LoadedModel, Measured]:
+    """A bundled model, with what is measured of it on its default sample."""
+    loaded = load_model(CHECKPOINTS / name)
+    return loaded, measure(SampleChoice(), loaded, quiet)
+
+
+SCORED = ("reverse", "reverse-decoder", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some(SCORED, 6))
+def test_the_card_quotes_what_is_found(name: str) -> None:
+    loaded, found = measured_on_its_sample(name)
+    lines = findings(loaded, found)
+    for line in lines:
+        assert f"- {line}\n" in loaded.card
+    # Without heads that are called important, the loss rises, and more than without the others.
+    most, least = (
+        float(found_loss)
+        for text in ("matters most", "matter least")
+        for found_loss in re.findall(rf"{text}.*?the loss goes from \S+ to ([\d.]+)", "\n".join(lines))
+    )
+    assert most > 2 * least
+
+
+def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
+    loaded, found = measured_on_its_sample("adjective-swap")
+    curve = measure_curve(loaded, found.sample, found.task, quiet)
+    choice, scored = halves(found.sample)
+    assert (curve.chosen_on, curve.scored_on) == (len(choice), len(scored))
+    assert not {source.text for source in choice.sources} & {source.text for source in scored.sources}
+    assert (curve.counts[0], curve.counts[-1]) == (0, 24)
+    assert (curve.exact[0], curve.exact[1], curve.exact[-1]) == (1.0, 1.0, 0.0), "the least important heads can go"
+    quality = curve.remaining_quality()
+    assert set(quality) == {"probability per token", "exact match", "BLEU"}
+    assert all(values[0] == 100.0 and len(values) == len(curve.counts) for values in quality.values())
+    assert np.allclose(curve.random[:, 0], curve.loss[0])
+    assert np.allclose(curve.random[:, -1], curve.loss[-1]), "every order ends with all heads off"
+
+
+# A translator and a decoder alone.
+OTHERS = (*sorted({*SCORED} - {"adjective-swap", "reverse-decoder"}), "multi30k-en-de", "multi30k-de-en")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["adjective-swap", "reverse-decoder", *OTHERS])
+def test_the_card_quotes_what_is_counted(name: str) -> None:
+    loaded = load_model(CHECKPOINTS / name)
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)
+    lines = check_lines(loaded, sample)
+    assert len(lines) == 3
+    for line in lines:
+        assert f"- {line}\n" in loaded.card

@@ -60,7 +60,6 @@ LAST = {"trained_steps": 1500}
             "diverged",
             "Dates to ISO 8601, seed 7, split seed 2.",
         ),
-        (entry("a", "finished"), "diverged", ""),
         (entry(SHIPPED[0], trained=True, modified=1000.0), "diverged", "neither renamed nor deleted"),
         (entry("a", error="no weights"), "cannot be opened", ""),
     ],

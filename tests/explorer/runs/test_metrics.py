@@ -15,7 +15,6 @@ def text(*lines: dict[str, object]) -> bytes:
 
 
 def points(metrics: Metrics) -> list[tuple[float, float]]:
-    """The steps and losses of its training points."""
     return [(point["step"], point["loss"]) for point in metrics.train]
 
 

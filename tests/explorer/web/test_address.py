@@ -37,7 +37,6 @@ class Session:
         return self.app.session_state["answer"]
 
     def write(self, group: address.Group, **query: str) -> dict[str, str]:
-        """Write these values; return the address bar."""
         self.run(lambda: group.write(query))
         return self.address()
 
@@ -45,7 +44,6 @@ class Session:
         return address_of(self.app)
 
     def arrives(self, **query: str) -> None:
-        """The browser's next request has this address."""
         self.app.query_params.clear()
         for name, value in query.items():
             self.app.query_params[name] = value

@@ -37,7 +37,6 @@ def press(manager: MediaFileManager, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 
 def fetch(manager: MediaFileManager, address: str) -> bytes | None:
-    """What is stored at an address; None if nothing is."""
     try:
         return manager._storage.get_file(urlsplit(address).path.rpartition("/")[2]).content  # type: ignore[attr-defined]
     except MediaFileStorageError:

@@ -17,7 +17,6 @@ from tests.paths import ROOT
 
 
 def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:8501") -> tuple[int, dict[str, str]]:
-    """Status and headers of the middleware's response."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope: dict[str, Any], receive: object, send: Any) -> None:

@@ -27,7 +27,6 @@ def app() -> AppTest:
 
 
 def shown(at: AppTest) -> tuple[str, dict[str, str]]:
-    """The run on screen, and the address."""
     assert not at.exception
     return at.session_state["shown"], address(at)
 

@@ -95,8 +95,6 @@ def test_a_page_is_told_where_the_root_is(wanted: bytes, mime: bytes) -> None:
 
 
 class Uploader(Visitor):
-    """A visitor who uploads a file."""
-
     session = ""
 
     def read(self, message: ForwardMsg) -> None:

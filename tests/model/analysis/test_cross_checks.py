@@ -1,17 +1,19 @@
-"""Counterfactual rows and zeroed values, against single runs with head edits and with values changed one by one."""
+"""Counterfactual rows, zeroed values and shares of the source, against single runs with edits and against loops."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from explorer.decoding.aggregates import layer_norms, shares
 from model.analysis.cross_checks import COUNTERFACTUALS, _row_each, counterfactual_rows, layer_maps, value_zeroing
 from model.analysis.head_details import head_details
+from model.analysis.source_share import SourceShareError, source_shares, sublayers
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
-from model.edits import HeadEdit, HeadEdits, patch
+from model.edits import patch
 from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
@@ -27,6 +29,15 @@ def best(logits: torch.Tensor, config: object) -> int:
     return int(allowed_log_probs(logits, output_rules(config)).argmax())
 
 
+def uniform(own: torch.Tensor) -> torch.Tensor:
+    return (own > 0) / (own > 0).sum()  # the weight of a key that a row sees is never exactly 0
+
+
+def without_largest(own: torch.Tensor) -> torch.Tensor:
+    others = own.index_fill(0, own.argmax(), 0.0)
+    return others / others.sum()
+
+
 @pytest.mark.parametrize("changes", [{}, {"seed": 1}, {"seed": 2}, PREFIX_MODEL, CONTINUES])
 def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict[str, Any]) -> None:
     """The rows of the untouched model, changed by hand layer by layer, since each layer sees the change below it."""
@@ -38,38 +49,28 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict
     )
     before_rows = n - len(READ) if kind == "decoder" else 0
     src, read = torch.tensor([SRC]), torch.tensor([READ])
+    names = [f"{attention_scope(kind, layer)}.weights" for layer in range(3)]
     found = counterfactual_rows(model, SRC, READ)
     with torch.inference_mode():
         plain = model(src, read)[0]
         assert found.predicted.tolist() == [best(row, model.config) for row in plain]
         for row in range(len(READ)):
             at = before_rows + row
-            uniform = HeadEdits(
-                tuple(
-                    HeadEdit(kind, layer, head, "row", row=at, values=np.ones(n, np.float32))
-                    for layer in range(3)
-                    for head in range(4)
+            for name, change in (("uniform", uniform), ("largest removed", without_largest)):
+
+                def changed(weights: torch.Tensor, at: int = at, change: Any = change) -> torch.Tensor:
+                    copy = weights.clone()
+                    for own in copy[0, :, at]:
+                        own[:] = change(own)
+                    return copy
+
+                logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, changed)))[0, row]
+                assert found.stays[name][row] == (best(logits, model.config) == found.predicted[row])
+                after, before = (
+                    allowed_log_probs(rows, output_rules(model.config))[found.predicted[row]]
+                    for rows in (logits, plain[row])
                 )
-            )
-            logits = model(src, read, tap=uniform.tap(model.config))[0, row]
-            assert found.stays["uniform"][row] == (best(logits, model.config) == found.predicted[row])
-            after, before = (
-                allowed_log_probs(rows, output_rules(model.config))[found.predicted[row]]
-                for rows in (logits, plain[row])
-            )
-            assert found.change["uniform"][row] == pytest.approx(float(after - before), abs=1e-5)
-
-            def removed(weights: torch.Tensor, at: int = at) -> torch.Tensor:
-                copy = weights.clone()
-                for head in range(4):
-                    own = copy[0, head, at]
-                    own[int(own.argmax())] = 0
-                    own /= own.sum()
-                return copy
-
-            names = [f"{attention_scope(kind, layer)}.weights" for layer in range(3)]
-            logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, removed)))[0, row]
-            assert found.stays["largest removed"][row] == (best(logits, model.config) == found.predicted[row])
+                assert found.change[name][row] == pytest.approx(float(after - before), abs=1e-5)
     assert set(found.stays) == set(COUNTERFACTUALS)
     again = counterfactual_rows(model, SRC, READ)
     assert np.array_equal(found.stays["shuffled"], again.stays["shuffled"]), "drawn with a seed"
@@ -97,18 +98,9 @@ def test_row_t_of_sentence_t_is_changed_and_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTERFACTUALS)
 def test_later_keys_of_a_causal_row_stay_at_zero(name: str) -> None:
     """Four rows after two of a prompt."""
-    scores = torch.rand(4, 3, 6, 6, generator=torch.Generator().manual_seed(1))
-    weights = scores.masked_fill(torch.ones(6, 6).triu(1).bool(), -torch.inf).softmax(dim=-1)
+    weights = torch.ones(4, 3, 6, 6).tril() / torch.arange(1, 7)[:, None]
     changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2), causal=True)(weights)
-    for row in range(4):
-        new = changed[row, :, row + 2]
-        assert not new[:, row + 3 :].any()
-        assert torch.allclose(new.sum(dim=-1), torch.ones(3))
-        assert not torch.equal(new, weights[row, :, row + 2])
-        if name == "uniform":
-            assert torch.allclose(new[:, : row + 3], torch.tensor(1 / (row + 3)))
-        changed[row, :, row + 2] = weights[row, :, row + 2]
-    assert torch.equal(changed, weights), "no other row changes"
+    assert torch.equal(changed, changed.tril())
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", 1), ("decoder", 2), ("cross", 0)])
@@ -161,3 +153,78 @@ def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(changes: dic
             mean = np.mean([details[head].rows[query].weights for head in heads], axis=0)
             assert np.allclose(row[: len(mean)], mean, atol=1e-5)
         assert np.array_equal(found.zeroed, value_zeroing(model, src, read, kind, layer))
+
+
+def recorded(model: nn.Module) -> dict[str, np.ndarray]:
+    recorder = PointRecorder()
+    with torch.inference_mode():
+        model(torch.tensor([SRC]), torch.tensor([READ]), tap=recorder)
+    return {name: tensor[0].double().numpy() for name, tensor in recorder.tensors.items()}
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"seed": 1}, {"attention_gate": True}, {"positions": "rope"}, {"positions": "alibi"}, {"scale_scores": False}]
+    + [PREFIX_MODEL],
+)
+def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, changes: dict[str, Any]) -> None:
+    model = tiny_model(**(changes | {"norm_first": norm_first}))
+    points = recorded(model)
+    for layer, pair in enumerate(sublayers(model, SRC, READ)):
+        for nth, part in enumerate(pair, start=1):
+            wanted = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
+            assert np.allclose(part.output, wanted, atol=1e-5)
+            assert np.allclose(part.parts.sum(axis=1) + part.bias, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("changes", [{}, PREFIX_MODEL, CONTINUES], ids=["encoder", "prefix", "continues"])
+def test_the_shares_are_those_of_the_paper(norm_first: bool, changes: dict[str, Any]) -> None:
+    """Layer by layer from the recorded points and the plain matrices."""
+    model = tiny_model(**(changes | {"norm_first": norm_first}))
+    points, kinds = recorded(model), model.config.kinds
+    stream = points["tgt.positions"]
+    n = len(stream)
+    of_source, of_target = np.zeros((n, len(SRC))), np.eye(n)  # how much of position t comes from each token
+    n_prompt = 0 if "cross" in kinds else n - len(READ) + (not model.config.separator)
+    for t in range(n_prompt):
+        of_source[t, t], of_target[t, t] = 1.0, 0.0
+    for layer, block in enumerate(model.decoder.layers):
+        names = ("self_attn", "cross_attn") if "cross" in kinds else ("self_attn",)
+        for nth, name in enumerate(names, start=1):
+            projection, scope = block.get_submodule(f"{name}.out_proj"), f"decoder.{layer}.{name}"
+            matrix, bias = (part.detach().double().numpy() for part in projection.parameters())
+            weights, values = points[f"{scope}.weights"], points[f"{scope}.value"]
+            parts = np.einsum("hqk,hkd,ohd->qko", weights, values, matrix.reshape(len(matrix), len(values), -1))
+            if name == "self_attn":
+                parts[range(n), range(n)] += stream
+            else:
+                parts = np.concatenate((parts, stream[:, None]), axis=1)
+            whole = parts.sum(axis=1, keepdims=True) + bias
+            if not norm_first:
+                norm = block.get_submodule(f"norm{nth}")
+                gain, shift = (part.detach().double().numpy() for part in norm.parameters())
+                sigma = np.sqrt(whole.var(-1, keepdims=True) + norm.eps)
+                parts = gain * (parts - parts.mean(-1, keepdims=True)) / sigma
+                whole = gain * (whole - whole.mean(-1, keepdims=True)) / sigma + shift
+            near = np.maximum(0.0, np.abs(whole).sum(-1) - np.abs(whole - parts).sum(-1))
+            near /= near.sum(axis=1, keepdims=True)
+            if name == "self_attn":
+                of_source, of_target = near @ of_source, near @ of_target
+            else:
+                of_source, of_target = near[:, -1:] * of_source + near[:, :-1], near[:, -1:] * of_target
+            stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
+        stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{len(names) + 1}"]
+    found = source_shares(model, SRC, READ)
+    assert np.allclose(found, of_source.sum(axis=1)[-len(READ) :], atol=1e-5)
+    assert np.allclose(of_source.sum(axis=1) + of_target.sum(axis=1), 1)
+    if not model.config.separator:
+        assert found[0] == pytest.approx(1.0), "the first row is the last of the prompt"
+        found = found[1:]
+    assert ((found > 0) & (found < 1)).all()
+
+
+def test_a_variant_is_refused_with_a_reason() -> None:
+    with pytest.raises(SourceShareError, match="Choose a model with the paper's layers"):
+        source_shares(tiny_model(residual=False), SRC, READ)

@@ -20,7 +20,6 @@ from model.analysis.importance import (
     mean_ablate_each,
     mean_outputs,
     pruning_counts,
-    pruning_curve,
     sentence_gradients,
     without,
 )
@@ -133,17 +132,6 @@ def test_the_least_important_heads_are_pruned_first() -> None:
     assert pruning_counts(3) == [0, 1, 2, 3]
     assert pruning_counts(20) == list(range(0, 21, 2))
     assert pruning_counts(1) == [0, 1]
-
-
-def test_the_pruning_curve_switches_off_more_and_more() -> None:
-    model, pairs = tiny_model(), some_pairs()
-    order = heads_of(model.config)
-    steps = list(pruning_curve(model, pairs, order, points=4))
-    assert [len(step.removed) for step in steps] == pruning_counts(len(order), 4)
-    assert steps[0].scores.loss == edited_loss(model, pairs, None).loss
-    for step in steps[1:]:
-        assert step.removed == tuple(order[: len(step.removed)])
-        assert step.scores.loss == edited_loss(model, pairs, without(step.removed)).loss
 
 
 def test_mean_outputs_leave_padding_out() -> None:

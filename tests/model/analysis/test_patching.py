@@ -132,9 +132,7 @@ def _recorded(model: Transformer, src: list[int]) -> dict[str, torch.Tensor]:
 @torch.inference_mode()
 def _from_encoder(model: Transformer, x: torch.Tensor, first: int) -> torch.Tensor:
     mask = padding_mask(torch.tensor([SRC]))
-    for layer in model.encoder.layers[first:]:
-        x = layer(x, mask=mask)
-    memory = model.encoder.norm(x)
+    memory = model.encoder(x, mask=mask, start=first)
     logits = model.logits(model.decode(torch.tensor([READ]), memory, src_mask=mask))
     return allowed_log_probs(logits[:, -1], output_rules(model.config))[0]
 
@@ -144,7 +142,6 @@ def _from_decoder(model: Transformer, x: torch.Tensor, first: int) -> torch.Tens
     mask = padding_mask(torch.tensor([SRC]))
     cross_kv = model.decoder.project_memory(model.encode(torch.tensor([SRC])))
     rows = target_mask(torch.tensor([READ]), causal=True)
-    for layer, key_value in zip(model.decoder.layers[first:], cross_kv[first:], strict=True):
-        x, _ = layer(x, key_value, self_mask=rows, cross_mask=mask)
-    logits = model.logits(model.decoder.norm(x))
+    hidden, _ = model.decoder(x, cross_kv, self_mask=rows, cross_mask=mask, start=first)
+    logits = model.logits(hidden)
     return allowed_log_probs(logits[:, -1], output_rules(model.config))[0]

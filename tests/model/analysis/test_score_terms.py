@@ -5,17 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 
 from model.analysis.importance import heads_of
 from model.analysis.score_terms import Part, ScoreTermsError, grouped, head_terms
 from model.config import EOS, SOS
-from model.edits import patch
 from model.points import attention_scope
 from model.recording import PointRecorder
-from model.tap import compose
-from model.transformer import Transformer
-from tests.tiny import random_ids, tiny_config, tiny_model
+from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(6, seed=3).tolist(), EOS]
 TGT = [SOS, *random_ids(4, seed=4).tolist()]
@@ -60,125 +56,44 @@ def test_the_parts_are_all_that_was_written_before() -> None:
     assert ("head", "cross", 1) not in written
     assert {part.stack for part in cross.key_parts} == {"", "encoder"}
     assert sum(part.source == "feed_forward" for part in cross.key_parts) == 2
+    lowest = head_terms(model, SRC, TGT, ("encoder", 0, 0))
+    keys = model.encoder.layers[0].self_attn.k_proj.weight[:8].detach().T
+    vectors = {"word": 4 * model.src_embedding.weight[SRC].detach(), "position": model.positions_src.table(len(SRC))}
+    for part, vector in vectors.items():
+        assert np.allclose(lowest.keys[lowest.key_parts.index(Part(part))], (vector @ keys).numpy(), atol=1e-5)
     decoder = head_terms(model, SRC, TGT, ("decoder", 0, 1))
     assert decoder.query_parts == (Part("word"), Part("position"), Part("bias"))
     assert not decoder.seen[0, 1:].any(), "the future is masked"
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_a_part_is_what_is_missing_without_it(norm_first: bool) -> None:
-    """An earlier head is switched off in a model whose norms, weights and networks are held at what they were."""
-    model = tiny_model(norm_first=norm_first)
-    recorder = PointRecorder()
-    src, tgt = torch.tensor([SRC]), torch.tensor([TGT])
+@pytest.mark.parametrize(
+    ("part", "head", "stream", "norm"),
+    [
+        (("encoder", 0, 1), ("encoder", 1, 0), "encoder.0.residual2", "encoder.layers.1.norm1"),
+        (("encoder", 1, 0), ("cross", 1, 2), "encoder.1.residual2", "encoder.norm"),
+        (("cross", 0, 3), ("decoder", 1, 1), "decoder.0.residual3", "decoder.layers.1.norm1"),
+    ],
+)
+def test_a_part_is_what_its_head_wrote_as_norm_and_projection_pass_it_on(
+    part: Any, head: Any, stream: str, norm: str
+) -> None:
+    """In pre-norm, where nothing but additions lies between; norms keep the deviation of the whole stream."""
+    model, recorder = tiny_model(norm_first=True), PointRecorder()
     with torch.inference_mode():
-        model(src, tgt, tap=recorder)
-    kept = dict(recorder.tensors)
-    frozen = _with_frozen_norms(model, kept)
-    fixed = {
-        name: (lambda _, name=name: kept[name]) for name in kept if name.endswith((".weights", "feed_forward.linear2"))
-    }
-    for erased, head in (
-        (("encoder", 0, 1), ("encoder", 1, 0)),
-        (("encoder", 1, 0), ("cross", 1, 2)),
-        (("cross", 0, 3), ("decoder", 1, 1)),
-    ):  # no head in between reads what the erased one wrote
-        kind, layer, number = erased
-
-        def without(output: Tensor, number: int = number) -> Tensor:
-            changed = output.clone()
-            changed[:, number] = 0.0
-            return changed
-
-        again = PointRecorder()
-        with torch.inference_mode():
-            point = f"{attention_scope(kind, layer)}.output"
-            frozen(src, tgt, tap=compose(patch(model.config, {**fixed, point: without}), again))
+        model(torch.tensor([SRC]), torch.tensor([TGT]), tap=recorder)
+        scopes = [attention_scope(kind, layer) for kind, layer, _ in (part, head)]
+        writes, reads = (model.get_submodule(scope.replace(".", ".layers.", 1)) for scope in scopes)
+        own, its = (
+            slice(n * block.d_head, (n + 1) * block.d_head) for block, n in ((writes, part[2]), (reads, head[2]))
+        )
+        wrote = recorder.tensors[f"{scopes[0]}.output"][0, part[2]] @ writes.out_proj.weight[:, own].T
+        deviation = (recorder.tensors[stream][0].var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+        passed = model.get_submodule(norm).weight * (wrote - wrote.mean(-1, keepdim=True)) / deviation
         found = head_terms(model, SRC, TGT, head)
-        compared = 0
-        for side, parts, vectors in (("query", found.query_parts, found.queries), ("key", found.key_parts, found.keys)):
-            name, index = f"{attention_scope(head[0], head[1])}.{side}", Part("head", *erased)
-            if index in parts:
-                lost = (kept[name] - again.tensors[name])[0, head[2]].numpy()
-                assert np.allclose(vectors[parts.index(index)], lost, atol=1e-5)
-                compared += 1
-        assert compared == (1 if head[0] == "cross" else 2)
-
-
-def _with_frozen_norms(model: Transformer, kept: dict[str, Tensor]) -> Transformer:
-    twin = Transformer(model.config)
-    twin.load_state_dict(model.state_dict())
-    twin.eval()
-    config = model.config
-    for stack, blocks in (("encoder", 2), ("decoder", 3)):
-        before = "src.positions" if stack == "encoder" else "tgt.positions"
-        layers = getattr(twin, stack).layers
-        for i, layer in enumerate(layers):
-            for nth in range(1, blocks + 1):
-                name = before if config.norm_first else f"{stack}.{i}.residual{nth}"
-                setattr(layer, f"norm{nth}", Frozen(getattr(layer, f"norm{nth}"), kept[name]))
-                before = f"{stack}.{i}.residual{nth}"
-        if config.norm_first:
-            getattr(twin, stack).norm = Frozen(getattr(twin, stack).norm, kept[before])
-    return twin
-
-
-class Frozen(nn.Module):
-    """A norm that divides by the standard deviation of what was read first."""
-
-    def __init__(self, norm: nn.LayerNorm, x: Tensor) -> None:
-        super().__init__()
-        self.norm = norm
-        self.deviation = torch.sqrt(((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) + norm.eps)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return (x - x.mean(-1, keepdim=True)) / self.deviation * self.norm.weight + self.norm.bias
-
-
-# A model whose answer is known: vectors of words lie in dimensions 0–3, of positions in 4–7, of the head in 8–11; each
-# sums to 0, so that no norm moves one into another.
-
-WORD, POSITION, HEAD = slice(0, 4), slice(4, 8), slice(8, 12)
-
-
-def planted(norm_first: bool) -> Transformer:
-    """Two encoder layers of one head: the second looks from positions to what the first head wrote about words."""
-    heads = {"n_encoder_heads": 1, "n_decoder_heads": 1, "n_encoder_layers": 2, "n_decoder_layers": 1}
-    config = tiny_config(d_model=12, d_ff=4, norm_first=norm_first, positions="learned", **heads)
-    model = Transformer(config).eval()
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        for module in model.modules():
-            if isinstance(module, nn.LayerNorm):
-                module.weight.fill_(1.0)
-        for table, dimensions in ((model.src_embedding.weight, WORD), (model.positions_src.embedding.weight, POSITION)):
-            rows = torch.randn(table.size(0), 4, generator=generator)
-            table[:, dimensions] = rows - rows.mean(1, keepdim=True)
-        first, second = (layer.self_attn for layer in model.encoder.layers)
-        turn, _ = torch.linalg.qr(torch.randn(4, 4, generator=generator))
-        centre = torch.eye(4) - 0.25  # sums of 0 stay sums of 0
-        first.v_proj.weight[HEAD, WORD] = 3 * centre @ turn @ centre  # its queries and keys are 0: it looks everywhere
-        first.out_proj.weight[HEAD, HEAD] = torch.eye(4)
-        second.q_proj.weight[HEAD, POSITION] = 4 * turn
-        second.k_proj.weight[HEAD, HEAD] = torch.eye(4)
-    return model
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_a_planted_pair_explains_the_whole_score(norm_first: bool) -> None:
-    model = planted(norm_first)
-    found = head_terms(model, SRC, TGT, ("encoder", 1, 0))
-    pair = found.query_parts.index(Part("position")), found.key_parts.index(Part("head", "encoder", 0, 0))
-    assert np.abs(found.scores).max() > 0.01
-    for query in range(len(SRC)):
-        for key in range(len(SRC)):
-            table = found.table(query, key)
-            assert table[pair] == pytest.approx(found.scores[query, key], abs=1e-5)
-            assert np.abs(np.delete(table.ravel(), pair[0] * table.shape[1] + pair[1])).max() < 1e-6
-    mean = found.mean_table()
-    assert np.abs(mean).sum() == pytest.approx(abs(mean[pair]), abs=1e-5)
+        for side, parts, vectors in (("q", found.query_parts, found.queries), ("k", found.key_parts, found.keys)):
+            if side == "k" or head[0] != "cross":
+                expected = passed @ reads.get_submodule(f"{side}_proj").weight[its].T
+                assert np.allclose(vectors[parts.index(Part("head", *part))], expected.numpy(), atol=1e-5)
 
 
 def test_above_the_row_and_on_average() -> None:

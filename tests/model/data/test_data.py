@@ -66,10 +66,7 @@ def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
     answers = {e.source: e.target for examples in splits.values() for e in examples}
     assert len(set(answers.values())) == 480
     assert answers["I read red books"] == "je lis livres rouge"
-    assert answers["we eat green apples"] == "nous mangeons pommes vert"
-    assert answers["they buy blue cars"] == "ils achetent voitures bleu"
     assert answers["she sees small houses"] == "elle voit maisons petit"
-    assert answers["you see big cars"] == "tu vois voitures grand"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -132,16 +129,6 @@ def test_dates_are_aligned_by_character() -> None:
     assert spell(date(1999, 11, 17), "{dd}.{mm}.{y}").alignment[5:] == ((3,), (4,), (), (0,), (1,))
 
 
-def test_aligned_digits_are_equal_digits() -> None:
-    for example in get_task("dates").splits["test"]:
-        for character, positions in zip(example.target, example.alignment or (), strict=True):
-            looked_at = "".join(example.source[p] for p in positions)
-            if character == "-":
-                assert positions == ()
-            else:
-                assert looked_at.isalpha() or looked_at == character or (character == "0" and looked_at.isdigit())
-
-
 def test_dates_cover_the_century_and_hold_out_whole_dates() -> None:
     splits = get_task("dates").splits
     days = {split: {e.target for e in examples} for split, examples in splits.items()}
@@ -184,15 +171,10 @@ def test_every_spelling_of_the_task_is_one_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs", "among"),
-    [
-        ("phrases-en-de", ENGLISH_GERMAN, ("I am a student", "He is a teacher", "She is reading a book",
-                                           "They are playing", "We love learning")),
-        ("phrases-en-fr", ENGLISH_FRENCH, ("i like cats", "i like dogs", "cats eat meat", "dogs eat meat")),
-        ("phrases-en-hi", ENGLISH_HINDI, ("I like pizza",)),
-    ],
-)  # fmt: skip
-def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], ...], among: tuple[str, ...]) -> None:
+    ("name", "pairs"),
+    [("phrases-en-de", ENGLISH_GERMAN), ("phrases-en-fr", ENGLISH_FRENCH), ("phrases-en-hi", ENGLISH_HINDI)],
+)
+def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], ...]) -> None:
     assert 22 <= len(pairs) <= 30
     splits = get_task(name).splits
     answers: dict[str, set[str]] = {}
@@ -200,7 +182,6 @@ def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], .
         answers.setdefault(example.source, set()).add(example.target)
     assert all(len(targets) == 1 for targets in answers.values())
     assert set(dict(pairs)) <= set(answers)
-    assert set(among) <= set(answers)
     assert splits["test"] == splits["train"]
     assert "same pairs" in get_task(name).description
     if name == "phrases-en-de":  # a full stop and lower case are practised too

@@ -1,4 +1,4 @@
-"""Own data: TSV, CSV, JSONL and parallel files as users have them, and messages for what cannot be read."""
+"""Own data: TSV, CSV, JSONL and parallel files as users have them, messages for others, and pairs that are added."""
 
 import json
 from pathlib import Path
@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from model.config import DataConfig
-from model.data import DataError, Example, get_task, text_files
+from model.data import DataError, Example, Task, get_task, text_files
 from model.data.files import (
     DATA_FILE,
     LARGE,
     Pairs,
+    check_added,
     files_task,
-    given_splits,
     load_splits,
+    read_added,
     read_pairs,
     read_parallel,
     save_splits,
     split_pairs,
+    with_added,
 )
 from model.data.tables import read_table
 
@@ -55,7 +57,6 @@ def rows(separator: str, end: str = "\n") -> str:
         ("told.csv", "sep=;\n" + rows(";")),
         ("told-quoted.csv", '"sep=,"\r\nsource,target\r\n' + rows(",")),
         ("headings.csv", "word,reversed\n" + rows(",")),
-        ("wide-headings.csv", "source,target,notes\n" + rows(",")),
         ("numbered.csv", "".join(f"{n},{s},{t}\n" for n, (s, t) in enumerate(PAIRS, start=7))),
         ("list.jsonl", "".join(json.dumps(pair) + "\n" for pair in PAIRS)),
         ("named.jsonl", "".join(json.dumps({"id": 3, "target": t, "source": s}) + "\n" for s, t in PAIRS)),
@@ -107,7 +108,6 @@ CONTROL = "control characters, or marks that reorder text"
             {},
         ),
         ("a comma in each cell.csv", "one;6,5\ntwo;6,5\n", [("one", "6,5"), ("two", "6,5")], {}),
-        ("a comma and a space in each cell.csv", "one;x, y\ntwo;x, y\n", [("one", "x, y"), ("two", "x, y")], {}),
         ("a separator that is told.csv", f"sep=;\n{rows(';')}alone\n", [*PAIRS], {COLUMNS: (5,)}),
         (
             "quotes are text.tsv",
@@ -177,7 +177,6 @@ def test_what_is_left_out_is_said_with_at_most_five_lines_of_each_reason(tmp_pat
         ("a.csv", b'""\n""\n', r"only empty rows"),
         ("a.tsv", b"one column\nonly\n", r"only one column"),
         ("a.tsv", b"a\tb\n", r"a\.tsv has 1 pair; at least 2"),
-        ("a.csv", b"source,target\n", r"a\.csv has 0 pair"),
         ("a.tsv", b"a\tb\nM\xe4dchen\tx\n", r"line 2 holds the byte 0xE4\. .*windows-1252 “Mädchen x”"),
         ("a.tsv", "a\tb\n".encode("utf-16") + b"\n", r"begins as UTF-16 but is cut off or damaged"),
         ("a.tsv", b"a\tb\nc\x00\td\n", r"not a text file: line 2 holds a zero byte"),
@@ -251,13 +250,6 @@ def test_sources_that_differ_in_capitals_and_spaces_stay_together() -> None:
         split_pairs(same)
 
 
-def test_a_division_of_ones_own_must_not_leak() -> None:
-    train, valid = (Pairs(tuple(Example(f"s{k}", "t") for k in ks), {}, "1", "2") for ks in (range(5), range(5, 8)))
-    assert given_splits(train, valid) == {"train": train.examples, "valid": valid.examples}
-    leaking = Pairs((*valid.examples, Example("S4", "t")), {}, "1", "2")
-    assert given_splits(train, leaking) == {"train": train.examples[:4], "valid": leaking.examples}
-
-
 def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", '{"source": "a\\u2028b", "target": "c"}\n{"source": "ü", "target": "d"}\n')
     splits = split_pairs(read_pairs(source), valid_fraction=0.5)
@@ -321,3 +313,52 @@ def test_the_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
     assert read_pairs(wide).columns_sentence().endswith("not read: 3, 4, 5, 6, 7 and 2 more.")
     counted = "".join(f"{word}\t{n}\tCC-BY\n" for n, word in enumerate(("one", "two", "three"), start=1))
     assert got(read_pairs(write(tmp_path / "c.tsv", counted)))[0] == ("one", "1")
+
+
+def task() -> Task:
+    splits = {
+        "train": (Example("a", "A"), Example("b", "B"), Example("b", "B")),
+        "valid": (Example("v", "V"),),
+        "test": (Example("t", "T"),),
+    }
+    return Task("letters", "", "", DataConfig(src_lang="en", tgt_lang="de"), "tiny", lambda: splits)
+
+
+def write_pairs(folder: Path, name: str, *pairs: tuple[str, str]) -> Path:
+    path = folder / name
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in (("en", "de"), *pairs)), encoding="utf-8")
+    return path
+
+
+def trained_on(made: Task) -> list[tuple[str, str]]:
+    return [(example.source, example.target) for example in made.splits["train"]]
+
+
+def test_the_union_keeps_the_originals_and_leaves_out_what_is_there_or_held_out(tmp_path: Path) -> None:
+    one = write_pairs(tmp_path, "one.tsv", ("a", "A"), ("a", "AA"), ("v", "other"), (" V", "V"), ("t", "T"), ("c", "C"))
+    two = write_pairs(tmp_path, "two.tsv", ("c", "C"), ("a", "AA"), ("d", "V"), ("d", "V"))
+    union, entries = with_added(task(), read_added([one, two], task()))
+    assert trained_on(union) == [("a", "A"), ("b", "B"), ("b", "B"), ("a", "AA"), ("c", "C"), ("d", "V")]
+    assert union.splits["valid"] == task().splits["valid"]
+    assert union.splits["test"] == task().splits["test"]
+    assert [(entry["file"], entry["pairs"]) for entry in entries] == [("one.tsv", 2), ("two.tsv", 1)]
+    assert len({entry["sha256"] for entry in entries}) == 2
+    assert with_added(union, ()) == (union, [])
+
+
+def test_columns_are_those_of_the_languages(tmp_path: Path) -> None:
+    path = tmp_path / "swapped.jsonl"
+    path.write_text('{"de": "X", "en": "x"}\n{"de": "Y", "en": "y"}\n', encoding="utf-8")
+    assert trained_on(with_added(task(), read_added([path], task()))[0])[3:] == [("x", "X"), ("y", "Y")]
+
+
+def test_a_resumed_run_needs_the_same_files_in_the_same_order(tmp_path: Path) -> None:
+    files = read_added([write_pairs(tmp_path, f"{n}.tsv", ("a", n), ("b", n)) for n in "12"], task())
+    _, entries = with_added(task(), files)
+    check_added(files, entries)
+    check_added((), [])
+    for other in (files[::-1], files[:1], ()):
+        with pytest.raises(DataError, match=r"other added data \(files: 1.tsv, 2.tsv\)"):
+            check_added(other, entries)
+    with pytest.raises(DataError, match="files: none"):
+        check_added(files, [])

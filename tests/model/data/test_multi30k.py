@@ -5,10 +5,11 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -92,19 +93,10 @@ def test_groups_are_lengths() -> None:
 # --- downloads --------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Site:
-    """A web server with some files; it breaks off after `cut` bytes and counts the requests."""
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    cut: int | None = None
-    requests: int = 0
-    address: str = ""
-
-
 @pytest.fixture
-def site() -> Iterator[Site]:
-    here = Site()
+def site() -> Iterator[Any]:
+    """A web server with some files; it breaks off after `cut` bytes and counts the requests."""
+    here = SimpleNamespace(files={}, cut=None, requests=0)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -146,7 +138,7 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
     ids=["whole", "cut", "wrong", "absent"],
 )
 def test_a_download_is_whole_and_as_expected_or_leaves_nothing(
-    site: Site, tmp_path: Path, content: bytes | None, cut: int | None, said: str
+    site: Any, tmp_path: Path, content: bytes | None, cut: int | None, said: str
 ) -> None:
     site.files, site.cut = {"a.gz": content} if content else {}, cut
     path = tmp_path / "deep" / "a.gz"
@@ -162,7 +154,7 @@ def test_a_download_is_whole_and_as_expected_or_leaves_nothing(
 
 
 def test_a_task_downloads_what_it_needs_once_that_is_allowed(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for stem, n in STEMS.items():
         for lang in ("en", "de"):

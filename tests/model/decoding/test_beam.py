@@ -1,4 +1,3 @@
-import itertools
 import math
 
 import pytest
@@ -7,11 +6,10 @@ from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, UNK
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import ENDED, PRUNED, BeamStep, OutputRules, follow, greedy, length_penalty
+from model.decoding.search import OutputRules, follow, greedy, length_penalty
 from tests.model.tables import (
     GARDEN_PATH,
     PENALTIES,
-    A,
     B,
     TableModel,
     beam,
@@ -65,35 +63,6 @@ def test_scores_are_totals_over_the_length_penalty(model: TableModel, penalty: s
         assert one.score == pytest.approx(one.log_prob / length_penalty(penalty, 0.7, len(one.path)), abs=1e-4)
 
 
-def rebuild(steps: list[BeamStep], index: int, rank: int) -> tuple[int, ...]:
-    """The target of one candidate, read backwards along the parents (one sentence)."""
-    token = int(steps[index].tokens[0, rank])
-    if index == 0:
-        return (token,)
-    parent = int(steps[index].parents[0, rank])
-    return (*rebuild(steps, index - 1, steps[index - 1].slots[0].tolist().index(parent)), token)
-
-
-@given(model=random_tables(depth=4), width=st.integers(1, 4))
-def test_parents_rebuild_every_hypothesis(model: TableModel, width: int) -> None:
-    config = beam(width)
-    steps = list(beam_search(model.step, model.start(), limit=6, config=config))
-    walked = {}
-    for index, step in enumerate(steps):
-        for rank, slot in enumerate(step.slots[0].tolist()):
-            if slot == PRUNED:
-                continue
-            path = rebuild(steps, index, rank)
-            rows = [model.tables[0].get(path[:i], {EOS: 1.0}).get(token, 0.0) for i, token in enumerate(path)]
-            assert all(rows)
-            assert float(step.totals[0, rank]) == pytest.approx(sum(map(math.log, rows)), abs=1e-4)
-            if slot == ENDED:
-                walked[path] = float(step.scores[0, rank])
-    for one in hypotheses(steps, 1, width)[0]:
-        if one.finished:
-            assert walked[one.path] == pytest.approx(one.score, abs=1e-5)
-
-
 @given(model=random_tables(n=3, depth=4), width=st.integers(1, 4), penalty=st.sampled_from(PENALTIES))
 def test_a_batch_of_beams_is_single_beams(model: TableModel, width: int, penalty: str) -> None:
     config = beam(width, penalty)
@@ -104,12 +73,3 @@ def test_a_batch_of_beams_is_single_beams(model: TableModel, width: int, penalty
         alone = best_by_beam(TableModel([table]), config, limit=limit)
         assert [one.tokens for one in found] == [one.tokens for one in alone]
         assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
-
-
-def test_a_beam_that_is_cut_off_is_marked_unfinished() -> None:
-    endless = {path: {A: 0.6, B: 0.4} for n in range(8) for path in itertools.product((A, B), repeat=n)}
-    found = best_by_beam(TableModel([endless]), beam(3), limit=4)
-    assert len(found) == 3
-    assert not any(one.finished for one in found)
-    assert found[0].tokens == (A,) * 4
-    assert found[0].log_prob == pytest.approx(4 * math.log(0.6))

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoding.decode import Decoding, decode_batch, decode_recorded
 from model.decoding.search import allowed_log_probs
-from model.edits import HeadEdit, HeadEdits
 from model.recording import AttentionRecorder
 from model.text.tokenizer import WhitespaceTokenizer
 from model.trace import FUTURE, VISIBLE
@@ -106,28 +103,3 @@ def test_a_prefix_longer_than_the_limit_is_shown_whole() -> None:
     assert decoding.path[: len(prefix)] == prefix
     capped = decode(model_for(positions="learned", max_positions=6), config=DecodeConfig(max_length=3), prefix=prefix)
     assert capped.path == prefix[:6]
-
-
-def test_edits_change_the_run_and_are_named_in_the_trace() -> None:
-    model = model_for()
-    plain = decode(model)
-    edit = HeadEdits((HeadEdit("cross", 2, 1, "uniform"), HeadEdit("encoder", 0, 0, "zero")))
-    edited = decode(model, prefix=plain.path, edit=edit)
-    assert plain.trace.edits == ()
-    assert edited.trace.edits == edit.describe()
-    n_src = len(plain.trace.src_tokens)
-    np.testing.assert_allclose(edited.trace.cross[2, 1], 1 / n_src, atol=1e-6)
-    assert not np.allclose(edited.trace.probabilities, plain.trace.probabilities, atol=1e-5)
-    again = decode(model)
-    np.testing.assert_array_equal(again.trace.cross, plain.trace.cross)
-
-
-@given(seed=st.integers(0, 50), temperature=st.floats(0.2, 3.0))
-def test_a_sampled_path_read_back_is_the_same_trace(seed: int, temperature: float) -> None:
-    model = model_for()
-    config = DecodeConfig(method="sample", seed=seed, temperature=temperature, max_length=6)
-    sampled = decode(model, config=config)
-    forced = decode(model, config=DecodeConfig(max_length=6), prefix=sampled.path)
-    assert forced.path == sampled.path
-    np.testing.assert_allclose(forced.trace.cross, sampled.trace.cross, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(forced.trace.probabilities, sampled.trace.probabilities, rtol=0, atol=1e-6)

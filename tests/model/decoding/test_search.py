@@ -29,7 +29,7 @@ from model.decoding.search import (
     target_log_probs,
 )
 from model.decoding.temperature import TEMPERATURES, log_sums
-from tests.model.tables import GARDEN_PATH, PENALTIES, A, B, C, TableModel, beam, best_by_beam, random_tables
+from tests.model.tables import GARDEN_PATH, A, B, C, TableModel, beam, best_by_beam
 from tests.tiny import sources, tiny_model
 
 
@@ -135,18 +135,6 @@ def test_a_prefix_is_kept_and_continued() -> None:
     assert (best.tokens, best.log_prob) == ((B, A), pytest.approx(math.log(0.45 * 0.1)))
 
 
-@given(
-    model=random_tables(depth=4), length=st.integers(0, 3), width=st.integers(1, 4), penalty=st.sampled_from(PENALTIES)
-)
-def test_forcing_what_greedy_chose_changes_nothing(model: TableModel, length: int, width: int, penalty: str) -> None:
-    [free] = follow(list(greedy(model.step, model.start(), limit=6)))
-    [forced] = follow(list(greedy(model.step, model.start(), limit=6, prefix=free.path[:length])))
-    assert forced == free
-    prefix = best_by_beam(model, beam(width, penalty))[0].path[:length]
-    for found in best_by_beam(model, beam(width, penalty), prefix=prefix):
-        assert found.path[: len(prefix)] == prefix
-
-
 def draw_first(table, n: int, **settings) -> Tensor:
     """Draw the first token n times (n rows of one batch)."""
     model = TableModel([table] * n)
@@ -181,15 +169,6 @@ def test_the_seed_decides_the_sample() -> None:
     assert not torch.equal(one, other)
     torch.manual_seed(99)  # the global generator has no effect
     assert torch.equal(draw_first(table, 64, seed=1), one)
-
-
-@given(model=random_tables(depth=4), seed=st.integers(0, 1000))
-def test_sampling_from_the_one_likeliest_is_greedy(model: TableModel, seed: int) -> None:
-    [greedily] = follow(list(greedy(model.step, model.start(), limit=6)))
-    config = DecodeConfig(method="sample", top_k=1, seed=seed)
-    [sampled] = follow(list(sample(model.step, model.start(), limit=6, config=config)))
-    assert sampled.tokens == greedily.tokens
-    assert sampled.log_prob == pytest.approx(greedily.log_prob)
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])

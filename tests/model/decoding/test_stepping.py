@@ -61,10 +61,3 @@ def test_the_source_is_projected_once_and_a_step_beyond_the_last_position_is_ref
         before = after
     with pytest.raises(ValueError, match="4 positions"):
         model.step(torch.tensor([5]), before)
-
-
-def test_before_the_first_token_a_state_has_read_nothing_and_keeps_no_mask_without_padding() -> None:
-    state = tiny_model().start(sources(3, 3))
-    assert (state.self_kv, state.src_mask, state.position, state.batch_size) == ((), None, 0, 2)
-    assert state.sources.tolist() == [0, 1]
-    assert tiny_model().start(sources(3, 2)).src_mask is not None

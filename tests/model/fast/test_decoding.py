@@ -1,6 +1,6 @@
 """The fast steps are the model's own steps, to rounding: logits, weights, edits, beams, and states that stay valid."""
 
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,14 +19,10 @@ SCHEMES = [each for each in EVERY_MODEL if each.get("causal", True) and each.get
 BATCHES = {"one": sources(5), "equal": sources(6, 6, 6), "padded": padded((6, 2, 4))}
 
 
-def stepped(
-    step: Any, state: Any, tokens: Tensor, tap: Tap | None = None, reorder: Tensor | None = None
-) -> tuple[Tensor, Any]:
-    """Logits [batch, tgt, vocab] of reading all tokens, [batch, tgt]; `reorder` selects rows before the third."""
+def stepped(step: Any, state: Any, tokens: Tensor, tap: Tap | None = None) -> tuple[Tensor, Any]:
+    """Logits [batch, tgt, vocab] of reading all tokens, [batch, tgt]."""
     rows = []
-    for index, column in enumerate(tokens.T):
-        if index == 2 and reorder is not None:
-            state = state.select(reorder)
+    for column in tokens.T:
         logits, state = step(column, state, tap=tap)
         rows.append(logits)
     return torch.stack(rows, dim=1), state
@@ -127,18 +123,13 @@ def test_one_state_continued_by_many_threads_gives_each_its_own() -> None:
     fast = fast_decoder(tiny_model())
     _, state = fast.step(torch.tensor([1]), fast.start(sources(5)))
     expected = [stepped(fast.step, state, torch.tensor([[4 + n, 6, 7]]))[0] for n in range(6)]
-    found: dict[int, Tensor] = {}
 
-    def go_on(n: int) -> None:
-        with torch.inference_mode():
-            found[n] = stepped(fast.step, state, torch.tensor([[4 + n, 6, 7]]))[0]
+    @torch.inference_mode()
+    def go_on(n: int) -> Tensor:
+        return stepped(fast.step, state, torch.tensor([[4 + n, 6, 7]]))[0]
 
-    threads = [Thread(target=go_on, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(torch.equal(found[n], expected[n]) for n in range(6))
+    with ThreadPoolExecutor(6) as pool:
+        assert all(map(torch.equal, pool.map(go_on, range(6)), expected))
 
 
 def test_weights_that_are_trained_are_read_anew() -> None:

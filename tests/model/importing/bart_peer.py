@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tests.model.importing.peer import TEXT, randomize, require
+from tests.model.importing.peer import SIZES, TEXT, randomize, require
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 _MADE_UP = 3  # rows without an entry at the end of the table, as in BART's own
@@ -38,19 +38,7 @@ def tokenizer(**settings: Any) -> Any:
 def bart(*, generation: dict[str, Any] | None = None, **changes: Any) -> Any:
     """A BART model in evaluation mode whose attention shows its weights."""
     transformers = require("transformers")
-    settings: dict[str, Any] = {
-        "vocab_size": len(tokenizer()) + _MADE_UP,
-        "d_model": 32,
-        "encoder_layers": 2,
-        "decoder_layers": 3,
-        "encoder_attention_heads": 2,
-        "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
-        "max_position_embeddings": 64,
-        "forced_eos_token_id": None,
-        "attn_implementation": "eager",
-    }
+    settings = SIZES | {"vocab_size": len(tokenizer()) + _MADE_UP, "forced_eos_token_id": None}
     model = transformers.BartForConditionalGeneration(transformers.BartConfig(**(settings | changes)))
     randomize(model, end=7.0)
     never = [1, *range(model.config.vocab_size - _MADE_UP, model.config.vocab_size)]  # <pad>, and rows of no entry
@@ -92,5 +80,4 @@ def standard() -> Path:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the ordinary folder."""
     return Path(shutil.copytree(standard(), folder))

@@ -1,14 +1,13 @@
 """Small folders of M2M100, NLLB, mBART, Pegasus, T5 and mT5, as `transformers` writes them, with random weights."""
 
 import functools
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.model.importing.peer import TEXT, randomize, require
+from tests.model.importing.peer import TEXT, randomize, require, train_spm
 
 LANGUAGES = {
     "m2m100": ("en", "de", "__en__", "__de__"),
@@ -33,20 +32,8 @@ _CLASSES = {
 @functools.cache
 def spm(family: str) -> bytes:
     """A toy .spm file with the special tokens and of the type that the family's own file has."""
-    sentencepiece = require("sentencepiece")
     google = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1} if family in SPM_FILE else {}
-    buffer = io.BytesIO()
-    lines = [line + mark for side in TEXT.values() for line in side for mark in (".", "!", " ?", ", “so”")]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines * 3),
-        model_writer=buffer,
-        vocab_size=110,
-        hard_vocab_limit=False,
-        model_type="bpe" if family in ("m2m100", "nllb") else "unigram",
-        minloglevel=2,
-        **google,
-    )
-    return buffer.getvalue()
+    return train_spm(TEXT, vocab_size=110, model_type="bpe" if family in ("m2m100", "nllb") else "unigram", **google)
 
 
 def tokenizer(family: str, folder: Path) -> Any:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,17 @@ SENTENCES = [
 ]
 
 
+SIZES: dict[str, Any] = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+    "attn_implementation": "eager",
+}
 PUBLISHED = -1  # stands among the seeds for the sizes of a published model
 
 
@@ -118,22 +129,19 @@ def assert_computes_the_same(theirs: Any, ours: Transformer, batch: Batch, colum
     print_differences(of_logits, of_weights)
 
 
-@functools.cache
-def spm(lang: str, rule: str = "nmt_nfkc", model_type: str = "unigram") -> bytes:
-    """A toy .spm file of one language."""
-    sentencepiece = require("sentencepiece")
+def train_spm(langs: Iterable[str], **options: Any) -> bytes:
+    """A toy .spm file of the sentences of these languages."""
     buffer = io.BytesIO()
-    lines = [line + mark for line in TEXT[lang] for mark in (".", "!", " ?", ", “so”")]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines * 3),
-        model_writer=buffer,
-        vocab_size=60,
-        hard_vocab_limit=False,
-        model_type=model_type,
-        normalization_rule_name=rule,
-        minloglevel=2,
+    lines = [line + mark for lang in langs for line in TEXT[lang] for mark in (".", "!", " ?", ", “so”")]
+    require("sentencepiece").SentencePieceTrainer.train(
+        sentence_iterator=iter(lines * 3), model_writer=buffer, hard_vocab_limit=False, minloglevel=2, **options
     )
     return buffer.getvalue()
+
+
+@functools.cache
+def spm(lang: str, rule: str = "nmt_nfkc", model_type: str = "unigram") -> bytes:
+    return train_spm([lang], vocab_size=60, model_type=model_type, normalization_rule_name=rule)
 
 
 def pieces(lang: str) -> list[str]:
@@ -190,25 +198,16 @@ def marian(
     transformers = require("transformers")
     vocabs = vocabularies(separate=separate, labels=labels)
     source, target = vocabs[0], vocabs[-1]
-    settings: dict[str, Any] = {
+    settings: dict[str, Any] = SIZES | {
         "vocab_size": len(source),
         "decoder_vocab_size": len(target),
-        "d_model": 32,
-        "encoder_layers": 2,
-        "decoder_layers": 3,
-        "encoder_attention_heads": 2,
-        "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
         "activation_function": "swish",
         "scale_embedding": True,
-        "max_position_embeddings": 64,
         "share_encoder_decoder_embeddings": not separate,
         "pad_token_id": target["<pad>"],
         "decoder_start_token_id": target["<pad>"],
         "eos_token_id": 0,
         "forced_eos_token_id": 0,
-        "attn_implementation": "eager",
     }
     peer = transformers.MarianMTModel(transformers.MarianConfig(**(settings | changes)))
     randomize(peer, end=7.0)
@@ -259,7 +258,6 @@ def multilingual() -> Path:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the ordinary folder."""
     return Path(shutil.copytree(standard(), folder))
 
 

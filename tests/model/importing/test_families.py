@@ -10,7 +10,6 @@ import torch
 from model.checkpoint import load_model
 from model.config import EOS, PAD, UNK, DecodeConfig
 from model.decoding.decode import decode_batch
-from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.languages import Languages
 from tests.model.importing import family_peers as peers
@@ -154,15 +153,3 @@ def test_greedy_continuations_are_the_same_ids(pair: Pair) -> None:
         wanted = [pair.ids["target"][i] for i in row[1:]]
         wanted = wanted[: wanted.index(EOS) + 1] if EOS in wanted else wanted
         assert list(best.path)[: len(wanted)] == wanted
-
-
-def test_the_fast_steps_of_decoding_give_the_same_logits(pair: Pair) -> None:
-    theirs, (src, tgt) = pair.batch((9, 10), (9, 10))
-    expected = pair.theirs(input_ids=theirs[0], decoder_input_ids=theirs[1]).logits
-    decoder = fast_decoder(pair.ours.transformer)
-    state, columns = decoder.start(src), []
-    for tokens in tgt.T:
-        logits, state = decoder.step(tokens, state)
-        columns.append(logits)
-    found = torch.stack(columns, dim=1)[..., pair.columns]
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * max(1.0, float(expected.abs().max())))

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from model.checkpoint import LoadedModel, load_model
-from model.config import EOS, PAD, SOS, UNK, DecodeConfig
-from model.decoding.decode import decode_batch, decode_recorded
+from model.config import EOS, PAD, UNK, DecodeConfig
+from model.decoding.decode import decode_batch
 from model.importing.import_folder import import_folder
-from model.recording import AttentionRecorder
 from tests.model.importing import bart_peer, peer
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_gradients")]
@@ -98,6 +96,8 @@ def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     columns = [pair.target[i] for i in range(len(pair.target))]
     peer.assert_computes_the_same(pair.theirs, pair.ours.transformer, batch, columns)
     assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
+    is_set = pair.theirs.generation_config.forced_bos_token_id is not None
+    assert is_set == any("begins with <s>" in remark for remark in pair.found.remarks)
 
 
 @pytest.mark.parametrize("beams", [1, 4])
@@ -128,21 +128,6 @@ def test_translations_are_the_same_ids(pair: Pair, beams: int) -> None:
             assert mine == text if pair.family == "bart" else mine.split() == text.split()
             finished += 1
     assert finished, "no sentence ended, so nothing was compared"
-
-
-def test_stepped_equals_whole_and_a_first_token_that_is_set_is_certain(pair: Pair) -> None:
-    encoding = pair.ours.source.encode(peer.SENTENCES[0])
-    decoded = decode_recorded(pair.ours.model, encoding, pair.ours.target, DecodeConfig(max_length=8))
-    src, tgt = torch.tensor([[*encoding.ids, EOS]]), torch.tensor([[SOS, *decoded.path[:-1]]])
-    recorder = AttentionRecorder()
-    pair.ours.transformer(src, tgt, tap=recorder)
-    np.testing.assert_allclose(decoded.trace.cross, recorder.weights("cross"), atol=1e-5)
-    assert decoded.trace.cross.sum(axis=-1) == pytest.approx(1, abs=1e-5)
-    is_set = pair.theirs.generation_config.forced_bos_token_id is not None
-    assert is_set == any("begins with <s>" in remark for remark in pair.found.remarks)
-    if is_set:
-        assert decoded.trace.predicted_tokens[0] == decoded.trace.src_tokens[0] == "<s>"
-        assert decoded.trace.probabilities[0] == decoded.trace.top_probabilities[0][0] == 1
 
 
 @pytest.mark.parametrize("text", ["“so”", "a bench—and reads"])

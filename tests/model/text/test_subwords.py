@@ -1,6 +1,5 @@
 """Subwords: bytes for rare characters, words, dropout by a seed. What all kinds of tokenizers share: test_tokenizer."""
 
-import json
 import random
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from model.config import EOS, PAD, SOS, UNK, DataConfig
 from model.text.pieces import TokenizerError
 from model.text.subwords import FIRST_BYTE, FIRST_PIECE, SubwordTokenizer, learn_merges, train_joint
-from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
+from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict
 
 ENGLISH = (
     "Two young children are playing football in the park.",
@@ -72,11 +71,6 @@ def test_both_sides_share_one_vocabulary_and_split_words_as_their_language_does(
     assert build_tokenizers(CONFIG, ENGLISH, GERMAN) == (SOURCE, TARGET)
     assert [SOURCE.label(i) for i in SOURCE.encode("football").ids] == ["football"]
     assert SOURCE.counts[SOURCE.pieces.index(" football")] == 9
-    values = json.loads(json.dumps(tokenizers_to_dict(SOURCE, TARGET)))
-    assert values["target"] == {"same_as": "source", "lang": "de"}
-    again = tokenizers_from_dict(values)
-    assert again == (SOURCE, TARGET)
-    assert again[1].encode(GERMAN[1]) == TARGET.encode(GERMAN[1])
 
 
 def test_merges_are_applied_as_the_library_applies_them() -> None:
@@ -147,12 +141,9 @@ GOOD: dict[str, Any] = SubwordTokenizer.train(["ab ab ab"]).to_dict()
         ({"alphabet": ["a", "b"]}, "the space among its"),
         ({"alphabet": [" ", "ab"]}, "expected `str` of length <= 1"),
         ({"alphabet": [" ", "a", "a"]}, "'a' twice among its pieces"),
-        ({"alphabet": None}, "wrong at 'alphabet': expected `array`"),
         ({"merges": [["a", "z"]]}, "merge 1 of the tokenizer is"),
         ({"merges": [["a"]]}, "expected `array` of length 2"),
-        ({"merges": ["ab"]}, "expected `array`, got `str`"),
         ({"merges": [["a", " "]]}, "no word can hold"),
-        ({"merges": {"a": "b"}}, "wrong at 'merges': expected `array`"),
         ({"counts": [1, 2]}, "2 'counts' for"),
         ({"pieces": []}, "unknown field `pieces`"),
         (

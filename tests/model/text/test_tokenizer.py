@@ -166,7 +166,6 @@ def test_half_a_character_is_a_replacement_character_and_a_long_text_is_read(kin
         ("\u2003", "U+2003"),
         ("\x7f", "U+007F"),
         ("a", "a"),
-        ("。", "。"),
     ],
 )
 def test_invisible_characters_are_labelled(character: str, label: str) -> None:
@@ -216,16 +215,11 @@ GOOD = CharacterTokenizer.train(["ab"]).to_dict()
         ({"kind": ["words"]}, "no kind of tokenizer"),
         ({"pieces": "ab"}, "wrong at 'pieces': expected `array`"),
         ({"pieces": ["a", ""]}, "expected `str` of length >= 1"),
-        ({"pieces": ["a", 1]}, "expected `str`, got `int`"),
         ({"pieces": ["a", "b" * 5001]}, "expected `str` of length <= 5000"),
         ({"pieces": ["a", "a"]}, "'a' twice among its pieces"),
         ({"counts": [1]}, "1 'counts' for 2 pieces"),
         ({"counts": [1, -1]}, "expected `int` >= 0"),
-        ({"counts": [1, True]}, "expected `int`, got `bool`"),
-        ({"counts": {"a": 1}}, "wrong at 'counts': expected `array`"),
         ({"lang": "../../etc"}, "language code"),
-        ({"lang": 3}, "wrong at 'lang': expected `str`"),
-        ({"lowercase": "yes"}, "wrong at 'lowercase': expected `bool`"),
         ({"extra": 1}, "unknown field `extra`"),
     ],
 )

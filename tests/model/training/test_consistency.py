@@ -15,7 +15,6 @@ from torch.nn import functional as F
 
 from model.architectures import Model
 from model.config import PAD
-from model.fast import cross_entropy as loss
 from model.folder import WEIGHTS
 from model.training.consistency import draw_cutoff, projected_consistency
 from model.training.corpus import real_labels
@@ -191,9 +190,3 @@ def test_each_setting_has_an_effect(tmp_path: Path) -> None:
     others = [{"consistency": "rdrop"}, simcut, simcut | {"cutoff": 0.5}, simcut | {"consistency_weight": 1.0}]
     assert len({plain, *(weights(**changes) for changes in others)}) == 5
     assert weights(cutoff=0.5, consistency_weight=9.0) == plain, "without consistency, they mean nothing"
-
-
-def test_slices_are_sized_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(loss.SLICE_LOGITS, "cpu", 1300)
-    assert loss.slice_rows("cpu", 13) == 100
-    assert loss.slice_rows("cpu", 1300) == 64

@@ -41,7 +41,6 @@ def start(checkpoints: Path, *arguments: str, limits: dict[int, int] | None = No
 
 
 def wait_for_step(folder: Path, step: int, process: Forked) -> None:
-    """Wait until metrics.jsonl contains this step."""
     deadline = time.monotonic() + LONG_WAIT
     while time.monotonic() < deadline:
         lines = read_metrics(folder / METRICS)

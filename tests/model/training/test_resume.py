@@ -136,15 +136,6 @@ def test_resuming_from_an_older_save_repeats_the_lost_steps(tmp_path: Path, whol
     assert drafts == [".probe.json.1234-abcd.tmp"], "that one is the page's, which may be writing it"
 
 
-def test_a_run_without_any_save_starts_again(tmp_path: Path, wholes: dict[str, Path]) -> None:
-    make = partial(string_setup, snapshots=5, **KINDS["rdrop"])
-    assert not run(tmp_path, make, signals=StopAfter(4))
-    for path in (tmp_path / "run" / "state").iterdir():
-        path.unlink()
-    assert run(tmp_path, make, resume=True)
-    assert_same_run(wholes["rdrop"] / "run", tmp_path / "run")
-
-
 def test_a_torn_state_is_refused_with_a_message(tmp_path: Path) -> None:
     make = partial(string_setup)
     assert not run(tmp_path, make, signals=StopAfter(6))
