@@ -309,8 +309,8 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
     scaled = config.scale_scores
     head = (
         t(
-            "One head: it computes its own queries, keys and values from the whole vectors, with its own part of the "
-            "matrices, and so has its own pattern of weights."
+            "One head: it takes its slices of the queries, keys and values, which are computed from whole vectors, "
+            "and so has its own pattern of weights."
         )
         if learned
         else t("The only head: it compares the decoder's state with what the encoder has made of each token.")
@@ -359,37 +359,36 @@ def _projection_words(block: Block, config: ModelConfig) -> tuple[str, str, str]
     if not _paper(config):
         return (
             t("What this token looks for: the decoder's state itself, without a matrix."),
-            t("What each token can be found by: the memory, whole, times this head's part of the matrix W_K."),
+            t("What each token can be found by: its memory times the matrix W_K."),
             t("What each token passes on: the encoder's result itself, without a matrix."),
         )
     if block.attention == "cross":
         return (
-            t("What this token looks for: its whole vector times this head's part of the matrix W_Q."),
-            t("What each token can be found by: the memory, whole, times this head's part of the matrix W_K."),
+            t("What this token looks for: its whole vector times the matrix W_Q; this head takes a slice."),
+            t("What each token can be found by: its memory times the matrix W_K; this head takes a slice."),
             t(
-                "What each token passes on if it is looked at: the memory, whole, times this head's part of the matrix "
-                "W_V."
+                "What each token passes on if it is looked at: its memory times the matrix W_V; this head "
+                "takes a slice."
             ),
         )
     value = t(
-        "What each token passes on if it is looked at: the token's vector, whole, times this head's part of the matrix "
-        "W_V."
+        "What each token passes on if it is looked at: its whole vector times the matrix W_V; this head takes a slice."
     )
     if config.positions == "rope":
         return (
             t(
-                "What this token looks for: its whole vector times this head's part of the matrix W_Q and then turned "
-                "by an angle that grows with the position (RoPE)."
+                "What this token looks for: its whole vector times the matrix W_Q; this head takes a slice, and turns "
+                "it by an angle that grows with the position (RoPE)."
             ),
             t(
-                "What each token can be found by: the token's vector, whole, times this head's part of the matrix W_K "
-                "and then turned by an angle that grows with the position (RoPE)."
+                "What each token can be found by: its whole vector times the matrix W_K; this head takes a slice, and "
+                "turns it by an angle that grows with the position (RoPE)."
             ),
             value,
         )
     return (
-        t("What this token looks for: its whole vector times this head's part of the matrix W_Q."),
-        t("What each token can be found by: the token's vector, whole, times this head's part of the matrix W_K."),
+        t("What this token looks for: its whole vector times the matrix W_Q; this head takes a slice."),
+        t("What each token can be found by: its whole vector times the matrix W_K; this head takes a slice."),
         value,
     )
 

@@ -108,6 +108,19 @@ class Step:
     needs: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether the question comes before the exercise: the view has the answer, and is hidden or itself a guess."""
+        view = dict(self.link.query).get("view", "") if self.link else ""
+        return self.question is not None and (self.after or "guess" in view.split("."))
+
+    @property
+    def steps(self) -> bool:
+        """Whether the exercise may need the view's steps."""
+        done = self.done.left if self.done else None
+        followed = self.link is not None and "follow" in dict(self.link.query)
+        return done is None or done.name != "at" or "step" in done.values or followed
+
     def missing(self, available: Mapping[str, object]) -> bool:
         """Whether none of the models that the step needs is available."""
         return bool(self.needs) and not any(name in available for name in self.needs)

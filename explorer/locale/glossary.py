@@ -246,6 +246,15 @@ def explained(text: str) -> str:
     return "".join(f"[{plain(piece)}]({address})" if address else plain(piece) for piece, address in pieces)
 
 
+def linked(markdown: str) -> str:
+    """Make the first mention of each term in a Markdown text a link."""
+    parts, seen = _SET_APART.split(markdown), set[str]()
+    for i in range(0, len(parts), 2):
+        pieces = split_at_terms(parts[i], seen)
+        parts[i] = "".join(f"[{piece}]({address})" if address else piece for piece, address in pieces)
+    return "".join(parts)
+
+
 def split_at_terms(text: str, linked: set[str]) -> Iterator[tuple[str, str]]:
     """Split a text into pieces, each with the link target of its term, or with "" if it is no first mention.
 
@@ -266,6 +275,7 @@ def split_at_terms(text: str, linked: set[str]) -> Iterator[tuple[str, str]]:
 
 
 _EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # mostly used in their everyday meaning
+_SET_APART = re.compile(r"(```.*?```|`[^`]*`|\[[^]]*\]\([^)]*\))", re.DOTALL)  # code and links
 _QUOTED = re.compile("(“[^”]*”|„[^“]*“|«[^»]*»)")
 
 

@@ -24,6 +24,7 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     rest(page)
     assert box_of(picture)["y"] < 300, "the picture is on the first screen, above the text"
     assert box_of(sheet)["y"] > 400
+    expect(page.get_by_role("button", name="Check the answer")).to_be_in_viewport(ratio=1)
     page.get_by_text("Fold", exact=True).click()
     rest(page)
     assert box_of(sheet)["y"] > 740

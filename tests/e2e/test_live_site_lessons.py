@@ -184,6 +184,7 @@ def test_a_figure_that_would_give_the_answer_away_comes_after_it(opened: Open) -
     page = opened("lesson=masks&at=5")
     expect(page.locator(".caption")).to_have_text("The picture is shown once you have answered.")
     expect(page.locator(".desk")).to_be_hidden()
+    expect(page.locator(".do")).to_be_hidden()
 
 
 def test_terms_explain_themselves_and_links_leave_the_page_alone(opened: Open) -> None:

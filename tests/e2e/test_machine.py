@@ -101,3 +101,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(whole.locator(".folded")).to_have_count(2)
     assert sheet.evaluate("box => box.scrollWidth <= box.clientWidth")
     expect(page.locator(".st-key-phone_subject")).to_contain_text("adjective-swap · “I read red books”")
+    # A link that names no head opens one, with its parts.
+    visit("/inside?model=adjective-swap&text=I read red books&step=3&block=decoder.1.cross_attn&follow=target.weights")
+    for part, effect in {"scores": "÷ 4", "masked": "0 closed", "weights": "sum 1"}.items():
+        expect(machine.locator(f".part.{part} .shape")).to_have_text(effect)

@@ -30,8 +30,10 @@ def test_the_answer_can_be_shown_and_nothing_is_asked_of_an_empty_one() -> None:
     at = click(lesson("decoder", at=5), "lesson_check_decoder_5")
     assert_says(at, "Choose or type an answer first.", "The picture is shown once you have answered.")
     assert not [each for each in at.button if each.key == "lesson_open"]
+    assert "Do:" not in words(at), "one thing at a time"
     answer(at, "decoder", 5, "olleh, as before")
     assert "The picture is shown" not in words(at)
+    assert_says(at, "Compare head 4 with head 3")
     assert at.button(key="lesson_open")
     assert "The answer: Something else" in feedback(click(at, "lesson_show_decoder_5"))
     assert address(at)["done"] == "decoder.00003"

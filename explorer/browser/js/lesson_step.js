@@ -100,10 +100,13 @@ export function createStep({
   const body = make("div", "lesson-text", fold, heading, ...(step.needs ? [make("p", "note", step.needs)] : []), text);
   body.lang = lesson.language;
 
-  // The exercise.
+  // The exercise; it follows a question whose answer the figure shows.
   const done = make("p", "done");
   done.setAttribute("role", "status");
-  if (step.do) body.append(make("div", "do", make("p", "", make("b", "", `${t("Do:")} `), fragment(step.do)), done));
+  const exercise = make("div", "do", make("p", "", make("b", "", `${t("Do:")} `), fragment(step.do)), done);
+  const asksFirst = !!question && (step.after || (step.query.view ?? "").split(".").includes("guess"));
+  const stepped = !step.done || step.done.name !== "at" || "step" in step.done.values || "follow" in step.query;
+  if (step.do && !asksFirst) body.append(exercise);
 
   // The figure.
   const away = make("p", "away");
@@ -141,7 +144,11 @@ export function createStep({
     body.classList.toggle("sheet", shown && !full);
     for (const name of CONTROLS)
       slot.style.setProperty(`--${name}`, full || step.controls.includes(name) ? "" : "none");
-    for (const name of ["settings", "maps"]) slot.style.setProperty(`--${name}`, full ? "" : "none");
+    for (const name of ["settings", "maps", "machine-tools"]) slot.style.setProperty(`--${name}`, full ? "" : "none");
+    const asked = asksFirst && !hasAnswered();
+    exercise.hidden = asked;
+    slot.style.setProperty("--player", full || (stepped && !asked) ? "" : "none");
+    slot.style.setProperty("--guess", asked ? "none" : "");
     // Without the choice of view, only this line above the pictures of all heads says what the step reads.
     slot.style.setProperty("--reads", full || step.controls.includes("views") ? "" : "block");
     wide.hidden = !shown || step.page === "inside";
@@ -172,6 +179,7 @@ export function createStep({
   const form = make("form", "question");
   if (question) form.append(...fieldOf(question), make("div", "", check), feedback);
   if (question) body.append(form);
+  if (step.do && asksFirst) body.append(exercise);
   form.onsubmit = (event) => {
     event.preventDefault();
     takeAnswer();
@@ -281,6 +289,7 @@ export function createStep({
       const label = item.className ? t("Page {step}, done: {title}", named) : t("Page {step}: {title}", named);
       item.firstElementChild?.setAttribute("aria-label", label);
     });
+    drawFigure();
     const settled = !question || outcome() !== UNANSWERED;
     next.classList.toggle("primary", settled && !last);
     check.classList.toggle("primary", !settled);
@@ -290,7 +299,6 @@ export function createStep({
 
   foldTo(false);
   words.replaceChildren(bar, body);
-  drawFigure();
   refresh();
   if (step.page && (!step.after || hasAnswered())) openFigure();
 

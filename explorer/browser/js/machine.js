@@ -132,6 +132,7 @@ function take(S) {
   }
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   if (numbers) keepNumbers(S, numbers);
+  if (!grown && S.trail.data && !hasDetails(S)) ask(S); // a followed token opens a head that the link does not name
   if (!ahead) S.draw();
 }
 

@@ -8,7 +8,7 @@
 
 const TITLE = 17; // height of a layer's title
 const HIGH = 88; // of a sublayer
-const TALL = 140; // of the sublayers of a band whose open block shows two rows
+const TALL = 152; // of the sublayers of a band whose open block shows two rows
 const DROP = 36; // from a sublayer down to the stream
 const FOOT = 14; // the part below the stream of a block that the stream passes through
 const PAD = 7; // inside a layer's frame
@@ -31,10 +31,10 @@ const SIZES = {
   tight: {
     gap: 6,
     sublayer: 56,
-    folded: 38,
+    folded: 36,
     near: 4,
     norm: 28,
-    through: { tokens: 70, embedding: 45, memory: 50, linear: 50, softmax: 38, word: 88, lstm: 84, combine: 56 },
+    through: { tokens: 68, embedding: 45, memory: 50, linear: 44, softmax: 34, word: 84, lstm: 84, combine: 56 },
   },
 };
 /**
@@ -51,15 +51,15 @@ const STYLES = [
 ];
 const RAISED = ["attention", "feed_forward", "positions", "initial"];
 const HEAD = 58; // a head of an open block
-const PART = 48; // a part of an open head, and what follows the heads
-const HEADS = 36; // the heads as a column, beside an open one
+const PART = 53; // a part of an open head, and what follows the heads
+const HEADS = 34; // the heads as a column, beside an open one
 
 /** Whether a block stands above the stream. @param {string} kind */
 const isRaised = (kind) => RAISED.includes(kind);
 
 /** The width of an open attention block: its heads and what follows them, or one head with its parts. @param {Pick<MachineWish, "heads" | "inside" | "after">} wish @param {number} rows */
 export const openWidth = ({ heads, inside, after }, rows) =>
-  (inside ? HEADS : Math.ceil(heads / rows) * (HEAD + 5)) + Math.ceil((inside || after) / rows) * (PART + 11) + 9;
+  (inside ? HEADS : Math.ceil(heads / rows) * (HEAD + 5)) + Math.ceil((inside || after) / rows) * (PART + 10) + 9;
 
 /** The name of a folded layer. @param {string} stack @param {number} layer */
 export const foldedName = (stack, layer) => `${stack}.${layer} folded`;

@@ -56,10 +56,12 @@ export function captionOf(S, block) {
       : t("Attention weights of this head: rows are queries, columns are keys; full colour is {full} or more.", {
           full,
         });
-  if (name === "masked" && grey)
-    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.");
   if (MAPS.includes(name))
-    return t("Scores of this head: rows are queries, columns are keys; blue is below 0, orange above.");
+    return name === "masked" && grey
+      ? t(
+          "Rows are queries, columns are keys; blue is below 0, orange above, grey is closed. Q·Kᵀ, ÷ √d and Mask have one scale.",
+        )
+      : t("Rows are queries, columns are keys; blue is below 0, orange above. Q·Kᵀ, ÷ √d and Mask have one scale.");
   return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
 }
 

@@ -7,17 +7,16 @@ import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { nameOf } from "./machine_captions.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
-import { AFTER } from "./machine_link.js";
 import { NARROW } from "./machine_lines.js";
-import { measure, paintRows, sizeOf, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
+import { SIGNS, mapOf, partOf } from "./machine_parts.js";
+import { measure, paintRows, sizeOf, rowOf, rowsAt } from "./machine_pictures.js";
 import { planMachine } from "./machine_plan.js";
 import {
   arrayOf,
   blockOf,
-  lineOf,
-  MAPS,
   markedRow,
   open,
+  openValue,
   partsOf,
   rowFor,
   shapeText,
@@ -25,25 +24,15 @@ import {
   tokensOf,
 } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { placesIn } from "./scripts.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { shortHead } from "./names.js";
 
-/** @import { Kind, MachineBlock, MachineBox, MachineOpened, MachineState } from "./types" */
+/** @import { Kind, MachineBlock, MachineBox, MachineState } from "./types" */
 
 const LARGEST = 1.6; // magnification of the diagram on a wide screen
-const HIGHEST = 0.55; // share of the window's height that it may then fill
-
-/** The sign before a part of a head, if it is not an arrow. @type {Record<string, string>} */
-const SIGNS = { query: "", key: "·", product: "=", value: "×", output: "=" };
-/** The short name of a part, which fits into its box. @param {string} part @returns {string | undefined} */
-const labelOfPart = (part) =>
-  ({
-    ...{ query: t("Queries"), key: t("Keys"), product: "Q·Kᵀ", scores: "÷ √d", masked: t("Mask") },
-    ...{ weights: t("Softmax"), value: t("Values"), output: t("Sum w·v"), joined: t("Concat") },
-    ...{ gated: t("Gate"), out_proj: "× Wᴼ" },
-  })[part];
+const BELOW = 400; // pixels of the window's height that it then leaves to the rest of the page
+const LAPTOP = 986; // the width that it is laid out for on a wide screen, and then enlarged
 
 /** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
 export function drawMachine(S) {
@@ -75,16 +64,13 @@ export function drawMachine(S) {
   if (shown) [reached.tabIndex, shown.tabIndex] = [-1, 0];
 }
 
-/** @param {MachineOpened} opened */
-const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ...(part ? [part] : [])].join(" ");
-
 /** Builds all blocks; returns a function that scrolls to the open one and restores the focus. @param {MachineState} S */
 function build(S) {
   const { blocks, diagram } = S.data;
   const { opened } = S;
   const block = blockOf(S, opened.block);
   const stage = S.find(".diagram");
-  const plan = (S.plan = planMachine(blocks, Math.max(S.room, 300), {
+  const plan = (S.plan = planMachine(blocks, Math.max(S.room / LARGEST, Math.min(S.room, LAPTOP), 300), {
     open: opened.block,
     heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
     inside: block?.attention && opened.head ? partsOf(S, block).length : 0,
@@ -102,7 +88,7 @@ function build(S) {
   const parts = [...plan.frames.map((frame) => frameOf(frame)), ...plan.labels.map((label) => labelOf(label))];
   fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...parts, ...boxes]);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
-  const highest = S.width < NARROW ? Infinity : (HIGHEST * innerHeight) / plan.height;
+  const highest = S.width < NARROW ? Infinity : (innerHeight - BELOW) / plan.height;
   S.fit = clamp(Math.min(S.room / plan.width, highest), 1, LARGEST);
   stage.style.setProperty("--fit", `${S.fit}`);
   const before = S.boxes;
@@ -287,13 +273,6 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   const map = kind === "map" ? mapOf(S, block) : {};
   paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale, marked: markedRow(S, block), ...map });
 }
-/** How the weights of a block are painted: cells that the mask closes (later tokens, for a causal decoder), and the places of its keys. @param {MachineState} S @param {MachineBlock} block */
-const mapOf = (S, block, keys = sidesOf(block.attention)[1]) => ({
-  maskedAt: (/** @type {number} */ row, /** @type {number} */ key) =>
-    block.attention === "decoder" && !S.data.stepwise && key > row,
-  places: placesIn(S, keys, tokensOf(S, keys)),
-});
-
 /** The content of an open attention block: its heads, or the parts of one head. @param {MachineState} S @param {MachineBlock} block */
 function insideOf(S, block) {
   const { head } = S.opened;
@@ -344,78 +323,6 @@ function headOf(S, block, head, narrow) {
     say(top.lastChild, wholePercent(line[best]));
   });
   return button;
-}
-
-/** @param {MachineState} S @param {MachineBlock} block @param {string} part */
-function partOf(S, block, part) {
-  const { title } = /** @type {Record<string, { title: string }>} */ (
-    S.data.parts[/** @type {Kind} */ (block.attention)]
-  )[part];
-  const canvas = make("canvas", "picture");
-  const shape = make("small", "shape");
-  const button = makeButton(`part ${part}`, make("b", "", labelOfPart(part) ?? title), canvas, shape);
-  const { head } = S.opened;
-  canvas.setAttribute("aria-hidden", "true");
-  button.value = openValue({ block: block.name, head, part });
-  button.title = title;
-  button.setAttribute(
-    "aria-label",
-    AFTER.includes(part) ? t("{part}, all heads", { part: title }) : t("{part} of head {head}", { part: title, head }),
-  );
-  button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
-  /** @type {unknown[]} */
-  let painted = [];
-  S.pictures.push(() => {
-    const array = arrayOf(S, part);
-    canvas.style.visibility = array ? "" : "hidden";
-    const wanted = [array, S.step, S.row, ...Object.values(litIn(S, part, -2))];
-    if (array && wanted.some((each, i) => each !== painted[i])) say(shape, paintPart(S, block, part, canvas));
-    painted = wanted;
-  });
-  return button;
-}
-
-/**
- * Paints a part of the open head as it is at this step; returns its shape as text.
- * @param {MachineState} S
- * @param {MachineBlock} block
- * @param {string} part
- * @param {HTMLCanvasElement} canvas
- */
-export function paintPart(S, block, part, canvas) {
-  const array = /** @type {import("./types").Numbers} */ (arrayOf(S, part));
-  const [queries, keys] = sidesOf(block.attention);
-  const ofKeys = part === "key" || part === "value";
-  const side = ofKeys ? keys : queries;
-  const dark = S.box.dataset.theme === "dark";
-  const count = tokensOf(S, side).length;
-  const wide = MAPS.includes(part) ? tokensOf(S, keys).length : array.shape[1];
-  const rows = Array.from({ length: count }, (_, r) => lineOf(array, r).slice(0, wide));
-  const { row: marked, column } = litIn(S, part, ofKeys ? -1 : rowFor(S, queries));
-  const weights = part === "weights";
-  const scale = weights ? (S.details?.full ?? 1) : scaleOf(array.values);
-  const { maskedAt, places } = mapOf(S, block);
-  const look = weights ? { maskedAt, places } : MAPS.includes(part) ? { places } : {};
-  paintRows(canvas, S.theme, dark, { rows, scale, marked, column, ...look });
-  const whole =
-    part === "weights" || MAPS.includes(part)
-      ? wide
-      : (S.data.stages.find((each) => each.point === `${block.name}.${part}`)?.columns ?? wide);
-  return `${count}×${whole}`;
-}
-
-/** The row and the column of a part that are lit: those of the chosen number, and those that it was computed from. @param {MachineState} S @param {string} part @param {number} usual */
-function litIn({ lit, opened }, part, usual) {
-  const of = lit?.head === opened.head || AFTER.includes(part) ? lit?.point.slice(lit.point.lastIndexOf(".") + 1) : "";
-  if (!lit || !of) return { row: usual, column: -1 };
-  const { row, column } = lit;
-  if (part === of) return { row, column };
-  if (MAPS.includes(of) && part === "key") return { row: column, column: -1 };
-  if (MAPS.includes(of) && part === "query") return { row, column: -1 };
-  if (MAPS.includes(of) && MAPS.includes(part)) return { row, column };
-  if (of === "output" && part === "weights") return { row, column: -1 };
-  if (of === "output" && part === "value") return { row: -1, column };
-  return { row: usual, column: -1 };
 }
 
 /** Lets arrow keys move between blocks; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} focused the button that had the focus */

@@ -232,13 +232,10 @@ function drawTokens(S) {
       box.append(...tokens.map((token, i) => new Option(`${i + 1} ${token}`, `${side} ${i}`)));
       return box;
     };
-    select.replaceChildren(
-      new Option(t("no token"), ""),
-      group("source", source.tokens),
-      group("target", target.tokens),
-    );
+    select.replaceChildren(new Option("", ""), group("source", source.tokens), group("target", target.tokens));
     select.dataset.tokens = named;
   }
+  select.options[0].text = F.data ? t("no token") : t("a token …");
   select.value = F.data ? `${F.side} ${F.side === "source" ? S.row : S.step}` : "";
 }
 

@@ -5,11 +5,12 @@ import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
 import { captionOf, nameOf } from "./machine_captions.js";
 import { positionTool } from "./machine_change.js";
-import { paintPart, paintPicture } from "./machine_diagram.js";
+import { paintPicture } from "./machine_diagram.js";
 import { AFTER } from "./machine_link.js";
 import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
+import { paintPart } from "./machine_parts.js";
 import { projectionsOf } from "./machine_projections.js";
 import {
   arrayOf,
@@ -130,7 +131,7 @@ function overview(S) {
       : [
           paragraph(
             ...pieces(
-              "Around every attention and every network, {plus} adds what went in to what came out, and {norm} brings the sum to an even scale: the paper's {both}.",
+              "Around every attention and every network, {plus} adds what went in to what came out, and {norm} divides each token's numbers by how large they are on average. “Attention Is All You Need” calls both {both}.",
               { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") },
             ),
           ),
@@ -138,12 +139,16 @@ function overview(S) {
     make(
       "p",
       "hint",
+      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below. Linear shows only the token just read, its largest scores first.")} `,
       ...(width < data.numbers
         ? [
-            `${t("A picture shows {shown} of the {numbers} numbers of each vector, and the mean of the heads ({heads}).", { shown: width, numbers: data.numbers, heads })} `,
+            `${t("The picture of a vector shows {shown} of its {numbers} numbers.", { shown: width, numbers: data.numbers })} `,
           ]
         : []),
-      `${t("Choose any block to open it. Thick frames are attention: in their pictures, the more a cell stands out from the background, the larger its weight. In the others, orange is above 0 and blue below. A row is a token; Linear shows only the token just read.")} `,
+      `${t("Thick frames are attention: the more a cell stands out from the background, the larger its weight.")} `,
+      ...(heads > 1
+        ? [`${t("Such a picture is the mean of {heads} heads; below it stand heads × rows × columns.", { heads })} `]
+        : []),
       ...pieces("The frame marks the token just read, {token}.", { token: sees }),
       ...(alone ? [] : [" ", ...pieces("A token chosen in {list} is framed above.", { list: name(t("Source")) })]),
       ` ${t("The arrow keys step.")}`,

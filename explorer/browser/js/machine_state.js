@@ -95,6 +95,9 @@ export function open(S, opened) {
   redraw(S);
 }
 
+/** What is open, as the value of the button that opens it. @param {MachineOpened} opened */
+export const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ...(part ? [part] : [])].join(" ");
+
 /** The report to the server, which answers with the details of what is open. @param {MachineState} S @param {string} follow the followed token and its stage */
 export const reportOf = (S, follow) => ({
   seq: S.seq,

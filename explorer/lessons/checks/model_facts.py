@@ -19,10 +19,10 @@ Curve = Literal["loss", "valid_loss", "exact_match", "token_accuracy"]
 
 
 @check
-def head_size(live: Live, kind: AttentionKind) -> Value:
-    """The number of dimensions of a head's queries and keys."""
+def head_size(live: Live, kind: AttentionKind, heads: int = 0) -> Value:
+    """The number of dimensions of a head's queries and keys, or what it would be with this number of heads."""
     config = live.translator.loaded.model_config
-    return float(config.d_model // (config.n_encoder_heads if kind == "encoder" else config.n_decoder_heads))
+    return float(config.d_model // (heads or config.n_heads(kind)))
 
 
 @check

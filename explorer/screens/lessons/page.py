@@ -45,10 +45,11 @@ _LIST = """<style>
 </style>"""
 
 
-# Hides the controls of the views that a step does not request (explorer/browser/css), and always the maps of Translate.
+# Hides the controls of the views that a step does not request (explorer/browser/css), and always the maps of Translate
+# and the tools of the machine.
 # On wide screens, the bars are as low as on the page Translate, so that the figure fits on one screen.
 _LEAN = """<style>
-[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }
+[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; --machine-tools: none; %s }
 @media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
 </style>"""
 
@@ -58,7 +59,7 @@ _LEAN = """<style>
 _BESIDE = """<style>
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
-  .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 0.5rem; align-self: flex-start; }
+  .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
 /* The verdict on an answer is in sight however long the text above it is. */
@@ -68,7 +69,7 @@ _BESIDE = """<style>
   .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 46dvh; }
   .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }
   [data-testid="stBidiComponentIsolated"] {
-    --machine-panel: static; --machine-controls: static; --machine-height: none; --machine-tools: none; }
+    --machine-panel: static; --machine-controls: static; --machine-height: none; }
   body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] { --machine-shown: none; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
@@ -79,11 +80,21 @@ _BESIDE = """<style>
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
   .st-key-lesson_bar kbd { display: none; }
+  .st-key-lesson_bar button p { display: block; }
   .st-key-lesson_sheet {
     position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 44dvh; overflow: auto; overscroll-behavior: contain;
     padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
   .st-key-lesson_sheet p { font-size: 0.95rem; line-height: 1.45; }
+  /* The question stays in reach while the text above it scrolls; its answers and the button stand in rows. */
+  .st-key-lesson_sheet:not(:has(.st-key-lesson_feedback [data-testid="stAlert"])) > :has([data-testid="stForm"]) {
+    position: sticky; bottom: -1rem; z-index: 1; padding: 0.5rem 0 0.8rem; background: light-dark(#ffffff, #0f151b);
+    border-top: 1px solid color-mix(in srgb, currentcolor 25%, transparent);
+    box-shadow: 0 -12px 12px -8px rgb(0 0 0 / 20%); }
+  .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; }
+  .st-key-lesson_sheet [data-testid="stForm"] > div > [data-testid="stVerticalBlock"] {
+    flex-flow: row wrap; align-items: end; gap: 0.5rem; }
+  .st-key-lesson_sheet [data-testid="stForm"] [data-testid="stElementContainer"] { flex: 1 1 auto; width: auto; }
   .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
   .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
   .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
@@ -109,7 +120,7 @@ def _draw_list(lessons: Library) -> None:
         t("What would you like to understand?"),
         t(
             "Tours of 15 to 30 minutes: look at a model, say what you expect, and check it. A school lesson of 45 "
-            "minutes has time for “What is attention?” and one more."
+            "minutes has time for “What is attention?” and one of 20 minutes."
         ),
     )
     for problem in lessons.problems:
@@ -177,10 +188,6 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     step, presenting = lesson.step(at), lesson_session.position().presenting
     if presenting:
         st.html(_PRESENTING)
-    left_out = [name for name in CONTROLS if name not in step.controls]
-    # Without the choice of view, only this line above the pictures of all heads says what the step reads.
-    says = "--reads: block; " if "views" in left_out else ""
-    st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
     # Text and picture need the width; the sentence field is in the sidebar, for the steps that ask for one.
     own = step.done is not None and step.done.left.name == "own_sentence"
@@ -198,9 +205,19 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         if beside:
             _draw_fold()
         draw_text(step, start)
-        draw_exercise(lesson, at, start)
+        if not step.asks_first:
+            draw_exercise(lesson, at, start)
         draw_question(lesson, at, start)
+        asked = step.asks_first and not lesson_session.has_answered(lesson.name, at)
+        if step.asks_first and not asked:
+            draw_exercise(lesson, at, start)
     with view:
+        left_out: list[str] = [name for name in CONTROLS if name not in step.controls]
+        # Without the choice of view, only this line above the pictures of all heads says what the step reads.
+        says = "--reads: block; " if "views" in left_out else ""
+        left_out += [] if step.steps and not asked else ["player"]
+        left_out += ["guess"] if asked else []
+        st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
         draw_view(lesson, at, tabs)
     if at == len(lesson.steps):
         _draw_ending(lesson)
@@ -217,7 +234,7 @@ def _widths(step: Step, presenting: bool) -> list[int]:
 
 @st.fragment
 def _draw_fold() -> None:
-    st.toggle(t("Fold"), key="lesson_fold", help=t("Fold the text, to see the whole picture."))
+    st.toggle(t("Fold"), key="lesson_fold")
 
 
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:

@@ -15,6 +15,7 @@ from explorer.lessons.answers import MAX_ANSWER, Solution, feedback, is_right, s
 from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import IN_PLACE, OF_HEADS, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
+from explorer.locale.glossary import linked
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.screens.lessons import lesson_session
@@ -44,7 +45,7 @@ def draw_text(step: Step, start: Selection) -> None:
     elif problems := broken_claims(step, start):
         st.warning(_mismatch(" ".join(problems)))
     try:
-        st.markdown(fill(step.text, start))
+        st.markdown(linked(fill(step.text, start)))
     except TermError as error:
         st.warning(_mismatch(f"{error}."))
 
@@ -73,7 +74,8 @@ def draw_view(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
     if link.page in IN_PLACE:
         _draw_detour(step, lesson, at)
         _draw_in_place(lesson, at, tabs)
-    _draw_open_button(lesson, at, link)
+    if not step.asks_first or lesson_session.has_answered(lesson.name, at):  # the page itself guesses nothing
+        _draw_open_button(lesson, at, link)
 
 
 def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:

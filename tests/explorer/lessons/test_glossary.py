@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from explorer.locale import glossary
 from explorer.locale.glossary import GLOSSARY, address_of, explain, explained
 from tests.paths import ROOT
 
@@ -32,6 +33,10 @@ def test_every_term_has_one_entry() -> None:
 )
 def test_the_first_mention_of_a_term_is_a_link_and_nothing_typed_is_markup(text: str, linked: str) -> None:
     assert explained(text) == linked
+
+
+def test_terms_of_a_lesson_are_links_outside_of_code_and_links() -> None:
+    assert glossary.linked("`head` of a **key** [head](x)") == "`head` of a **[key](#term-key)** [head](x)"
 
 
 def test_each_term_has_its_own_address_and_the_views_link_to_terms_that_exist() -> None:
