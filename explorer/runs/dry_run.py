@@ -39,7 +39,7 @@ _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimat
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
-_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.01, 2e10  # of a laptop
+_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 6e10  # of two cores, by trials of tiny and small
 MAX_PLANS = 128
 MAX_ASKERS = 512
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user

@@ -45,9 +45,9 @@ SETTINGS = re.compile(rf"\((?:{'|'.join(map(re.escape, HELP))})\)")
 KNOWN = {
     *("csv", "npz", "pdf", "png", "svg", "english", "deutsch", "headlight", "toy", "rope", "sos", "eos", "unk", "ffn"),
     *("concat", "multihead", "layernorm", "sublayer", "max", "softmax", "relu", "sin", "cos", "log", "sqrt", "pos"),
-    *("base", "domain", "unified"),
+    *("base", "domain", "unified", "min"),
 }
-"""Names of formats, languages, functions and models, which no language translates."""
+"""Names of formats, languages, functions, models and units, which no language translates."""
 UNSEEN = ("seq", "code", "lines", "edits", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")
 """The parts of a message to a view and of a figure that nobody reads as a sentence."""
 PARTS = {"One head": "probe_head_part", "Effect on the answer": "probe_effect"}

@@ -77,7 +77,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
     tokens.set_value("words").run()
     assert not at.exception
-    assert "100 % of the validation answers cannot be spelled with these tokens" in at.warning[0].value
+    assert "100\N{NO-BREAK SPACE}% of the validation answers cannot be spelled with these tokens" in at.warning[0].value
     assert "⟨" in tables(at)[1].iloc[0].tolist()[1]
     assert options(at).set == ["tokenizer=words"]
 
