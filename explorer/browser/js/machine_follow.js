@@ -246,11 +246,11 @@ export function trailNumbers(S, stop) {
   const { matrix, spot } = shownAt(S, stage);
   const box = make("div", "stop-numbers");
   const row = matrix.rows.length === 1 ? matrix.rows[0].replace(/^\d+ /, "") : "";
-  const fields = { stage: stage.title, token: row, last: matrix.columns.length, count: stage.columns };
+  const fields = { stage: stage.title, token: row, first: matrix.first + 1, last: matrix.first + matrix.columns.length, count: stage.columns };
   const cut = stage.columns > matrix.columns.length;
   const ofToken = () =>
-    cut ? t("{stage} of “{token}”, numbers 1 to {last} of {count}:", fields) : t("{stage} of “{token}”:", fields);
-  const ofAll = () => (cut ? t("{stage}, numbers 1 to {last} of {count}:", fields) : t("{stage}:", fields));
+    cut ? t("{stage} of “{token}”, numbers {first} to {last} of {count}:", fields) : t("{stage} of “{token}”:", fields);
+  const ofAll = () => (cut ? t("{stage}, numbers {first} to {last} of {count}:", fields) : t("{stage}:", fields));
   box.append(make("p", "hint", row ? ofToken() : ofAll()));
   if (matrix.numbers) box.append(tableOf(S, stage, matrix, spot));
   if (spot) box.append(cardOf(S, stage, spot));

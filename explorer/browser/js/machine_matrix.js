@@ -18,6 +18,7 @@ import { t } from "./words.js";
 /** @import { MachineMatrix, MachineSpot, MachineState, OriginTerm } from "./types" */
 /** @import { MachineStage } from "./structs" */
 
+const SIDE_BY_SIDE = ["joined", "gated"]; // points with the vectors of all heads
 const TERMS = 12; // terms of a long sum that are on screen at first
 
 /** The stage whose numbers are shown: the chosen one, the open part, or the result of the block. @param {MachineState} S @returns {MachineStage | undefined} */
@@ -58,8 +59,10 @@ export function numbersOf(S) {
 }
 
 /** A point at the row of the followed token; whole, if its rows are not those of the token's side. @param {MachineState} S @param {MachineStage} stage @param {number} head @param {string} side */
-export const rowOfToken = (S, stage, head, side) =>
-  matrixOf(S, stage, head, 0, stage.side === side && stage.point !== "logits" ? rowFor(S, side) : undefined);
+export function rowOfToken(S, stage, head, side) {
+  const first = WINDOW * Math.floor(partFollowed(S, stage)[0] / WINDOW);
+  return matrixOf(S, stage, head, first, stage.side === side && stage.point !== "logits" ? rowFor(S, side) : undefined);
+}
 
 /** The chosen number, or in the current row the largest. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {number} head @returns {MachineSpot | null} */
 export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, width }, head) {
@@ -70,13 +73,22 @@ export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, wid
   if (spot && spot.point === point && spot.head === head && isShown(spot)) return spot;
   if (!numbers) return null;
   const row = clamp(rowFor(S, stage.side) - base, 0, rows.length - 1);
-  const line = [...lineOf(numbers, row)].slice(0, columns.length);
+  const [start, end] = partFollowed(S, stage);
+  const isOther = (/** @type {number} */ i) => first + i < start || first + i >= end;
+  const line = [...lineOf(numbers, row)].slice(0, columns.length).map((value, i) => (isOther(i) ? NaN : value));
   const size = stage.columns ? Math.abs : (/** @type {number} */ score) => score; // the key that is looked at most
   const best = line.reduce(
     (most, value, i) => (size(value) > size(line[most]) || Number.isNaN(line[most]) ? i : most),
     0,
   );
   return { point, head, row: base + row, column: ids ? ids[best] : first + best };
+}
+
+/** The columns of the followed head where all heads stand side by side; elsewhere all. @param {MachineState} S @param {MachineStage} stage @returns {[number, number]} */
+function partFollowed({ trail, data: { facts } }, { point, block, columns }) {
+  if (!trail.data || !SIDE_BY_SIDE.includes(shortOf(point))) return [0, Infinity];
+  const size = columns / facts[block].shape[0];
+  return [(trail.head - 1) * size, trail.head * size];
 }
 
 /** What chooses the numbers on screen, and copies them. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix */
