@@ -279,9 +279,9 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     ]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     at = visit("train", run="mine")
-    assert "Too few pairs to say: BLEU 66.9 (95 % interval 21 to 100)" in words(at)
+    assert "Too few pairs to say: BLEU 66.9 (95 % interval 22 to 100)" in words(at)
     assert "Train it longer" not in words(at)
-    assert metric(at, "BLEU, of 1") == "66.9 (21–100)"
+    assert metric(at, "BLEU, of 1") == "66.9 (22–100)"
     at.button(key="next_pairs").click()
     run(at)
     assert at.selectbox(key="train_task").value == "files"
