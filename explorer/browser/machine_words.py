@@ -299,8 +299,8 @@ def parts_of(block: Block, config: ModelConfig) -> dict[str, MachinePart]:
         t("The mask closes later tokens: such a score becomes the lowest possible number, so that softmax gives it 0.")
         if block.attention == "decoder" and config.causal
         else t(
-            "A closed score becomes the lowest possible number, so that softmax gives it 0. Only padding would be closed "
-            "here, which fills up shorter sentences of a batch; a single sentence has none, so nothing changes."
+            "A closed score becomes the lowest possible number, so that softmax gives it 0. Only padding would be "
+            "closed here, which fills up shorter sentences of a batch; a single sentence has none, so nothing changes."
         )
     )
     biased = config.positions in ("alibi", "relative") and block.attention != "cross"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, two_digits
+from explorer.locale.text import capitalised, fixed, listed, two_digits
 from explorer.probing.edit_effect import interval, reference_scores, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
@@ -46,6 +46,7 @@ from model.transformer import Transformer
 SENTENCES = 100  # of the sample, at most
 ORDERS = 4  # random ones beside a pruning curve
 PER_TOKEN, EXACT = message("probability per token"), message("exact match")
+_MOST_NAMED = 2  # heads that tie
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -95,23 +96,31 @@ class Importance:
             said = t("No, rather the other way round: rank correlation {number}.", number=number)
         else:
             said = t("That is not shown: rank correlation {number}.", number=number)
-        if clear := [item for item in self.ranks() if self.clear[item[0][0]][*item[0][1:]]]:
-            furthest, loss, gradient = max(clear, key=lambda item: abs(item[1] - item[2]))
-            said += " " + t(
-                "Of the heads whose change is not “≈ 0”, {head} differs most: rank {loss} by the loss, {gradient} by "
-                "the gradient.",
-                head=name_of(furthest),
+        clear = [item for item in self.ranks() if self.clear[item[0][0]][*item[0][1:]]]
+        most = max((abs(loss - gradient) for _, loss, gradient in clear), default=0)
+        furthest = [
+            t(
+                "{head} ({loss} by the loss, {gradient} by the gradient)",
+                head=name_of(head),
                 loss=loss,
                 gradient=gradient,
+            )
+            for head, loss, gradient in clear
+            if abs(loss - gradient) == most
+        ]
+        if most and len(furthest) <= _MOST_NAMED:
+            said += " " + t(
+                "Of the heads whose change is not “≈ 0”, the ranks differ most for {heads}.", heads=listed(furthest)
             )
         if self.by_mean is None:
             return said
         by_mean = {kind: item.value for kind, item in self.by_mean.items()}
         return f"{said} " + t(
-            "Means in place of zeros against zeros: {number}; the loss then changes most without {head}, by {change}.",
+            "Between the changes with means and those with zeros, the rank correlation is {number}; with means, the "
+            "loss changes most without {head}, by {change}.",
             number=_correlation(zero, by_mean),
-            head=name_of(most := least_first(by_mean)[-1]),
-            change=_change(self.by_mean, most),
+            head=name_of(top := least_first(by_mean)[-1]),
+            change=_change(self.by_mean, top),
         )
 
     def sentence_about(self, head: Head) -> str:
@@ -152,13 +161,13 @@ class Importance:
         return change if self.clear[kind][*place] else t("{change}, not distinguishable from zero", change=change)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One table row per head, the most important first: text with the intervals in brackets."""
-        rows = []
+        """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
+        rows, zeroed = [], _thousandths(self.ablation.loss_interval)
         for head, _, by_gradient in self.ranks():
             kind, *place = head
-            row = {t("head"): name_of(head), t("loss, zeroed"): _change_or_none(self.ablation.loss_interval, head)}
+            row = {t("head"): name_of(head), t("loss, zeroed (10⁻³ nats)"): _change_or_none(zeroed, head)}
             if self.by_mean is not None:
-                row[t("loss, mean instead")] = _change_or_none(self.by_mean, head)
+                row[t("loss, mean instead (10⁻³ nats)")] = _change_or_none(_thousandths(self.by_mean), head)
             row[t("right tokens")] = fixed(100 * float(self.ablation.accuracy_change[kind][*place]), 1, signed=True)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
             rows.append(row | {t("its rank"): str(by_gradient)})
@@ -201,6 +210,11 @@ class Importance:
             unclear=unclear,
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
+
+
+def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKind, Estimate]:
+    """The same in thousandths, which a table has room for."""
+    return {kind: Estimate(1000 * item.value, 1000 * item.low, 1000 * item.high) for kind, item in changes.items()}
 
 
 def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:

@@ -68,8 +68,8 @@ class RoleGrid:
             else t("{n} of {heads} {kind} heads have a clear role.", n=n, heads=heads, kind=kind)
         )
         strongest = t(
-            "Largest of all cells: in {head}, {queries} (queries) look at {keys} (keys), {times} times as much as "
-            "uniform attention.",
+            "In the strongest of all cells, in {head}, {queries} as queries look at {keys} as keys, {times} times as "
+            "much as under uniform attention.",
             head=index_name(int(layer), int(head)),
             queries=_place(int(row)),
             keys=_place(int(column)),
@@ -85,7 +85,9 @@ def _place(cell: int) -> str:
     """Say which tokens of a sentence one of its `BINS` parts holds."""
     if cell == 0:
         return t("the first tokens")
-    return t("the last tokens") if cell == BINS - 1 else t("tokens {share} along", share=percent((cell + 0.5) / BINS))
+    if cell == BINS - 1:
+        return t("the last tokens")
+    return t("the tokens at {share} of the sentence", share=percent((cell + 0.5) / BINS))
 
 
 def role_grids(

@@ -64,9 +64,9 @@ def rule() -> str:
 def needed_note(seeds: int) -> str:
     """Explain the numbers by which a role is tested, beside `seeds` untrained models."""
     return t(
-        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A role needs the lower "
-        "ends of both differences to reach +{margin:g}, which Headlight chose; from {seeds} untrained models of the "
-        "same shape, one standard deviation between their heads more.",
+        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A head has a role if the "
+        "lower ends of both differences reach +{margin:g}, a limit that Headlight chose. From the difference to the "
+        "{seeds} untrained models of the same shape, one standard deviation between their heads is taken off first.",
         margin=MARGIN,
         seeds=seeds,
     )

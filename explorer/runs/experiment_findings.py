@@ -31,17 +31,28 @@ _ORDER: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
 
 
 def answer(arms: Sequence[ArmRuns]) -> str:
-    """Answer in one sentence, or in two short ones, how arms stand beside the first one; the table has the rest."""
-    grouped: dict[tuple[Outcome, Claim], list[ArmRuns]] = {}
+    """Answer in one sentence, or in two short ones, how arms stand beside the first one; the table has the rest.
+
+    The largest difference in points comes first.
+    """
+    grouped: dict[tuple[Outcome, Claim], list[Relation]] = {}
     for each in relations(arms) if any_runs(arms) else ():
         if each.claim != "? beyond":
-            grouped.setdefault((each.outcome, each.claim), []).append(each.arm)
-    said = [
-        _sentence(arms, outcome, claim, grouped[outcome, claim])
-        for outcome, claim in sorted(grouped, key=lambda group: (_ORDER.index(group[0]), CLAIMS.index(group[1])))
-    ]
+            grouped.setdefault((each.outcome, each.claim), []).append(each)
+
+    def place(group: tuple[Outcome, Claim]) -> tuple[int, float, int]:
+        return _ORDER.index(group[0]), -max(map(_points, grouped[group])), CLAIMS.index(group[1])
+
+    said = [_sentence(arms, *group, [each.arm for each in grouped[group]]) for group in sorted(grouped, key=place)]
     short = len(" ".join(said[:2]).split()) <= _MOST_WORDS
     return " ".join(said[: 2 if short else 1]) or t("There is nothing to compare yet.")
+
+
+def _points(stated: Relation) -> float:
+    """The size of a difference of scores; 0 for updates and losses, whose units do not compare with points."""
+    if stated.outcome != "difference" or stated.measure != stated.arm.metric.name or not (stated.own and stated.first):
+        return 0.0
+    return abs(stated.own.mean - stated.first.mean)
 
 
 def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, own: Sequence[ArmRuns]) -> str:
@@ -76,16 +87,16 @@ def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, own: Sequ
             n=n,
         ),
         "fewer updates": t(
-            "{names} reaches {target} sooner than {first}.",
-            "{names} reach {target} sooner than {first}.",
+            "{names} reaches {target} after fewer updates than {first}.",
+            "{names} reach {target} after fewer updates than {first}.",
             target=first.target,
             names=names,
             first=other,
             n=n,
         ),
         "more updates": t(
-            "{names} reaches {target} later than {first}.",
-            "{names} reach {target} later than {first}.",
+            "{names} reaches {target} after more updates than {first}.",
+            "{names} reach {target} after more updates than {first}.",
             target=first.target,
             names=names,
             first=other,
@@ -180,6 +191,11 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
         n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=comparisons(arms),
     )
+    if left := max((each.left for each in relations(arms) if each.p <= LEVEL), default=0):
+        needed = LEVEL / left
+        said += " " + t(
+            "A further verdict would have needed p ≤ {p:.2g} (Holm, {left} comparisons left).", p=needed, left=left
+        )
     several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
     if not several:
         return said

@@ -11,7 +11,7 @@ runs cannot tell, which is not the same as no difference.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, pairwise
 from math import inf
@@ -53,7 +53,8 @@ class Relation:
 
     `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
     rests on, of this `measure`, None if there are none. `p`: what chance had the claim on the score that was not made,
-    before Holm's correction.
+    before Holm's correction. `left`: the comparisons of the experiment that fail that correction; one of them
+    would have needed `LEVEL` ÷ `left`.
     """
 
     arm: ArmRuns
@@ -64,6 +65,7 @@ class Relation:
     write: Callable[[float], str]
     measure: str
     p: float = 1.0
+    left: int = 0
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
@@ -77,7 +79,7 @@ def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
         best = _smallest(len(first.runs), len(arm.runs))
         could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
         stated += _relations_of(first, arm, passed[at : at + each], could, raw[at : at + each])
-    return stated
+    return [replace(each, left=passed.count(False)) for each in stated]
 
 
 def comparisons(arms: Sequence[ArmRuns]) -> int:
@@ -159,7 +161,7 @@ def _relations_of(
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
         else:
-            found.append(about("? beyond", undecided, p=raw[-1]))
+            found.append(about("? beyond", undecided, p=1.0 if beyond[0] else raw[-1]))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))

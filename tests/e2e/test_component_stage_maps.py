@@ -174,9 +174,9 @@ def test_badges_and_sanity_line(stage: Bench) -> None:
     assert stage(".words").is_hidden(), "words of one token need no switch"
     assert "edited: decoder layer 1 head 2: zero" in stage.text(".legend")
     assert "untrained" in stage.text(".legend")
-    assert stage.text(".checks") == "✓ Checked"
+    assert stage.text(".checks") == "✓ Sums checked"
     stage.click(".checks")
-    assert stage.text(".checks") == "✓ Checked: rows sum to 1 · masked cells exactly 0 · 12 heads checked"
+    assert stage.text(".checks") == "✓ Sums checked: rows sum to 1 · masked cells exactly 0 · 12 heads checked"
     trace.decoder[0, 0, 0, 2] = 0.5
     stage.send(trace, seq="second")
     assert "✗: rows do not sum to 1 (off by 0.5) · 1 masked cell not 0" in stage.text(".checks")

@@ -106,6 +106,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     for part, effect in {"scores": "÷ 4", "masked": "0 closed", "weights": "sum 1"}.items():
         expect(machine.locator(f".part.{part} .shape")).to_have_text(effect)
     # Where all heads stand side by side, the number is one of the followed head.
-    visit("/inside?model=adjective-swap&text=I read red books&step=3&block=decoder.1.cross_attn.h3.output&follow=target.output")
-    page.keyboard.press("ArrowRight")
+    at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
+    visit(f"/inside?model=adjective-swap&text=I read red books&{at}")
+    machine.locator("button.play").press("ArrowRight")
     expect(machine.locator(".panel .equation")).to_contain_text("of head 3")

@@ -246,7 +246,13 @@ export function trailNumbers(S, stop) {
   const { matrix, spot } = shownAt(S, stage);
   const box = make("div", "stop-numbers");
   const row = matrix.rows.length === 1 ? matrix.rows[0].replace(/^\d+ /, "") : "";
-  const fields = { stage: stage.title, token: row, first: matrix.first + 1, last: matrix.first + matrix.columns.length, count: stage.columns };
+  const fields = {
+    stage: stage.title,
+    token: row,
+    first: matrix.first + 1,
+    last: matrix.first + matrix.columns.length,
+    count: stage.columns,
+  };
   const cut = stage.columns > matrix.columns.length;
   const ofToken = () =>
     cut ? t("{stage} of “{token}”, numbers {first} to {last} of {count}:", fields) : t("{stage} of “{token}”:", fields);

@@ -227,7 +227,9 @@ function reveal(S, table, box) {
     // No number is cut by the name of the row, which stays: without its sign, it would read as another.
     const [name, ...cells] = /** @type {HTMLElement[]} */ ([...(cell.parentElement?.children ?? [])]);
     const whole = cells.find((each) => each.offsetLeft - name.offsetWidth >= left);
-    box.scrollLeft = whole && table.dir !== "rtl" ? whole.offsetLeft - name.offsetWidth : left;
+    const wanted = whole && table.dir !== "rtl" ? whole.offsetLeft - name.offsetWidth : left;
+    box.style.paddingInlineEnd = `${Math.max(0, wanted - box.scrollWidth + box.clientWidth)}px`; // the last columns, too
+    box.scrollLeft = wanted;
   }
   if (box.scrollHeight > box.clientHeight) box.scrollTop = top;
   if (S.refocus) cell.focus({ preventScroll: true });

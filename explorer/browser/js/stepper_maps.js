@@ -362,7 +362,7 @@ export function drawChecks(S) {
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");
   const checked = t("{n} head checked", "{n} heads checked", { n: heads });
-  say(S.find(".checks b"), good ? `✓ ${t("Checked")}` : "✗");
+  say(S.find(".checks b"), good ? `✓ ${t("Sums checked")}` : "✗");
   say(S.find(".checks span"), `: ${sums} · ${zeros} · ${checked}`);
   S.find(".checks").classList.toggle("bad", !good);
   openChecks(S, !good);

@@ -45,7 +45,7 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         head=number + 1,
     )
     sentence = sentences[row]
-    draw_caption(
+    said = (
         t(
             "{head}. To {sentence} the model writes {answer}: the decoder reads {reads}.",
             head=title,
@@ -56,6 +56,10 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         if kind == "decoder"
         else t("{head}, for {sentence}.", head=title, sentence=quoted(sentence.text))
     )
+    if row:
+        about = quoted(sentences[0].text)
+        said += " " + t("It is in one batch with {about}; the shorter of two is filled up with padding.", about=about)
+    draw_caption(said)
     before, after = st.columns(2, gap="large")
     reading = readings(translation.model, sentences, switches, head)[row]
     with before:

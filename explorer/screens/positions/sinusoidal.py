@@ -21,7 +21,7 @@ from explorer.decoding.position_values import (
     sinusoidal,
 )
 from explorer.locale.messages import message, t
-from explorer.web import bound, runtime
+from explorer.web import address, bound, runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
 from model.analysis.sinusoidal_checks import check_rotation
@@ -50,7 +50,9 @@ def draw_table_tab(model: ModelDescription) -> None:
     """Draw the model's learned rows, or the table that the sliders describe with what follows from it."""
     learned = runtime.computed(model.name, learned_rows)
     if learned is not None:
-        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0], key="pe_rows")
+        # Links that are older than the choice say a size, and mean the formula.
+        asked = not {"pe_width", "pe_length", "pe_base", "pe_beside"}.isdisjoint(address.present())
+        rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0 if asked else 1], key="pe_rows")
         if rows == ROWS[1]:
             _draw_learned(learned, _rows_trained(model.name, runtime.fingerprint(model.name)))
             return

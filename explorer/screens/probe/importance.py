@@ -59,12 +59,13 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.caption(explained(importance.summary(len(measured.sample))))
     page_parts.draw_plot(agreement_plot(importance), "importance_agreement")
     rows = importance.rows()
-    wide = {name: st.column_config.TextColumn(width=225) for name in (t("loss, zeroed"), t("loss, mean instead"))}
+    columns = t("loss, zeroed (10⁻³ nats)"), t("loss, mean instead (10⁻³ nats)")
+    wide = {name: st.column_config.TextColumn(width=225) for name in columns}
     height = table_height(len(rows), most=24)
     draw_table(rows, t("Importance of every head"), file="importance", height=height, column_config=wide)
     st.caption(
         t(
-            "Changes of the loss in nats per token and of right tokens in percentage points; gradient in nats per "
+            "Changes of the loss in 10⁻³ nats per token and of right tokens in percentage points; gradient in nats per "
             "sentence (Michel et al. 2019), and its rank. In brackets: 95 % intervals over sentences; of a "
             "correlation, over heads."
         )

@@ -54,7 +54,7 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert np.allclose(even[np.tril_indices(BINS)], 1)
     assert itself[0, 0] == pytest.approx(1)
     assert itself[-1, -1] == pytest.approx(12), "the last row could see twelve keys"
-    assert "in L1 H2, the last tokens (queries) look at the last tokens (keys), 12.0 times" in grid.caption()
+    assert "in L1 H2, the last tokens as queries look at the last tokens as keys, 12.0 times" in grid.caption()
     assert "Early rows see few keys" in grid.caption()
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
     uniform = uniform_maps(sample, tiny_config(causal=False))

@@ -34,8 +34,8 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     heads = ["cross L1 H1", "encoder L1 H1", "decoder L1 H1", "encoder L1 H2"]
     assert [row["head"] for row in importance.rows()] == heads
     first, *_, last = importance.rows()
-    assert list(first.values())[1:] == ["+2.0 (+1.9 to +2.0)", "+2.0 (+1.9 to +2.0)", "−20.0", "2.0", "1"]
-    assert last["loss, zeroed"] == "≈ 0 (at most 0.050)"
+    assert list(first.values())[1:] == ["+2000 (+1950 to +2050)", "+2000 (+1950 to +2050)", "−20.0", "2.0", "1"]
+    assert last["loss, zeroed (10⁻³ nats)"] == "≈ 0 (at most 50)"
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
@@ -54,14 +54,19 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
         (importance.agreement(), "It tells something: rank correlation +1.00 (+1.00 to +1.00). "),
         (
             importance.agreement(),
-            "in place of zeros against zeros: +1.00 (+1.00 to +1.00); the loss then changes most without cross L1 H1",
+            "the rank correlation is +1.00 (+1.00 to +1.00); with means, the loss changes most without cross L1 H1",
         ),
     ):
         assert numbers in said
     assert importance.span == (0, 2), "no head is clearly better off"
     importance.gradient["cross"][:] = 0.0
     assert "That is not shown: rank correlation −0.20 (−0.98 to +0.95)" in importance.agreement()
-    assert "cross L1 H1 differs most: rank 1 by the loss, 4 by the gradient." in importance.agreement()
+    assert "the ranks differ most for cross L1 H1 (1 by the loss, 4 by the gradient)." in importance.agreement()
+    importance.gradient["cross"][:] = 0.3
+    both = "cross L1 H1 (1 by the loss, 2 by the gradient) and encoder L1 H1 (2 by the loss, 1 by the gradient)."
+    assert f"the ranks differ most for {both}" in importance.agreement()
+    importance.gradient["decoder"][:] = 0.0001
+    assert "differ most" not in importance.agreement(), "three tie"
     cross = importance.ablation.loss_interval["cross"]
     cross.low[:] = 0.4
     assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary(200)

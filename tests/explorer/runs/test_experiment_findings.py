@@ -134,7 +134,7 @@ def with_long(one: StoredRun, share: float) -> StoredRun:
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
 NEAR, WORSE = "“two” is as good as “one”, within 1 percentage point.", "“two” is worse than “one”."
 TOO_FEW, UNDECIDED = "“two” beside “one”: too few runs to tell.", "“two” beside “one”: undecided."
-SOONER, LATER = "“two” reaches 99 % sooner than “one”.", "“two” reaches 99 % later than “one”."
+FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”." for which in ("fewer", "more"))
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ SOONER, LATER = "“two” reaches 99 % sooner than “one”.", "“two” reac
         (ten(), ten(0.6), WORSE),
         (ten(0.6), ten(), "“two” is better than “one”."),
         (ten(), ten(), NEAR),
-        # Two evaluations (at every tenth update) make a run sooner; one does not.
-        (ten(late=5), ten(), f"{SOONER} {NEAR}"),
-        (ten(), ten(late=5), f"{LATER} {NEAR}"),
+        # Two evaluations (at every tenth update) make a difference; one does not.
+        (ten(late=5), ten(), f"{FEWER} {NEAR}"),
+        (ten(), ten(late=5), f"{MORE} {NEAR}"),
         (ten(), ten(late=3), NEAR),
         (ten(), ten(loss=0.9), f"“two” has a higher loss than “one”. {NEAR}"),
         (ten(), ten(loss=0.5), NEAR),
@@ -168,14 +168,17 @@ def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
     arms = planted(one, two)
     assert answer(arms) == said
     assert ("too few" in said) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
-    claims = ("better", "worse", "sooner", "later", "higher")
+    claims = ("better", "worse", "fewer", "more", "higher")
     assert differs(arms) == any(claim in said for claim in claims)
     assert measure_of(arms) == ("loss" if "higher" in said else "exact_match")
 
 
 def test_an_answer_names_both_sides_and_the_table_has_every_number() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()])
-    assert answer(arms) == "“arm 1” and “arm 2” are worse than “arm 0”. “arm 2” reaches 99 % later than “arm 0”."
+    assert (
+        answer(arms)
+        == "“arm 1” and “arm 2” are worse than “arm 0”. “arm 2” reaches 99 % after more updates than “arm 0”."
+    )
     assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()] for row in rows(arms)] == [
         ["arm 0: 10 runs", "90.2 (90 to 90.4)", ""],
         ["arm 1: 10 runs", "60.2 (60 to 60.4)", "worse"],
@@ -186,16 +189,15 @@ def test_an_answer_names_both_sides_and_the_table_has_every_number() -> None:
     assert rows(arms_of([ten(width=0)]))[0]["right (%)"] == "90 (all\N{NO-BREAK SPACE}10)"
 
 
-def test_lengths_beyond_training_are_compared_and_named_first() -> None:
+def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_named_first() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
     assert answer(arms) == (
-        "“arm 1” is right more often than “arm 0” beyond the trained lengths. "
-        "“arm 2” is right less often than “arm 0” beyond the trained lengths."
+        "“arm 1” is worse than “arm 0”. “arm 1” is right more often than “arm 0” beyond the trained lengths."
     )
     assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()][2:] for row in rows(arms)][1:] == [
         ["30.2 (30 to 30.4)", "better beyond, worse"],
         ["2.2 (2 to 2.4)", "worse beyond, as good within 1 point"],
-        ["10.7 (10.5 to 10.9)", "undecided beyond (p = 1.1e−05), as good within 1 point"],
+        ["10.7 (10.5 to 10.9)", "undecided beyond, as good within 1 point"],
     ]
     assert (measure_of(arms), measure_of(arms_of([ten(), ten(beyond=0.9)]))) == ("beyond", "exact_match")
 
@@ -217,18 +219,25 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
 
 
 @pytest.mark.parametrize(
-    ("arms", "verdict"),
+    ("arms", "verdict", "needed"),
     [
-        ([(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3], "undecided (p = 0.018)"),
-        ([(*ten()[:9], *ten(0.914)[:1]), ten()[:3]], "undecided (p = 0.021)"),
-        ([ten(), ten(0.6), ten()], "worse"),  # all verdicts are made
-        ([ten(width=0.2), ten(0.93, width=0.2)], "undecided"),  # would be missed without the correction as well
+        (
+            [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
+            "undecided (p = 0.018)",
+            "p ≤ 0.0038 (Holm, 13 comparisons left)",
+        ),
+        ([(*ten()[:9], *ten(0.914)[:1]), ten()[:3]], "undecided (p = 0.021)", "p ≤ 0.013 (Holm, 4 comparisons left)"),
+        ([ten(), ten(0.6), ten()], "worse", ""),  # all verdicts are made
+        ([ten(width=0.2), ten(0.93, width=0.2)], "undecided", ""),  # would be missed without the correction as well
     ],
 )
 def test_the_p_of_what_only_the_correction_leaves_open_is_shown(
-    arms: list[tuple[StoredRun, ...]], verdict: str
+    arms: list[tuple[StoredRun, ...]], verdict: str, needed: str
 ) -> None:
     assert rows(arms_of(arms))[1]["verdict"] == verdict
+    said = conditions(arms_of(arms))
+    assert needed in said
+    assert ("Holm" in said) is bool(needed)
 
 
 def arms_of(groups: Sequence[Sequence[StoredRun]], also: str = "") -> tuple[ArmRuns, ...]:
