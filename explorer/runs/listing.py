@@ -13,6 +13,7 @@ from explorer.runs.lifecycle import Entry
 from explorer.runs.progress import range_text
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
+from model.analysis.run_curves import is_perfect
 from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
 from model.headline import headline_name, number
@@ -52,14 +53,17 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     )
     shown = None if score is None else f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
     if score is not None and isinstance(sentences, int) and sentences > 0:
-        of = range_text(leading, score, sentences)
-        shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
+        if is_perfect(leading, score):
+            shown = t("{score}, all {sentences:,} right", score=shown, sentences=sentences)
+        else:
+            of = range_text(leading, score, sentences)
+            shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
     if shown and "test" not in results:
         shown = t("{score}, validation", score=shown)
     return {
         t("name"): entry.name,
-        t("score on test (95 %)"): shown,
         t("verdict"): verdict_text(entry, verdict),
+        t("score on test (95 %)"): shown,
         t("updates"): number(results, "trained_steps"),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),

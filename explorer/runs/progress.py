@@ -13,7 +13,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_curves import Curves, bounds
+from model.analysis.run_curves import Curves, bounds, is_perfect
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
@@ -74,10 +74,10 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
 
 
 def score_text(score: str, value: float, sentences: int) -> str:
-    """A score with its 95 % interval, if it is known of how many sentences it is: "98.0 % (89–100)"."""
+    """A score with its 95 % interval, if it has one and it is known of how many sentences it is: "98.0 % (89–100)"."""
     name: HeadlineName = "bleu" if score == "bleu" else "exact_match"
     scale, unit = (1, "") if name == "bleu" else (100, " %")
-    within = f" ({range_text(name, value, sentences)})" if sentences else ""
+    within = f" ({range_text(name, value, sentences)})" if sentences and not is_perfect(name, value) else ""
     return f"{fixed(scale * value, 1)}{unit}{within}"
 
 

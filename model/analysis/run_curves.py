@@ -10,7 +10,7 @@ from typing import Literal
 Curve = Sequence[tuple[float, float]]
 
 NORMAL = 1.96  # standard errors of a 95 % interval
-NARROW = 5.0  # an interval of fewer percent or points is written with one decimal
+NARROW = (5.0, 0.1)  # an interval of fewer percent or points is written with one decimal, or with two
 BLEU_WIDTH = 45.0  # BLEU ± this / √sentences is about a 95 % interval: ± 2.6 with 300 sentences, ± 1.4 with 1,000
 
 
@@ -59,14 +59,20 @@ def interval(share: float, sentences: int) -> tuple[float, float]:
     return max((middle - half) / (1 + z), 0.0), min((middle + half) / (1 + z), 1.0)
 
 
-def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[float, float]:
-    """The 95 % interval of a score in percent or points of BLEU, rounded outwards within 0 to 100.
+def is_perfect(name: Literal["exact_match", "bleu"], score: float) -> bool:
+    """Whether a score is a BLEU of 100: all answers are right, and only their share has an interval."""
+    return name == "bleu" and score >= 100
 
-    Whole numbers, or with one decimal where whole ones would make neighbouring scores look alike.
+
+def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -> tuple[float, float]:
+    """The 95 % interval of a score in percent or points of BLEU, rounded, within 0 to 100.
+
+    Whole numbers, or with decimals where whole ones would make neighbouring scores look alike.
     """
-    share, apart = score / 100 if name == "bleu" else score, BLEU_WIDTH / math.sqrt(sentences)
-    low, high = (100 * end for end in interval(share, sentences))
-    if name == "bleu" and score < 100:  # of which no sentence need be right
+    if name == "bleu":  # of which no sentence need be right
+        apart = BLEU_WIDTH / math.sqrt(sentences)
         low, high = score - apart, score + apart
-    scale = 10 if high - low < NARROW else 1
-    return max(math.floor(scale * low), 0) / scale, min(math.ceil(scale * high), 100 * scale) / scale
+    else:
+        low, high = (100 * end for end in interval(score, sentences))
+    decimals = sum(high - low < width for width in NARROW)
+    return max(round(low, decimals), 0.0), min(round(high, decimals), 100.0)

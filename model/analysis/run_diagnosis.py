@@ -8,7 +8,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Literal
 
-from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interval
+from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interval, is_perfect
 from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.wording import t
 
@@ -153,10 +153,15 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     if _share(curves, last) >= FEW_WRONG:
         right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
         since = min(step for step, _ in right)
-        learned = t("Learned: {score}, first reached at update {step:,.0f}, on validation.", score=score, step=since)
+        learned = t("Learned, on validation: {score}, first reached at update {step:,.0f}.", score=score, step=since)
     else:
         best_text = _score_text(curves, best)
-        learned = t("Learned: {score}; it was {best} at update {step:,.0f}.", score=score, best=best_text, step=at)
+        learned = t(
+            "Learned, on validation: {score}; it was {best} at update {step:,.0f}.",
+            score=score,
+            best=best_text,
+            step=at,
+        )
     little = _shows_little(curves)
     full = t("Longer training cannot raise this score.") if _share(curves, last) >= 1 else ""
     return Diagnosis(
@@ -330,8 +335,8 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
             "levelled",
             _sentences(
                 t(
-                    "Levelled off, with {score} at best, and the validation loss was lowest ({lowest}) before the last "
-                    "third of its updates.",
+                    "Levelled off, with {score} at best on validation, and the validation loss was lowest ({lowest}) "
+                    "before the last third of its updates.",
                     score=_score_text(curves, max(value for _, value in curves.score)),
                     lowest=_nats(lowest),
                 ),
@@ -396,7 +401,7 @@ def _with_score(curves: Curves, clause: str) -> str:
     if not curves.score:
         return clause
     best = _score_text(curves, max(value for _, value in curves.score))
-    return t("{clause}, with {score} at best", clause=clause, score=best)
+    return t("{clause}, with {score} at best on validation", clause=clause, score=best)
 
 
 def _shows_little(curves: Curves) -> str:
@@ -415,6 +420,15 @@ def _score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
         if not curves.sentences:
             return t("BLEU {score:.1f}", score=value)
+        if is_perfect("bleu", value):
+            low, high = bounds("exact_match", 1.0, curves.sentences)
+            return t(
+                "BLEU {score:.1f} (all {sentences:,} right; 95 % interval of their share {low:g} to {high:g} %)",
+                score=value,
+                sentences=curves.sentences,
+                low=low,
+                high=high,
+            )
         low, high = bounds("bleu", value, curves.sentences)
         return t("BLEU {score:.1f} (95 % interval {low:g} to {high:g})", score=value, low=low, high=high)
     if not curves.sentences:

@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert table.loc["mine", "score on test (95 %)"] == "50.0 % (21–79) of 8"
+    assert table.loc["mine", "score on test (95 %)"] == "50.0 % (22–78) of 8"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert_says(at, "5 runs and models; busy is running.", "broken cannot be opened: broken/config.json")

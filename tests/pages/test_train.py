@@ -234,7 +234,7 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     at = visit("train", run="mine")
     assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
     labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
-    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 % (21–79)", "4.2 k"]
+    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 % (22–78)", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
     assert (folder / STOP).exists()
@@ -279,9 +279,9 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     ]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     at = visit("train", run="mine")
-    assert "Too few pairs to say: BLEU 66.9 (95 % interval 21 to 100)" in words(at)
+    assert "Too few pairs to say: BLEU 66.9 (95 % interval 22 to 100)" in words(at)
     assert "Train it longer" not in words(at)
-    assert metric(at, "BLEU, of 1") == "66.9 (21–100)"
+    assert metric(at, "BLEU, of 1") == "66.9 (22–100)"
     at.button(key="next_pairs").click()
     run(at)
     assert at.selectbox(key="train_task").value == "files"

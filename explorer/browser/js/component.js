@@ -13,9 +13,11 @@ export function start(run, look, root, slot, words) {
   setWords(words);
   if (slot.run || !slot.latest) return; // already started, or unmounted meanwhile
   slot.failed?.remove();
+  delete slot.failed;
   if (look && !slot.dressed) {
     root.append(Object.assign(document.createElement("style"), { textContent: look.css }));
     root.append(localised(document.createRange().createContextualFragment(look.html)));
+    slot.dressed = true;
   }
-  Object.assign(slot, { run, dressed: true, end: run(slot.latest) });
+  Object.assign(slot, { run, end: run(slot.latest) });
 }

@@ -90,7 +90,6 @@ function layOut(S) {
   const { layers, heads, frames } = S.data;
   S.width = S.box.clientWidth;
   S.find(".controls").hidden = frames.length < 2;
-  S.find(".masked").hidden = S.data.kind !== "decoder";
   const grid = S.find(".heads");
   S.thumb = clamp(Math.floor((S.width * (S.width < 700 ? 0.9 : 0.45) - 60) / heads) - 14, 30, NARROW);
   grid.style.gridTemplateColumns = `auto repeat(${heads}, auto)`;

@@ -30,7 +30,7 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 # The table of the models that come with Headlight fits on a laptop's screen.
-_PIXELS = {message("name"): 165, message("score on test (95 %)"): 235}
+_PIXELS = {message("name"): 195, message("score on test (95 %)"): 235}
 
 
 def draw() -> None:
@@ -97,12 +97,12 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
                 width=_PIXELS["score on test (95 %)"],
                 help=t(
                     "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
-                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU below 100, "
-                    "roughly ± 45 ÷ √sentences."
+                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly "
+                    "± 45 ÷ √sentences; a BLEU of 100 has none."
                 ),
             ),
             t("verdict"): text(
-                width=100,
+                width=90,  # on a phone, the score beside it is cut, which shows that the table scrolls
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
                     "has got better for a third of the run; learned by heart: right on training pairs, much worse on "

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.browser import wire
+from explorer.browser import assets, wire
 from explorer.browser.film import Film, Frame, encode
 from explorer.browser.film import place_from as read_place
 from explorer.browser.structs import FilmPlace as Place
@@ -28,6 +28,7 @@ def test_the_block_holds_every_weight_and_tokens_are_data() -> None:
     tokens = ("</script>", "\u202eevil", "日本語", "\x00")
     header, _ = wire.read(encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),))))
     assert header["frames"][0]["rows"] == ["</script>", "U+202Eevil", "日本語", "U+0000"]
+    assert assets.markup("labelled_map").strip() in assets.markup("film"), "showMap finds its parts in the film, too"
 
 
 @pytest.mark.parametrize(

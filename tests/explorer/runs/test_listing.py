@@ -41,13 +41,13 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "score"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, "50.0 % (21–79) of 8, validation"),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, "100.0 % (88–100) of 30"),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, "50.0 % (22–78) of 8, validation"),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, "100.0 % (89–100) of 30"),
         # Whole numbers would make these two look alike.
         ({"test": {"exact_match": 1.0, "sentences": 1505}}, "100.0 % (99.7–100) of 1,505"),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, "99.7 % (99.2–99.9) of 1,505"),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, "99.7 % (99.3–99.9) of 1,505"),
         ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, "BLEU 39.5 (38–40.9) of 1,000"),
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, "BLEU 100.0 (96.2–100) of 98"),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, "BLEU 100.0, all 98 right"),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, "97.0 %"),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, ""),
     ],

@@ -65,6 +65,11 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     ),
     "learned": (curves(falling(4.0, 0.001), falling(4.0, 0.001), DONE), "learned", "first reached at update 110"),
     "BLEU 99.5": (curves(HEART, HEART, then([0.0] * 5, 99.5), 300, bleu=True), "learned", "BLEU 99.5"),
+    "BLEU 100": (
+        curves(HEART, HEART, then([0.0] * 5, 100.0), 96, bleu=True),
+        "learned",
+        "Learned, on validation: BLEU 100.0 (all 96 right; 95 % interval of their share 96.2 to 100 %), first",
+    ),
     "right but for chance": (
         curves(FALL, falling(4.0, 0.01), then([0.1 * i for i in range(10)], 1.0, 0.975), 40),
         "learned",
@@ -81,7 +86,7 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
         curves(HEART, RISE, [0.1] * 20),
         "memorising",
         "Learned by heart since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss "
-        "fell to 0.014, with 10.0 % exactly right at best. Bring more pairs",
+        "fell to 0.014, with 10.0 % exactly right at best on validation. Bring more pairs",
     ),
     "by heart, no rise": (
         curves(HEART, then([4.0, 3.0], 2.5), [0.02] * 20, 300),
@@ -99,7 +104,7 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     "all that can be right, of two answers": (
         dataclasses.replace(curves(HEART, HEART, [0.66 * value for value in DONE], 300), reachable=2 / 3),
         "learned",
-        "198 of 300 held-out pairs exactly right (66.0 %, 95 % interval 60 to 72 %; at most 200 can be, since some "
+        "198 of 300 held-out pairs exactly right (66.0 %, 95 % interval 60 to 71 %; at most 200 can be, since some "
         "sources have several answers), first reached at update 110",
     ),
     "diverged": (
