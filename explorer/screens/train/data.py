@@ -67,10 +67,10 @@ class Data:
 def choose_data(checkpoints: Path) -> Data | None:
     """Draw the choice of data; return None while no usable data are chosen."""
     names = [FILES, *TASKS]
+    st.session_state.setdefault("train_task", _PREFERRED)
     task = st.selectbox(
         t("Data"),
         names,
-        index=names.index(_PREFERRED),
         format_func=lambda name: t("Your own sentence pairs") if name == FILES else translated(_title(name)),
         key="train_task",
         persist_state="session",
