@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from model.wording import t
+
 Curve = Sequence[tuple[float, float]]
 
 NORMAL = 1.96  # standard errors of a 95 % interval
@@ -76,3 +78,44 @@ def bounds(name: Literal["exact_match", "bleu"], score: float, sentences: int) -
         low, high = (100 * end for end in interval(score, sentences))
     decimals = sum(high - low < width for width in NARROW)
     return max(round(low, decimals), 0.0), min(round(high, decimals), 100.0)
+
+
+def score_text(curves: Curves, value: float) -> str:
+    """Write a score of a run's validation sentences with its interval."""
+    if curves.score_name == "bleu":
+        if not curves.sentences:
+            return t("BLEU {score:.1f}", score=value)
+        if is_perfect("bleu", value):
+            low, high = bounds("exact_match", 1.0, curves.sentences)
+            return t(
+                "BLEU {score:.1f} (all {sentences:,} right; 95 % interval of their share {low:g} to {high:g} %)",
+                score=value,
+                sentences=curves.sentences,
+                low=low,
+                high=high,
+            )
+        low, high = bounds("bleu", value, curves.sentences)
+        return t("BLEU {score:.1f} (95 % interval {low:g} to {high:g})", score=value, low=low, high=high)
+    if not curves.sentences:
+        return t("{percent:.1f} % exactly right", percent=100 * value)
+    low, high = bounds("exact_match", value, curves.sentences)
+    right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
+    if curves.reachable < 1:
+        return t(
+            "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %; at "
+            "most {most:,} can be, since some sources have several answers)",
+            right=right,
+            n=curves.sentences,
+            percent=100 * value,
+            low=low,
+            high=high,
+            most=most,
+        )
+    return t(
+        "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %)",
+        right=right,
+        n=curves.sentences,
+        percent=100 * value,
+        low=low,
+        high=high,
+    )

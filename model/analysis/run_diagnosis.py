@@ -8,7 +8,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Literal
 
-from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, bounds, interval, is_perfect
+from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, interval, score_text
 from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.wording import t
 
@@ -134,7 +134,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
 def _few(curves: Curves, ended: bool) -> Diagnosis | None:
     if not curves.score or not 0 < curves.sentences < FEWEST_HELD_OUT:
         return None
-    said = [t("Too few pairs to say: {best}.", best=_score_text(curves, max(value for _, value in curves.score)))]
+    said = [t("Too few pairs to say: {best}.", best=score_text(curves, max(value for _, value in curves.score)))]
     if curves.train and _level(curves.train) < BY_HEART:
         loss = _nats(_level(curves.train))
         said.append(t("The training pairs are known by heart (loss {loss}), which needs no rule.", loss=loss))
@@ -149,13 +149,13 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     # A sentence less than at another evaluation may be chance.
     if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _upper(curves, last)) < FEW_WRONG:
         return None
-    since, score = at, _score_text(curves, last)
+    since, score = at, score_text(curves, last)
     if _share(curves, last) >= FEW_WRONG:
         right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
         since = min(step for step, _ in right)
         learned = t("Learned, on validation: {score}, first reached at update {step:,.0f}.", score=score, step=since)
     else:
-        best_text = _score_text(curves, best)
+        best_text = score_text(curves, best)
         learned = t(
             "Learned, on validation: {score}; it was {best} at update {step:,.0f}.",
             score=score,
@@ -183,7 +183,7 @@ def _leaking(curves: Curves, ended: bool) -> Diagnosis | None:
         "{loss}), but what it writes by itself is wrong, {score} at best. It probably sees the token that it should "
         "predict: check the mask of the decoder.",
         loss=_nats(loss),
-        score=_score_text(curves, best),
+        score=score_text(curves, best),
     )
     return Diagnosis("leaking", sentence, next=("try",))
 
@@ -337,7 +337,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
                 t(
                     "Levelled off, with {score} at best on validation, and the validation loss was lowest ({lowest}) "
                     "before the last third of its updates.",
-                    score=_score_text(curves, max(value for _, value in curves.score)),
+                    score=score_text(curves, max(value for _, value in curves.score)),
                     lowest=_nats(lowest),
                 ),
                 _shows_little(curves),
@@ -400,7 +400,7 @@ def _with_score(curves: Curves, clause: str) -> str:
     """A clause with the best score, if there is one."""
     if not curves.score:
         return clause
-    best = _score_text(curves, max(value for _, value in curves.score))
+    best = score_text(curves, max(value for _, value in curves.score))
     return t("{clause}, with {score} at best on validation", clause=clause, score=best)
 
 
@@ -413,44 +413,4 @@ def _shows_little(curves: Curves) -> str:
         "{n} held-out pairs show little: hold out {least} or more.",
         n=curves.sentences,
         least=LITTLE_SHOWN,
-    )
-
-
-def _score_text(curves: Curves, value: float) -> str:
-    if curves.score_name == "bleu":
-        if not curves.sentences:
-            return t("BLEU {score:.1f}", score=value)
-        if is_perfect("bleu", value):
-            low, high = bounds("exact_match", 1.0, curves.sentences)
-            return t(
-                "BLEU {score:.1f} (all {sentences:,} right; 95 % interval of their share {low:g} to {high:g} %)",
-                score=value,
-                sentences=curves.sentences,
-                low=low,
-                high=high,
-            )
-        low, high = bounds("bleu", value, curves.sentences)
-        return t("BLEU {score:.1f} (95 % interval {low:g} to {high:g})", score=value, low=low, high=high)
-    if not curves.sentences:
-        return t("{percent:.1f} % exactly right", percent=100 * value)
-    low, high = bounds("exact_match", value, curves.sentences)
-    right, most = (round(share * curves.sentences) for share in (value, curves.reachable))
-    if curves.reachable < 1:
-        return t(
-            "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %; at "
-            "most {most:,} can be, since some sources have several answers)",
-            right=right,
-            n=curves.sentences,
-            percent=100 * value,
-            low=low,
-            high=high,
-            most=most,
-        )
-    return t(
-        "{right:,} of {n:,} held-out pairs exactly right ({percent:.1f} %, 95 % interval {low:g} to {high:g} %)",
-        right=right,
-        n=curves.sentences,
-        percent=100 * value,
-        low=low,
-        high=high,
     )

@@ -102,7 +102,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     expect(page.locator(".feedback .wrong")).to_contain_text("you answered h. The first letter")
     page.get_by_role("button", name="Show me the answer").click()
     expect(page.locator(".feedback .neutral")).to_have_text(
-        "The answer: o, the last letter of the source: the model looks at the letter that it writes next."
+        "The answer: o, the last letter of the source: the head looks at the letter that the model writes next."
     )
     assert done(page) == "attention.63"
     page.keyboard.press("PageUp")
