@@ -228,7 +228,8 @@ function reveal(S, table, box) {
     const [name, ...cells] = /** @type {HTMLElement[]} */ ([...(cell.parentElement?.children ?? [])]);
     const whole = cells.find((each) => each.offsetLeft - name.offsetWidth >= left);
     const wanted = whole && table.dir !== "rtl" ? whole.offsetLeft - name.offsetWidth : left;
-    box.style.paddingInlineEnd = `${Math.max(0, wanted - box.scrollWidth + box.clientWidth)}px`; // the last columns, too
+    const missing = wanted - box.scrollWidth + box.clientWidth;
+    if (missing > 0) box.style.paddingInlineEnd = `${missing}px`; // so that the last columns come into view whole
     box.scrollLeft = wanted;
   }
   if (box.scrollHeight > box.clientHeight) box.scrollTop = top;
