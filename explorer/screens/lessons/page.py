@@ -33,7 +33,7 @@ _LIST = """<style>
 .st-key-lesson_list {
   display: grid !important; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem 2rem; }
 [class*="st-key-lesson_entry_"] {
-  display: grid !important; grid-template-columns: 6rem minmax(0, 1fr); gap: 0.3rem 0.9rem; align-items: start; }
+  display: grid !important; grid-template: auto 1fr / 6rem minmax(0, 1fr); gap: 0.3rem 0.9rem; align-items: start; }
 [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
 [class*="st-key-lesson_entry_"] p { font-size: 0.93rem; line-height: 1.45; }
 [class*="st-key-lesson_entry_"] button { min-width: 6rem; padding: 0 0.4rem; }
