@@ -25,6 +25,7 @@ import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
+import { aboutNumbers } from "./wording.js";
 import { keysToShow, weightsOf } from "./weights.js";
 import { t } from "./words.js";
 
@@ -116,12 +117,7 @@ function nameHead(S, kind) {
   sayKind(f.title, kind, TITLES[kind]);
   say(
     f.about,
-    [
-      layerName(layer),
-      nameInLayer(head),
-      kindsShown(S).length > 1 || S.view === "heads" ? "" : S.data.model,
-      m?.left ? t("words only, scaled to 1") : m ? "" : t("loading …"),
-    ]
+    [layerName(layer), nameInLayer(head), m?.left ? t("words only, scaled to 1") : m ? "" : t("loading …")]
       .filter(Boolean)
       .join(" · "),
   );
@@ -186,7 +182,7 @@ function drawHead(S, m, labels, cell, high) {
         ]
       : marks,
   });
-  if (small) f.about.textContent += ` · ${t("no number: below 0.005")}`;
+  f.about.textContent = [f.about.textContent, aboutNumbers(small)].filter(Boolean).join(" · ");
 }
 
 /**

@@ -11,7 +11,7 @@ import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
-import { maskName, whyMasked } from "./wording.js";
+import { aboutNumbers, maskName, whyMasked } from "./wording.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
@@ -120,7 +120,7 @@ function draw(S) {
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 1) : "";
   };
-  paintMap(canvas, theme, S.plot, {
+  const small = paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
     sheet: sheetOf(theme, cells, [levels], scale),
@@ -153,7 +153,7 @@ function draw(S) {
   S.find(".minus").hidden = !minus;
   const marks = [1, 2].filter((code) => mask.includes(code));
   say(S.find(".marks"), marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`).join(" · "));
-  readOut(S, at);
+  readOut(S, at, small === null);
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
@@ -174,9 +174,9 @@ function choose(S, at) {
   if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, [at.column]);
 }
 
-/** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask }, at) {
-  if (!at) return say(find("output"), "");
+/** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at @param {boolean} bare whether no number stands in its cell */
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask }, at, bare) {
+  if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;

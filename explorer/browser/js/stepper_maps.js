@@ -10,11 +10,21 @@ import { clamp, decimals } from "./numbers.js";
 import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
+import {
+  aboutNumbers,
+  drawBadges,
+  keyRows,
+  line,
+  looksAt,
+  numbered,
+  sayScale,
+  tokenName,
+  whyMasked,
+} from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
-import { keysToShow, weightsOf } from "./weights.js";
+import { fullColour, keysToShow, weightsOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
@@ -63,9 +73,16 @@ export function layOut(S) {
   S.find(".stage").dataset.kind = S.kind;
 }
 
+/** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */
+function scaleOf(S) {
+  const m = S.maps[S.kind];
+  return { top: fullColour(weightsOf(m, S.pick[S.kind].layer, 0), m.keys) };
+}
+
 /** The pictures of a layer's heads, after that of their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
-export function sheetFor(S, kind, layer) {
-  const name = `${kind} ${layer}`;
+function sheetFor(S, kind, layer) {
+  const scale = scaleOf(S);
+  const name = `${kind} ${layer} ${scale.top}`;
   const m = S.maps[kind];
   const sheet =
     S.sheets.get(name) ??
@@ -73,6 +90,7 @@ export function sheetFor(S, kind, layer) {
       S.theme,
       m,
       Array.from({ length: m.heads + 1 }, (_, head) => weightsOf(m, layer, head)),
+      scale,
     );
   S.sheets.set(name, sheet);
   return sheet;
@@ -105,8 +123,10 @@ export function drawMap(S, kind) {
   if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
   f.followed = followed;
   const sight = sightOf(box);
+  const scale = scaleOf(S);
   const drawn = [
     ...Object.values(sight ?? {}),
+    scale.top,
     S.seq,
     layer,
     head,
@@ -140,6 +160,7 @@ export function drawMap(S, kind) {
       sheet: sheetFor(S, kind, layer),
       at: head,
       values: weightsOf(m, layer, head),
+      scale,
       labels: /** @type {import("./maps.js").Labels} */ (f.labels), // measured for the layout
       titles: AXES[kind],
       row,
@@ -229,6 +250,7 @@ export function drawPick(S) {
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
+  sayScale(S.find, scaleOf(S).top);
   const rows = shownRows(S, S.kind);
   const side = m.heads > 7 ? 26 : 42;
   const scale = side / Math.max(m.keys, m.queries);
@@ -260,10 +282,10 @@ export function drawCaption(S, kind) {
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
   const high = sight ? Math.floor((sight.height - top) / cell) : m.queries;
   const cut = [
-    seen < m.keys ? ` · ${t("{seen} of {n} columns: scroll", { seen, n: m.keys })}` : "",
-    high < shownRows(S, kind) ? ` · ${t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) })}` : "",
-  ].join("");
-  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}${cut}`);
+    seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : "",
+    high < shownRows(S, kind) ? t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) }) : "",
+  ];
+  say(f.about, [layerName(layer), which, aboutNumbers(f.small), ...cut].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
