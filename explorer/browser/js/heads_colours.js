@@ -1,14 +1,13 @@
 // The colours of the views of heads: three scales, three palettes that colour-blind people can read, the pictures of
 // heads drawn in them, and the strokes of lines.
 
-import { ramp, rgb, setScale } from "./colours.js";
+import { fullColour, ramp, rgb, sayScale, setScale } from "./colours.js";
 import { say } from "./dom.js";
 import { mapsShown } from "./heads_state.js";
 import { sheetOf } from "./maps.js";
 import { decimals } from "./numbers.js";
 import { STROKES } from "./palettes.js";
-import { fullColour, weightsOf } from "./weights.js";
-import { sayScale } from "./wording.js";
+import { weightsOf } from "./weights.js";
 import { t } from "./words.js";
 
 /** @import { HeadsState, KindMap } from "./types" */

@@ -20,12 +20,11 @@ import {
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp } from "./numbers.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
-import { aboutNumbers } from "./wording.js";
 import { keysToShow, weightsOf } from "./weights.js";
 import { t } from "./words.js";
 

@@ -3,6 +3,7 @@
 
 import { columnAt } from "./canvas.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { Plot } from "./types" */
 
@@ -74,3 +75,7 @@ export function bringIntoSight(box, { left, top, cell, places }, right, row, col
   for (const column of columns)
     box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), box.clientWidth - left - right);
 }
+
+/** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */
+export const aboutNumbers = (small) =>
+  small === null ? t("choose a cell for its number") : small ? t("no number: below 0.005") : "";

@@ -2,29 +2,20 @@
 // readout, table.
 
 import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas.js";
-import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
+import { fullColour, sayScale } from "./colours.js";
+import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import {
-  aboutNumbers,
-  drawBadges,
-  keyRows,
-  line,
-  looksAt,
-  numbered,
-  sayScale,
-  tokenName,
-  whyMasked,
-} from "./wording.js";
+import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
-import { fullColour, keysToShow, weightsOf } from "./weights.js";
+import { keysToShow, weightsOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
@@ -285,7 +276,7 @@ export function drawCaption(S, kind) {
     seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : "",
     high < shownRows(S, kind) ? t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) }) : "",
   ];
-  say(f.about, [layerName(layer), which, aboutNumbers(f.small), ...cut].filter(Boolean).join(" · "));
+  say(f.about, [layerName(layer), which, ...cut, cut[0] ? "" : aboutNumbers(f.small)].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
@@ -295,7 +286,7 @@ export function drawCaption(S, kind) {
 
   // The sentence below the words says the same of the row in view.
   const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
-  if (kind === S.kind && !S.mapped && !other) return sayAll(f.caption);
+  if (kind === S.kind && !other) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const row = numbered(m.rows, query, side);
   const last = encoder ? 0 : lastRead(S, query);
@@ -336,15 +327,6 @@ export function drawReadout(S) {
             make("b", "", decimals(weight)),
             ` · ${t("rank {rank} of {count}", { rank, count: seen.length })}`,
           ),
-      make(
-        "div",
-        "hint",
-        !c.locked
-          ? t("click or Enter to lock")
-          : isTouch()
-            ? t("locked · tap again to unlock")
-            : t("locked · Esc to unlock"),
-      ),
     );
     const { left, top, cell, places } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);

@@ -4,7 +4,6 @@
 
 const LOOKED_AT = 0.1; // share of a step's cross-attention from which it looked at a word
 const STRETCH = 3; // words
-const LONG = 24; // keys above which a sentence is long
 const SPREAD = 0.98; // effective keys, as a share of the visible ones, from which the weight is called spread out
 
 /**
@@ -109,22 +108,6 @@ export function entropyOf(seen) {
  * @param {number} visible number of visible keys
  */
 export const isSpread = (entropy, visible) => visible > 2 && Math.exp(entropy) >= SPREAD * visible;
-
-/**
- * The weight that has the full colour of a map: 1, or in a long sentence, whose weights are small, the median of the
- * largest weights of the rows.
- * @param {ArrayLike<number>} values weights [query, key], of one head or of several
- * @param {number} keys number of keys in a row
- */
-export function fullColour(values, keys) {
-  if (keys <= LONG) return 1;
-  const largest = Array.from({ length: values.length / keys }, (_, row) => {
-    let most = 0;
-    for (let i = row * keys; i < (row + 1) * keys; i++) most = Math.max(most, values[i]);
-    return most;
-  }).sort((a, b) => a - b);
-  return largest[Math.floor(largest.length / 2)] || 1;
-}
 
 /**
  * The heaviest keys of a row, as many as are needed for `mass` percent of its weight.

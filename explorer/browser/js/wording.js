@@ -2,7 +2,7 @@
 
 import { make, say } from "./dom.js";
 import { NEXT_READ } from "./names.js";
-import { decimals, fourDecimals, wholePercent } from "./numbers.js";
+import { fourDecimals, wholePercent } from "./numbers.js";
 import { entropyOf, isSpread } from "./weights.js";
 import { pieces, t } from "./words.js";
 
@@ -192,14 +192,3 @@ export const choiceName = (by) =>
 /** A token with its position, counted from 1. @param {string[]} tokens @param {number} i @param {string} side */
 export const numbered = (tokens, i, side) =>
   make("span", "named", make("span", "place", `${i + 1}`), "\u2009", tokenName(tokens[i], side));
-
-/** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */
-export const aboutNumbers = (small) =>
-  small === null ? t("choose a cell for its number") : small ? t("no number: below 0.005") : "";
-
-/** Names the end of a colour scale, and says why it is cut below 1. @param {(name: string) => HTMLElement} find @param {number} top */
-export function sayScale(find, top) {
-  say(find(".ramp").lastChild, top < 1 ? `≥ ${decimals(top)}` : "1");
-  const cut = t("long sentence: full colour at the median of the rows’ largest weights");
-  say(find(".scaled"), top < 1 ? cut : "");
-}

@@ -55,7 +55,7 @@ _LEAN = """<style>
 
 
 # The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
-# switch folds; what is open in the machine is told below the picture once it is folded.
+# switch folds; what is open in the machine is told right above it, or below the picture once it is folded.
 _BESIDE = """<style>
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
@@ -70,7 +70,8 @@ _BESIDE = """<style>
   .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }
   [data-testid="stBidiComponentIsolated"] {
     --machine-panel: static; --machine-controls: static; --machine-height: none; --lead: none; }
-  body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] { --machine-shown: none; }
+  body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
+    --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
