@@ -86,9 +86,17 @@ class MaskedReading:
     def map(
         self, kind: AttentionKind, values: Weights, title: str, switches: Switches | None = None, **changes: Any
     ) -> LabelledMap:
-        """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked."""
+        """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked.
+
+        Captions leave padding out: nothing uses the results of its rows.
+        """
         codes = None if switches is None else self.codes(kind, switches)
+        changes = {"counted": np.outer(self.real_queries(kind), self._real_keys(kind))} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
+
+    def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:
+        """As :meth:`map` of decoder self-attention; captions speak of the weights on the next position alone."""
+        return self.map("decoder", values, title, switches, counted=np.eye(len(values), values.shape[1], k=1, dtype=np.bool_))
 
     def n_padding(self, kind: AttentionKind) -> int:
         """The number of columns of a map that are padding."""

@@ -106,3 +106,7 @@ def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> 
     right, wrong = table["on its own it says"]
     assert right == "je lis livres rouge" != wrong
     assert "looks one token ahead" in words(at)
+    (weights,) = maps(at)
+    ahead = np.diag(weights, 1)
+    assert f"The largest weight is {ahead.max():.3f}, where" in words(at), "of the cells that it speaks of"
+    assert weights.max() > ahead.max()
