@@ -114,7 +114,6 @@ def _translations(with_positions: Shuffle, without: Shuffle, model: ModelDescrip
         t("encoder"): list(runs),
         t("original sentence gives"): [decode(run.path) for run in runs.values()],
         t("shuffled sentence gives"): [decode(run.shuffled_path) for run in runs.values()],
-        t("largest difference of a weight"): [f"{run.difference:.2g}" for run in runs.values()],
     }
 
 
