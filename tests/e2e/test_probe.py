@@ -32,7 +32,7 @@ def test_back_opens_the_tab_that_was_left(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&probe_tab=One+head")
     opened = page.get_by_role("tab", name="One head")
     page.get_by_role("link", name="Experiments").click()
-    page.get_by_role("button", name="Pre-norm or post-norm").click()
+    page.get_by_role("button", name="Pre-norm or post-norm?").click()
     wait_for(page, experiment="norm", probe_tab=None)
     page.go_back()
     wait_for(page, experiment="all")
