@@ -19,6 +19,8 @@ PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its pa
 SMALL_HEIGHT = 165
 LEGEND_ROW = 24  # pixels
 _SMALL_FONT = 11
+_HALF = 50.0  # percent
+_FEW = 3  # variants whose bands hide little of each other
 UNEVEN = 4  # times as many updates as in another variant
 COLUMNS = ("x", "mean", "low", "high", "runs", "variant")
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
@@ -50,7 +52,7 @@ def band_figure(
     A `small` one has a lower plot, and no title of the x axis: the title above it says what that is.
     """
     data = bands(variants)
-    caption = end_words(data, x_title, unit)
+    caption = half_words(data, x_title) if mark else end_words(data, x_title, unit)
     if mark:
         data["mark"] = [mark] * len(data["x"])
     lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
@@ -80,6 +82,21 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
         for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
     ]
     return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
+
+
+def half_words(data: Table, x_title: str) -> str:
+    """State up to which x the mean of each variant stays at 50 % or more from the first one on, furthest first."""
+    reach: dict[str, float] = {}
+    fallen = set()
+    for x, value, variant in zip(data["x"], data["mean"], data["variant"], strict=True):
+        fallen |= {variant} if value < _HALF else set()
+        reach[variant] = reach.get(variant, 0.0) if variant in fallen else x
+    parts = [f"{variant} {x:.0f}" for variant, x in sorted(reach.items(), key=lambda item: -item[1])]
+    return t(
+        "Length up to which at least half are right on average, in {axis}: {reach}.",
+        axis=x_title,
+        reach="; ".join(parts),
+    )
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
@@ -141,7 +158,9 @@ def _spec(
         ],
         **named("variant", variants, symbolOpacity=1, **room),
     )
-    shades = base.mark_area(opacity=0.18).encode(y=value_axis("low", top, zero=True), y2="high:Q")
+    shades = base.mark_area(opacity=0.18 if len(variants) <= _FEW else 0.1).encode(
+        y=value_axis("low", top, zero=True), y2="high:Q"
+    )
     shades = shades.encode(strokeDash=alt.Undefined)
     lines = base.mark_line(strokeWidth=2)
     layers: list[Any] = [shades, lines]

@@ -203,13 +203,15 @@ def _verdict(stated: Sequence[Relation]) -> str:
         "too few": t("too few runs"),
     }
     said = []
-    for each in sorted(stated, key=lambda each: each.outcome != "difference"):
+    for each in sorted(stated, key=lambda each: (each.outcome != "difference", CLAIMS.index(each.claim))):
         verdict = words.get(each.claim) or words[each.outcome]
         if each.own and each.first and each.measure != each.arm.metric.name:
             own, first = each.write(each.own.mean), each.write(each.first.mean)
             verdict = t("{verdict} ({own} against {first})", verdict=verdict, own=own, first=first)
-        elif each.p <= LEVEL:  # only the correction leaves it open
-            verdict = t("{verdict} (p = {p:.2g})", verdict=verdict, p=each.p)
+        elif each.p <= LEVEL and each.apart:  # only the correction leaves it open
+            verdict = t("{verdict} (different? p = {p:.2g})", verdict=verdict, p=each.p)
+        elif each.p <= LEVEL:
+            verdict = t("{verdict} (as good? p = {p:.2g})", verdict=verdict, p=each.p)
         said.append(verdict)
     return ", ".join(said)
 
@@ -219,10 +221,11 @@ def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
     found, stated = [], relations(arms) if any_runs(arms) else []
     for arm in arms:
         write = replace(arm.metric, unit="").rounded
+        scores = {arm.metric.short: arm.scores()} | ({t("beyond (%)"): arm.beyond()} if arm.also else {})
         row = {t("variant"): arm.label, t("runs"): str(len(arm.runs))}
-        row[arm.metric.short] = _text(mean_and_range(arm.scores()), write)
-        if arm.also:
-            row[t("beyond (%)")] = _text(mean_and_range(arm.beyond()), write)
+        for name, values in scores.items():
+            column = t("{score}: mean (lowest to highest)", score=name)
+            row[column] = _text(mean_and_range(values), write)
         found.append(row | {t("verdict"): _verdict([each for each in stated if each.arm is arm])})
     return found
 

@@ -32,11 +32,11 @@ Outcome = Literal["difference", "equal", "undecided", "too few"]
 Claim = Literal[
     "failed",
     "incomparable",
-    "better beyond",
-    "worse beyond",
     "better",
     "worse",
     "equal",
+    "better beyond",
+    "worse beyond",
     "fewer updates",
     "more updates",
     "lower loss",
@@ -162,7 +162,7 @@ def _relations_of(
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
         else:
-            found.append(about("? beyond", undecided, p=1.0 if beyond[0] else raw[-1]))
+            found.append(about("? beyond", undecided, p=1.0 if beyond[0] else raw[-1], apart=True))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))

@@ -23,7 +23,7 @@ from explorer.screens.experiments.overview import (
     length_figure,
 )
 from explorer.web import address, runtime
-from explorer.web.figures import draw_figure, draw_small_figure, draw_table
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
@@ -32,7 +32,6 @@ from model.experiments.stored import ResultError, as_typed
 
 SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
 TEXT = "headlight"  # for both models
-_MOST = 2  # sentences of a headline; the table has the rest
 
 
 def draw() -> None:
@@ -91,14 +90,14 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    said = results.too_few(arms) if overall(arms) == "too few" else " ".join(results.answer(arms)[:_MOST])
-    st.markdown(f"**{plain(said)}**")
+    first, *others = [results.too_few(arms)] if overall(arms) == "too few" else results.answer(arms)
+    st.markdown(f"**{plain(first)}** {plain(' '.join(others))}")
     _draw_markdown_table(results.rows(arms))
     st.caption(plain(results.conditions(arms)))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
         figures.append(length_figure(arms))
-        draw_small_figure(figures[1])
+        draw_figure(figures[1])
     with st.expander(t("What the runs show, in numbers")):
         _numbers(arms, figures)
     with st.expander(t("What the models answer")):

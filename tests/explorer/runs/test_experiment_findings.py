@@ -89,8 +89,13 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     ticks = figure.spec["layer"][0]["encoding"]["y"]["axis"]["values"]
     assert [ticks[0], ticks[-1], len(ticks) % 2] == [0, 100, 1], "the top stays if every second label is left out"
-    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in figure.caption
     assert set(figure.data["mark"]) == {15}
+    ends = band_figure(ways, x_title="updates", title="Right", unit=" %").caption
+    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in ends
+    falls = {"a": [([1, 2, 3, 4], [100.0, 50.0, 10.0, 60.0])], "b": [([1, 2, 3, 4], [90.0, 80.0, 50.0, 0.0])]}
+    falls["never"] = [([1, 2], [40.0, 30.0])]
+    by_length = band_figure(falls, x_title="letters", title="Right", unit=" %", mark=2.5)
+    assert "in letters: b 3; a 2; never 0." in by_length.caption, "what is right again later does not count"
     assert "Nothing to draw yet" in band_figure({}, x_title="letters", title="", unit=" %").caption
 
 
@@ -190,7 +195,7 @@ def test_an_answer_names_both_sides_with_means_and_runs_and_the_table_has_every_
         ["arm 3", "5", "90.2 (90 to 90.4)", "as good within 1 point"],
     ]
     assert "4 test sentences; 4 comparisons of each variant." in conditions(arms)
-    assert rows(arms_of([ten(width=0)]))[0]["right (%)"] == "90 (all\N{NO-BREAK SPACE}10)"
+    assert rows(arms_of([ten(width=0)]))[0]["right (%): mean (lowest to highest)"] == "90 (all\N{NO-BREAK SPACE}10)"
 
 
 def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_named_first() -> None:
@@ -200,9 +205,9 @@ def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_name
         "“arm 1” is right more often than “arm 0” beyond the trained lengths (30.2 % against 10.2 %; n = 10 and 10).",
     ]
     assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()][3:] for row in rows(arms)][1:] == [
-        ["30.2 (30 to 30.4)", "better beyond, worse"],
+        ["30.2 (30 to 30.4)", "worse, better beyond"],
         ["2.2 (2 to 2.4)", "worse beyond, as good within 1 point"],
-        ["10.7 (10.5 to 10.9)", "undecided beyond, as good within 1 point"],
+        ["10.7 (10.5 to 10.9)", "as good within 1 point, undecided beyond"],
     ]
     assert (measure_of(arms), measure_of(arms_of([ten(), ten(beyond=0.9)]))) == ("beyond", "exact_match")
 
@@ -228,13 +233,13 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
     [
         (
             [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
-            "undecided (p = 0.018)",
+            "undecided (different? p = 0.018)",
             "n = 4 and 10; p = 0.018 for a difference, 0.0038 needed",
             "p ≤ 0.0038 (Holm, 13 comparisons left)",
         ),
         (
             [(*ten()[:9], *ten(0.914)[:1]), ten()[:3]],
-            "undecided (p = 0.021)",
+            "undecided (as good? p = 0.021)",
             "n = 3 and 10; p = 0.021 for “as good”, 0.013 needed",
             "p ≤ 0.013 (Holm, 4 comparisons left)",
         ),
