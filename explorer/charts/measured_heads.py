@@ -164,8 +164,8 @@ def _range(values: Scores, decimals: int) -> str:
 def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
     """Draw the attention that each source token received in a whole translation, and the mean; weights [query, key]."""
     total = coverage(weights)
-    figure = bars({t("coverage"): total.tolist()}, tokens, y_title=t("weight over all rows"), height=230)
-    rule(figure, y=float(total.mean()), text=t("even"))
+    figure = bars({t("coverage"): total.tolist()}, tokens, y_title=t("weight (dashed: even)"), height=230)
+    rule(figure, y=float(total.mean()))
     table: dict[str, list[Any]] = {t("source"): numbered(tokens), t("coverage"): [round(float(v), 4) for v in total]}
     return Plot(figure, coverage_caption(weights, tokens), t("Coverage of the source"), table)
 

@@ -50,9 +50,9 @@ class Example:
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
-    """The statistic by which examples are chosen: that of the head's role or, without a role, its confidence."""
+    """The statistic by which examples are chosen: that of the head's role, else the one by which it was judged."""
     if not role.clear:
-        return "confidence"
+        return role.judged[0] if role.judged else "confidence"
     name = role.statistics[-1]
     return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
 

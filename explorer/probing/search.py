@@ -102,7 +102,7 @@ def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Hits as rows of a table."""
     return [
         {
-            t("weight"): round(hit.weight, 3),
+            t("weight"): round(hit.weight, 4),
             t("from (query)"): hit.query,
             t("to (key)"): hit.key,
             t("source"): hit.source,

@@ -98,8 +98,15 @@ def _draw_list(title: str, answers: Mapping[str, str]) -> None:
 
 def _draw_title(experiment: Experiment) -> None:
     label, key = f"**{plain(translated(experiment.title))}**", f"open_{experiment.name}"
-    icon = {"icon": ":material/arrow_forward:", "icon_position": "right"}
-    st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,), **icon)
+    st.button(
+        label,
+        key=key,
+        type="tertiary",
+        on_click=_open,
+        args=(experiment.name,),
+        icon=":material/arrow_forward:",
+        icon_position="right",
+    )
 
 
 def _open(name: str) -> None:
