@@ -35,8 +35,7 @@ def answer(arms: Sequence[ArmRuns]) -> list[str]:
     """
     grouped: dict[tuple[Outcome, Claim, bool], list[Relation]] = {}
     for each in relations(arms) if any_runs(arms) else ():
-        if each.claim != "? beyond":
-            grouped.setdefault((each.outcome, each.claim, each.apart), []).append(each)
+        grouped.setdefault((each.outcome, each.claim, each.apart), []).append(each)
 
     def place(group: tuple[Outcome, Claim, bool]) -> tuple[int, float, int]:
         return _ORDER.index(group[0]), -max(map(_points, grouped[group])), CLAIMS.index(group[1])
@@ -136,6 +135,12 @@ def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, stated: S
         ),
         "failed": t("{names} failed in every run.", names=names),
         "incomparable": t("{names} failed in every run.", names=other),
+        "? beyond": t(
+            "{names} beside {first} beyond the trained lengths: undecided ({numbers}).",
+            names=names,
+            first=other,
+            numbers=numbers,
+        ),
         "too few": t(
             "{names} beside {first}: too few runs to tell ({numbers}).", names=names, first=other, numbers=numbers
         ),
@@ -184,41 +189,9 @@ def _chance(p: float) -> str:
     return in_digits_of(current(), f"{p:.2g}")
 
 
-def _verdict(stated: Sequence[Relation]) -> str:
-    """What may be said of one arm in a few words, differences first, with the numbers that its row lacks."""
-    words = {
-        "failed": t("failed in every run"),
-        "incomparable": t("not comparable"),
-        "better beyond": t("better beyond"),
-        "worse beyond": t("worse beyond"),
-        "? beyond": t("undecided beyond"),
-        "better": t("better"),
-        "worse": t("worse"),
-        "equal": t("as good within {n:g} point", "as good within {n:g} points", n=MARGIN),
-        "fewer updates": t("fewer updates"),
-        "more updates": t("more updates"),
-        "lower loss": t("lower loss"),
-        "higher loss": t("higher loss"),
-        "undecided": t("undecided"),
-        "too few": t("too few runs"),
-    }
-    said = []
-    for each in sorted(stated, key=lambda each: (each.outcome != "difference", CLAIMS.index(each.claim))):
-        verdict = words.get(each.claim) or words[each.outcome]
-        if each.own and each.first and each.measure != each.arm.metric.name:
-            own, first = each.write(each.own.mean), each.write(each.first.mean)
-            verdict = t("{verdict} ({own} against {first})", verdict=verdict, own=own, first=first)
-        elif each.p <= LEVEL and each.apart:  # only the correction leaves it open
-            verdict = t("{verdict} (different? p = {p:.2g})", verdict=verdict, p=each.p)
-        elif each.p <= LEVEL:
-            verdict = t("{verdict} (as good? p = {p:.2g})", verdict=verdict, p=each.p)
-        said.append(verdict)
-    return ", ".join(said)
-
-
 def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: its runs, score, right answers beyond the lengths if asked for, verdict."""
-    found, stated = [], relations(arms) if any_runs(arms) else []
+    """One table row per arm: its runs, score, and right answers beyond the lengths if asked for."""
+    found = []
     for arm in arms:
         write = replace(arm.metric, unit="").rounded
         scores = {arm.metric.short: arm.scores()} | ({t("beyond (%)"): arm.beyond()} if arm.also else {})
@@ -226,7 +199,7 @@ def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
         for name, values in scores.items():
             column = t("{score}: mean (lowest to highest)", score=name)
             row[column] = _text(mean_and_range(values), write)
-        found.append(row | {t("verdict"): _verdict([each for each in stated if each.arm is arm])})
+        found.append(row)
     return found
 
 

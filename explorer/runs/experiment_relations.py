@@ -161,8 +161,8 @@ def _relations_of(
         about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded, measure=arm.metric.name)
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
-        else:
-            found.append(about("? beyond", undecided, p=1.0 if beyond[0] else raw[-1], apart=True))
+        elif not beyond[0] and could:
+            found.append(about("? beyond", "undecided", p=raw[-1], apart=True))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))

@@ -156,11 +156,9 @@ def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
     # L1 H1 is the only one that can look alike; importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "Coverage", "L1 H1:", "rank ", "second job")
-    weights, covers = maps(at), plotted(at)
-    assert len(weights) == len(covers) == 3, "the best, the median and the worst sentence"
-    for map_, cover in zip(weights, covers, strict=True):
-        assert np.allclose(cover["data"][0]["y"], map_.sum(axis=0), atol=1e-5)
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "L1 H1:", "rank ", "second job")
+    weights = maps(at)
+    assert len(weights) == 3, "the best, the median and the worst sentence"
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
     assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")

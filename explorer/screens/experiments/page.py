@@ -22,16 +22,13 @@ from explorer.screens.experiments.overview import (
     draw_overview,
     length_figure,
 )
-from explorer.web import address, runtime
+from explorer.web import address
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
-
-SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
-TEXT = "headlight"  # for both models
 
 
 def draw() -> None:
@@ -76,22 +73,16 @@ def _choose() -> Experiment | None:
 
 
 def _not_run(experiment: Experiment) -> str:
-    command = f"{typed('model.experiments')} {experiment.name}"
-    if experiment.reads_corpus:
-        return t(
-            "This experiment has not been run, so there is nothing to show. It needs a corpus that does not come with "
-            "Headlight. `{command}` runs it and stores its curves.",
-            command=f"{command} --data-dir DIR",
-        )
+    folder = " --data-dir DIR" if experiment.reads_corpus else ""
     return t(
         "This experiment has not been run, so there is nothing to show. `{command}` runs it and stores its curves.",
-        command=command,
+        command=f"{typed('model.experiments')} {experiment.name}{folder}",
     )
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     first, *others = [results.too_few(arms)] if overall(arms) == "too few" else results.answer(arms)
-    st.markdown(f"**{plain(first)}** {plain(' '.join(others))}")
+    st.markdown(f"**{plain(first)}**\n" + "".join(f"\n- {plain(other)}" for other in others))
     _draw_markdown_table(results.rows(arms))
     st.caption(plain(results.conditions(arms)))
     figures = [_curves(arms, experiment.base.metric)]
@@ -109,7 +100,6 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.caption(t("The first run of each variant; an empty cell is an empty answer."))
     with st.expander(t("How a verdict is made")):
         st.markdown(_procedure())
-    _draw_links(experiment)
 
 
 def _procedure() -> str:
@@ -128,15 +118,6 @@ def _draw_markdown_table(rows: Sequence[Mapping[str, str]]) -> None:
     """Draw a table whose cells take as many lines as they need."""
     head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
     st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
-
-
-def _draw_links(experiment: Experiment) -> None:
-    """Draw links to the maps of the shipped models that the experiment compares, if any, with the same text."""
-    here = [name for name in SHIPPED_PAIRS.get(experiment.name, ()) if name in runtime.models()]
-    with st.container(horizontal=True):
-        for name in here:
-            label = t("Where {name} looks", name=name)
-            st.page_link("pages/attention.py", label=label, query_params={"model": name, "text": TEXT})
 
 
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:

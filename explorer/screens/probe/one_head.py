@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.charts.measured_heads import coverage_plot
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
@@ -210,7 +209,6 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
 
 def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
-    weights = item.trace.weights(kind)[layer, head]
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
         if kind == "cross" and st.session_state.get(_WORDS):
@@ -221,5 +219,3 @@ def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expande
                 share=percent(float(left_out[layer, head])),
             )
         draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
-        if kind == "cross":
-            page_parts.draw_plot(coverage_plot(weights, item.trace.src_tokens), f"cover_{key}")
