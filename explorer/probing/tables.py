@@ -105,7 +105,8 @@ def clearest_first(
 ) -> dict[Head, dict[str, Any]]:
     """The rows of :func:`head_rows` with the heads of these kinds and, if any are given, these roles, by clarity.
 
-    Heads with a role come first; among them, and among the others, those furthest above what a role needs.
+    Heads with a role come first; among them, and among the others, those furthest above what a role needs. A head
+    without one has the score by which it was judged in place of it.
     """
     kinds = [kind for kind in probe.kinds if kind in set(kinds)]
     head_roles = roles(probe)
@@ -116,11 +117,15 @@ def clearest_first(
         role, scores = head_roles[place], probe.kinds[place[0]].scores
         return not role.clear, min((shortfall(scores[name], *place[1:]) for name in role.judged), default=math.inf)
 
+    def titled(place: Head) -> dict[str, Any]:
+        role, row = head_roles[place], rows[place]
+        judged = row.get(t("judged by"))
+        name = role.title if role.clear or not judged else t("none; nearest: {score}", score=judged)
+        numbers = {key: row[key] for key in row if key not in (t("kind"), t("head"), t("role"), t("judged by"))}
+        return {t("head"): name_of(place), t("role"): name, **numbers}
+
     return {
-        place: {t("head"): name_of(place)}
-        | {name: value for name, value in rows[place].items() if name not in (t("kind"), t("head"))}
-        for place in sorted(places, key=unclear)
-        if not names or head_roles[place].name in names
+        place: titled(place) for place in sorted(places, key=unclear) if not names or head_roles[place].name in names
     }
 
 
@@ -135,7 +140,7 @@ def brief_rows(
     """The rows of :func:`head_numbers` for the screen, numbers as text: the first ten and those of a role, or all.
 
     `role`: the statistics that the head's role rests on; `every`: all statistics. Each number has two
-    decimals and its interval in brackets; the standard deviations are in the tables to take away.
+    decimals and its interval in brackets; baselines and standard deviations are in the tables to take away.
     """
     # A head that follows the word just read is compared with the alignment of that word.
     read = any(name.endswith(_READ) for name in role)
@@ -148,7 +153,7 @@ def brief_rows(
             return ""
         return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
 
-    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"))
+    columns = (t("mean"), t("above uniform"), t("above untrained"))
     return [
         {t("statistic"): _with_unit(row[t("statistic")], row[t("unit")])}
         | {name: text(row, name) for name in columns}

@@ -34,7 +34,7 @@ from explorer.web.figures import draw_table, table_height
 from model.points import Head
 
 _ROWS = 16  # of the table that are in sight
-_ROLES = 260  # pixels, in which two roles of a head are whole
+_ROLE = 330  # pixels, in which two roles of a head are whole
 _MORE = 17  # pixels: half a row shows that others follow
 
 
@@ -87,14 +87,12 @@ def _draw_table(probe: Probe) -> None:
         selection_mode="single-row",
         key="probe_table",
         column_config={
-            t("role"): st.column_config.TextColumn(
-                width=_ROLES if any("+" in row[t("role")] for row in rows) else None
-            ),
+            t("role"): st.column_config.TextColumn(width=_ROLE),
             statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
         },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    order = t("The clearest heads come first; without a role, the nearest score is shown.")
+    order = t("The clearest heads come first. Of two roles, the numbers are those of the first.")
     st.caption(plain(f"{needed_note(probe.seeds)} {order}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
@@ -108,7 +106,7 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     """A row with numbers of the same width, by spaces as wide as a digit, so that a column sorts as text."""
     aligned = {}
     for name, value in row.items():
-        if name in (t("head"), t("role"), t("judged by")) or not value:
+        if name in (t("head"), t("role")) or not value:
             aligned[name] = value or ""
         else:
             width = max(len(str(other[name] or "").split(" ")[0]) for other in rows)

@@ -79,6 +79,7 @@ def test_tables_agree_with_the_scores(measured: Measured) -> None:
     clear = [role_of(measured.probe.kinds[kind], *place).clear for kind, *place in ordered]
     assert clear == [True] * 4 + [False] * 8, "heads with a role come first"
     assert {row["head"] for row in ordered.values()} == {name_of(head) for head in ordered}
+    assert [row["role"].startswith("none; nearest: ") for row in ordered.values()] == [not each for each in clear]
     only = clearest_first(measured.probe, ["cross"], ("alignment (predicts)",))
     assert {(head[0], row["role"]) for head, row in only.items()} == {("cross", "alignment (predicts)")}
 
