@@ -33,7 +33,12 @@ def story(summary: dict[str, Any]) -> str:
         return _origin(summary)
     if task in TASKS and (task_story := get_task(task).story):
         return f"{translated(task_story)}."
-    return t("Trained on somebody’s own data.")
+    return _own_data(summary)
+
+
+def _own_data(summary: dict[str, Any]) -> str:
+    file = summary.get("own_file")
+    return t("Trained on the pairs in {file}.", file=file) if file else t("Trained on somebody's own pairs.")
 
 
 def facts(summary: dict[str, Any]) -> list[str]:
@@ -41,7 +46,7 @@ def facts(summary: dict[str, Any]) -> list[str]:
     model = summary["model"]
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
-    task_line = f"{translated(get_task(task).title)}." if task in TASKS else t("Trained on somebody's own data.")
+    task_line = f"{translated(get_task(task).title)}." if task in TASKS else _own_data(summary)
     return [
         _origin(summary) if summary.get("imported") else task_line,
         t("{parameters} parameters: {shape}.", parameters=count(summary["parameters"]), shape=_shape(model)),
