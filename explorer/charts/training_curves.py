@@ -166,6 +166,7 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
     if points:
         step, peak = max(points, key=lambda point: point[1])
         last_step, last = points[-1]
+        last = 0.0 if last < peak / 1000 else last
         after = translated(_AFTER_PEAK.get(schedule, _CHANGES))
         rises = t(
             "The learning rate rises linearly to {peak:.3g} at step {step:,}, {after}, and ends with {last:.2g} at "
