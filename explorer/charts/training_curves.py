@@ -111,12 +111,7 @@ def _which_loss(metrics: Metrics) -> list[str]:
     if not metrics.train:
         return []
     if not logs_plain_loss(metrics):
-        return [
-            t(
-                "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation "
-                "loss has neither: compare the curves' shapes, not their heights."
-            )
-        ]
+        return [t("Training is measured as it is optimised, with dropout and any label smoothing, validation without.")]
     said = [t("Training is measured with dropout, validation without.")]
     if optimises_another_loss(metrics):
         said.append(t("The optimised loss adds label smoothing or consistency."))
@@ -212,7 +207,7 @@ def comparison_figure(
             if (last := lasts[name])
         ]
         caption = t(
-            "{measure} at the end, best first: {runs}.",
+            "{measure} at the end: {runs}.",
             measure=capitalised(translated(title)),
             runs=", ".join(values),
         )

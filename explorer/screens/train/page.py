@@ -76,9 +76,7 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.container(key="train_form").columns(
-        2, gap="large"
-    )  # on a laptop, the right half shows every preset
+    left, right = st.container(key="train_form").columns(2, gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
@@ -160,7 +158,7 @@ def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
     start, shipped = data.default_preset, None
     names = [name for name in PRESETS if name == start or name not in TASKS]
     if data.task in SHIPPED and (shipped := settings_to_repeat(runs.folder(data.task))) is not None:
-        names.append(_SHIPPED)
+        names.insert(1, _SHIPPED)
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
     st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
