@@ -162,8 +162,8 @@ def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
     st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
-    titles = {name: f"{translated(PRESETS[name].title)}." for name in names if name != _SHIPPED}
-    titles[_SHIPPED] = t("The settings of the “{name}” that comes with Headlight.", name=data.task)
+    own = t("The settings of the “{name}” that comes with Headlight.", name=data.task)
+    titles = {name: own if name == _SHIPPED else f"{translated(PRESETS[name].title)}." for name in names}
     chosen = st.segmented_control(
         t("Model"),
         names,
@@ -171,7 +171,9 @@ def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
         required=True,
         key=key,
         persist_state="session",
-        help=t("Sizes and settings to start from. You can change each of them below."),
+        help="\n\n".join(
+            (t("Sizes and settings to start from. You can change each of them below."), *map(plain, titles.values()))
+        ),
     )
     choice = chosen or start
     st.caption(plain(titles[choice]))
