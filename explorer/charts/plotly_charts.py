@@ -230,7 +230,7 @@ def curves(
         )
         for i, (name, (x, y)) in enumerate(series.items())
     ]
-    y_axis = _y_title(y_title) | ({"type": "log", "dtick": 1} if log else {})
+    y_axis = _y_title(y_title) | ({"type": "log", "dtick": 1, "tickformat": ","} if log else {})
     room = margin(top=legend_room(list(series)))
     return go.Figure(lines, _layout(height, _x_title(x_title), y_axis, room, hovermode="x unified"))
 

@@ -97,6 +97,7 @@ function overview(S) {
   const none = () => [t("this model has none: prompt and continuation are one text, which the decoder reads.")];
   const reads = { n: read.length, token: token(S, "target", step) };
   const sees = token(S, "target", step);
+  const names = { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") };
   return [
     paragraph(name(`${t("Encoder:")} `), ...(alone ? none() : encoded())),
     paragraph(
@@ -130,10 +131,15 @@ function overview(S) {
       ? []
       : [
           paragraph(
-            ...pieces(
-              "Around every attention and every network, {plus} adds what went in to what came out, and {norm} divides each token's numbers by how large they are on average. “Attention Is All You Need” calls both {both}.",
-              { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") },
-            ),
+            ...(data.diagram.norm === "pre"
+              ? pieces(
+                  "Before every attention and every network, {norm} brings each token's numbers to a common scale; after it, {plus} adds what went in to what came out. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
+                  names,
+                )
+              : pieces(
+                  "Around every attention and every network, {plus} adds what went in to what came out, and {norm} brings each token's numbers to a common scale. “Attention Is All You Need” calls both {both}.",
+                  names,
+                )),
           ),
         ]),
     make(

@@ -28,19 +28,19 @@ html { font-size: 23px !important; }
 </style>"""
 
 
-# Button and text of a lesson stay side by side, however narrow the screen and however long the text.
+# Each lesson has its button below its picture and its text beside them; wide screens have two lessons in a row.
 _LIST = """<style>
-[class*="st-key-lesson_entry_"] { flex-wrap: nowrap !important; }
-[class*="st-key-lesson_entry_"] > :last-child { flex: 1 1 0 !important; min-width: 0; }
-[class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
-[class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
+.st-key-lesson_list {
+  display: grid !important; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem 2rem; }
+[class*="st-key-lesson_entry_"] {
+  display: grid !important; grid-template: auto 1fr / 6rem minmax(0, 1fr); gap: 0.3rem 0.9rem; align-items: start; }
+[class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
+[class*="st-key-lesson_entry_"] p { font-size: 0.93rem; line-height: 1.45; }
+[class*="st-key-lesson_entry_"] button { min-width: 6rem; padding: 0 0.4rem; }
 @media (max-width: 640px) {
-  [class*="st-key-lesson_entry_"] {
-    display: grid !important; grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
-  [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
+  [class*="st-key-lesson_entry_"] { grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
   [class*="st-key-lesson_entry_"] img { width: 4.2rem !important; }
-  [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
-  [class*="st-key-lesson_entry_"] button { min-width: 4.2rem; padding: 0 0.4rem; }
+  [class*="st-key-lesson_entry_"] button { min-width: 4.2rem; }
 }
 </style>"""
 
@@ -118,18 +118,16 @@ def draw(tabs: Callable[[str], TabsOf]) -> None:
 def _draw_list(lessons: Library) -> None:
     heading(
         t("What would you like to understand?"),
-        t(
-            "Tours of 15 to 30 minutes: look at a model, say what you expect, and check it. A school lesson of 45 "
-            "minutes has time for “What is attention?” and one of 20 minutes."
-        ),
+        t("Tours of 15 to 30 minutes: look at a model, say what you expect, and check it."),
     )
     for problem in lessons.problems:
         st.warning(plain(t("A lesson cannot be read. {problem}", problem=problem)))
     if not lessons.lessons:
         st.info(t("There is no lesson here yet. The documentation (docs/lessons.md) explains how to write one."))
     st.html(_LIST)
-    for number, lesson in enumerate(lessons.lessons, start=1):
-        _draw_entry(number, lesson)
+    with st.container(key="lesson_list"):
+        for number, lesson in enumerate(lessons.lessons, start=1):
+            _draw_entry(number, lesson)
     if lessons.lessons:
         _draw_where_progress_is()
 
@@ -156,7 +154,7 @@ def _draw_where_progress_is() -> None:
 
 
 def _draw_entry(number: int, lesson: Lesson) -> None:
-    """Draw the button and a short description of one lesson."""
+    """Draw the picture, the button and a short description of one lesson."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
     again = t("Again") if complete == len(lesson.steps) else t("Continue")
@@ -173,15 +171,17 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
         n, minutes = len(lesson.steps), lesson.minutes
         if begun:
             length = t(
-                "{complete} of {n} page done, about {minutes} minutes",
-                "{complete} of {n} pages done, about {minutes} minutes",
+                "{complete} of {n} page done, about {minutes} minutes.",
+                "{complete} of {n} pages done, about {minutes} minutes.",
                 complete=complete,
                 n=n,
                 minutes=minutes,
             )
         else:
-            length = t("{n} page, about {minutes} minutes", "{n} pages, about {minutes} minutes", n=n, minutes=minutes)
-        st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
+            length = t(
+                "{n} page, about {minutes} minutes.", "{n} pages, about {minutes} minutes.", n=n, minutes=minutes
+            )
+        st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.about)} {plain(length)}")
 
 
 def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
