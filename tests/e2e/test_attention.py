@@ -16,7 +16,7 @@ def drawn(page: Page, kinds: str = "cross") -> None:
 
 
 def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it(
-    visit: Visit, new_page: Page, trace: AttentionTrace
+    visit: Visit, trace: AttentionTrace
 ) -> None:
     page = visit(f"{ADDRESS}&kind=encoder")
     drawn(page, "encoder")
@@ -40,11 +40,12 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_text("Copied")).to_be_visible()
-    new_page.goto(page.evaluate("() => navigator.clipboard.readText()"))  # what another person sees
-    drawn(new_page, "encoder")
+    other = page.context.new_page()
+    other.goto(page.evaluate("() => navigator.clipboard.readText()"))
+    drawn(other, "encoder")
     for part in (".cell", ".caption", "figure.encoder figcaption"):
-        expect(new_page.locator(part)).to_have_text(page.locator(part).inner_text(), use_inner_text=True)
-    assert query(new_page) == query(page)
+        expect(other.locator(part)).to_have_text(page.locator(part).inner_text(), use_inner_text=True)
+    assert query(other) == query(page)
 
 
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:
