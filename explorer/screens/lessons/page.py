@@ -243,8 +243,8 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     st.html(
         # Streamlit's paler keys have too little contrast, and look like words of the button.
-        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; padding: 0 0.3rem; border: 1px solid; border-radius: 4px;"
-        " font-size: 0.7rem; }"
+        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; padding: 0 0.3rem; border: 1px solid;"
+        " border-radius: 4px; font-size: 0.7rem; }"
         "@media (pointer: coarse) { .st-key-lesson_bar kbd { display: none; } }"
         # Beside the name of the app, which stands there while the sidebar is folded.
         "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"
