@@ -159,7 +159,7 @@ function draw(S) {
   if (small && !minus)
     notes.push(
       signed
-        ? t("no number: less than {least} from 0", { least: inSentence(`${0.5 * 0.1 ** decimals}`) })
+        ? t("no number: less than {least} from 0", { least: inSentence((0.5 * 0.1 ** decimals).toFixed(decimals + 1)) })
         : t("no number: below 0.005"),
     );
   say(S.find(".marks"), notes.join(" · "));
