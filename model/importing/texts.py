@@ -20,7 +20,14 @@ from model.importing.source_folder import (
     SourceFolder,
     settings_of,
 )
-from model.importing.translator import TokenizerSettings, Vocabulary, language_code, reorder, spellings, with_own_specials
+from model.importing.translator import (
+    TokenizerSettings,
+    Vocabulary,
+    language_code,
+    reorder,
+    spellings,
+    with_own_specials,
+)
 from model.text.bytelevel import ByteLevelTokenizer
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 from model.text.tokenizer import Tokenizer

@@ -190,7 +190,7 @@ def test_german_is_complete_and_french_says_that_a_machine_made_it() -> None:
 
 @pytest.mark.parametrize("page", ["experiments", "probe"])
 def test_a_run_in_german_makes_few_more_function_calls(page: str) -> None:
-    """The pages with the most texts: nothing slow is done for each of them. Calls do not depend on the machine's load."""
+    """On the pages with the most texts; the number of calls does not depend on the load of the machine."""
     calls = {language.ENGLISH: 0, "de": 0}
     for code in calls:
         at = visit(page, lang=code, model="adjective-swap", text=SENTENCE)
