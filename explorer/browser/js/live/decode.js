@@ -1,19 +1,21 @@
 // One sentence decoded in the browser, as the message that the views draw. As model/decoding/decode.py and payload.py.
 
 import { METHOD } from "../method.js";
-import { KINDS, SIDES } from "../names.js";
-import { editTap } from "./edits.js";
+import { KINDS } from "../names.js";
+import { editTap, scopeOf } from "./edits.js";
 import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
 import { largestOf, power } from "./vectors.js";
 import { spansOf } from "../weights.js";
 import { t } from "../words.js";
 
-/** @import { AttentionMap, Kind } from "../types" */
+/** @import { Kind, Message } from "../types" */
 /** @typedef {import("./transformer.js").Transformer} Transformer */
 /** @typedef {import("./transformer.js").Tap} Tap */
 /** @typedef {ReturnType<typeof import("./tokenizer.js").readTokenizers>} Tokenizers */
 /** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers, means: Record<string, Float32Array> }} LiveModel `means`: of the output of each head, by kind, layer and head */
 /** @typedef {import("../method.js").Method} Method */
+/** @typedef {import("../structs").Shape & { kind: Kind, weights: Float32Array, mask: Uint8Array }} KindWeights all heads of one kind [layer, head, query, key]; no layers if the model has none of it */
+/** @typedef {{ message: Message, path: number[], text: string, source: { length: number, unknown: string[] }, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
 export const ALTERNATIVES = 10;
@@ -23,7 +25,7 @@ const BY = /** @type {const} */ ({ greedy: "chosen", sample: "drawn at random", 
 /**
  * Decode a text after the target ids of `path`, recording every head. A path that ends with <eos> is the whole target.
  * A decoder alone reads the source itself, so a path has what each of its rows predicts: first the rest of the source.
- * @param {LiveModel} live @param {string} text @param {Request} request
+ * @param {LiveModel} live @param {string} text @param {Request} request @returns {Answer} with the message for the store
  */
 export function decode({ name, trained, model, tokenizers }, text, { path = [], method = {}, edits = [] } = {}) {
   const { config } = model;
@@ -52,12 +54,12 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   const most = Math.min(how.max_length || 2 * (src.length || prompt.length) + 10, config.max_positions);
   let limit = Math.min(Math.max(before + most, asked.length), config.max_positions);
   let given = asked.slice(before, limit);
+  const edited = editTap(edits, model);
   /** @type {import("./search.js").Hypothesis[]} */
   let hypotheses = []; // of beam search
   if (how.method === "beam" && given[given.length - 1] !== EOS && (model.hasEncoder || limit > asked.length)) {
-    const tap = editTap(edits, model);
-    const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
-    let state = model.start(src, tap);
+    const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, edited);
+    let state = model.start(src, edited);
     // A decoder alone continues what it has read; the scores are those of what follows.
     const read = model.hasEncoder ? opening : [...opening, ...given];
     for (const token of read.slice(0, -1)) ({ state } = step(token, state));
@@ -71,7 +73,6 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
 
   const recorder = recording();
   const once = computedOnce(model, JSON.stringify([src, edits]), recorder.add);
-  const edited = editTap(edits, model);
   const step = (/** @type {number} */ token, /** @type {import("./transformer.js").DecodeState} */ state) =>
     once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
   const start = once("", edited, (tap) => model.start(src, tap));
@@ -98,50 +99,49 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   };
   const predicted = ids.map(target.label);
   const untaught = config.separator ? before : 0; // rows in which the model was never trained to predict
-  const maps = /** @type {Record<Kind, AttentionMap>} */ (
-    Object.fromEntries(KINDS.map((kind) => [kind, recorder.map(kind, sides, src.length, ids.length)]))
-  );
+  const maps = KINDS.map((kind) => recorder.weightsOf(kind, src.length, ids.length));
+  const arrays = maps.flatMap(({ kind, layers, heads, queries, keys, weights, mask }) => [
+    [kind, { values: weights, shape: [layers, heads, queries, keys] }],
+    [`${kind}.mask`, { values: mask, shape: [queries, keys] }],
+  ]);
   const subwords = Object.values(sides).some(({ words }) => spansOf(words).length < words.length);
   const chosen = tops.flatMap((top, row) => (row < before || top[0] === ids[row] ? [] : [row]));
   /** @template T @param {(top: number[], row: number) => T} what @returns {(T | never[])[]} */
   const offered = (what) => tops.map((top, row) => (row < untaught ? [] : what(top, row)));
   const probability = (/** @type {number} */ logProb) => Math.fround(Math.exp(logProb));
+  const decoding = {
+    model: name,
+    trained,
+    edits: edits.map(described),
+    source: { ...sides.source, unknown: unknown(src) },
+    target: {
+      ...sides.target,
+      predicted,
+      predicted_ids: ids,
+      probabilities: steps.map(({ logProbs, token }) => probability(logProbs[token])),
+      chosen,
+      by: path.length ? "chosen" : BY[how.method],
+      given: before,
+    },
+    alternatives: {
+      tokens: offered((top) => top.map(target.label)),
+      ids: offered((top) => top),
+      probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
+    },
+    heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
+    diagram: null, // the page has it
+    checks: checksOf(maps),
+    shapes: Object.fromEntries(
+      maps.map(({ kind, layers, heads, queries, keys }) => [kind, { layers, heads, queries, keys }]),
+    ),
+    subwords,
+  };
   return {
+    message: { header: { decoding, forms: {} }, arrays: Object.fromEntries(arrays) },
     path: ids,
-    hypotheses,
     text: target.decode(ids.slice(before)),
     source: { length: encoded.ids.length, unknown: unknown(encoded.ids).map((i) => encoded.tokens[i]) },
-    maps,
-    header: {
-      model: name,
-      trained,
-      edits: edits.map(described),
-      source: { ...sides.source, unknown: unknown(src) },
-      target: {
-        ...sides.target,
-        predicted,
-        predicted_ids: ids,
-        probabilities: steps.map(({ logProbs, token }) => probability(logProbs[token])),
-        chosen,
-        by: path.length ? "chosen" : BY[how.method],
-        given: before,
-      },
-      alternatives: {
-        tokens: offered((top) => top.map(target.label)),
-        ids: offered((top) => top),
-        probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
-      },
-      heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
-      diagram: null, // the page has it
-      checks: checksOf(Object.values(maps)),
-      shapes: Object.fromEntries(
-        KINDS.map((kind) => {
-          const { layers, heads, queries, keys } = maps[kind];
-          return [kind, { layers, heads, queries, keys }];
-        }),
-      ),
-      subwords,
-    },
+    hypotheses: hypotheses.map((each) => ({ ...each, text: target.decode(each.path.slice(before)) })),
   };
 }
 
@@ -229,61 +229,39 @@ function recording() {
     add(/** @type {string} */ point, /** @type {any} */ value) {
       if (!calls.get(point)?.push(value)) calls.set(point, [value]);
     },
-    /** @param {Kind} kind @param {Record<"source" | "target", { tokens: string[] }>} sides @param {number} nSource @param {number} nTarget @returns {AttentionMap} */
-    map(kind, sides, nSource, nTarget) {
-      const ends = {
-        encoder: "encoder.N.self_attn.weights",
-        decoder: "decoder.N.self_attn.weights",
-        cross: "decoder.N.cross_attn.weights",
-      }[kind];
-      const blocks = Array.from({ length: calls.size }, (_, n) => calls.get(ends.replace("N", `${n}`))).filter(
-        (one) => one !== undefined,
-      );
+    /** @param {Kind} kind @param {number} nSource @param {number} nTarget @returns {KindWeights} */
+    weightsOf(kind, nSource, nTarget) {
+      const points = Array.from({ length: calls.size }, (_, layer) => `${scopeOf({ kind, layer })}.weights`);
+      const blocks = points.flatMap((point) => (calls.has(point) ? [calls.get(point) ?? []] : []));
       const queries = kind === "encoder" ? nSource : nTarget;
       const keys = kind === "decoder" ? nTarget : nSource;
-      const area = queries * keys;
       const heads = blocks[0]?.[0].length ?? 0;
-      const weights = new Float32Array(blocks.length * heads * area);
+      const weights = new Float32Array(blocks.length * heads * queries * keys);
       blocks.forEach((block, layer) =>
         block.forEach((call, t) =>
           call.forEach((rows, head) => {
             // The encoder's only call has all rows. A decoder that is not causal computes its rows again; the newest counts.
             const fresh = kind === "encoder" ? rows : rows.slice(-1);
-            fresh.forEach((row, q) =>
-              weights.set(row, (layer * heads + head) * area + (kind === "encoder" ? q : t) * keys),
-            );
+            const first = (layer * heads + head) * queries + (kind === "encoder" ? 0 : t);
+            fresh.forEach((row, q) => weights.set(row, (first + q) * keys));
           }),
         ),
       );
-      const mask = Uint8Array.from({ length: area }, (_, i) =>
+      const mask = Uint8Array.from({ length: queries * keys }, (_, i) =>
         Number(kind === "decoder" && i % keys > Math.floor(i / keys)),
       );
-      const [rows, columns] = SIDES[kind].map((side) => sides[side].tokens);
-      return {
-        kind,
-        layers: blocks.length,
-        heads,
-        queries,
-        keys,
-        area,
-        weights,
-        mask,
-        means: new Map(),
-        rows,
-        columns,
-      };
+      return { kind, layers: blocks.length, heads, queries, keys, weights, mask };
     },
   };
 }
 
-/** Rows that see a key sum to 1 (largest error), masked cells are 0 (number that are not). @param {AttentionMap[]} maps */
+/** Rows that see a key sum to 1 (largest error), masked cells are 0 (number that are not). @param {KindWeights[]} maps */
 function checksOf(maps) {
   let [error, leaks, heads] = [0, 0, 0];
-  for (const { layers, heads: each, area, keys, mask, weights: given } of maps) {
-    const weights = /** @type {Float32Array} */ (given);
+  for (const { layers, heads: each, keys, mask, weights } of maps) {
     heads += layers * each;
     for (let at = 0; at < weights.length; at += keys) {
-      const codes = mask.subarray(at % area, (at % area) + keys);
+      const codes = mask.subarray(at % mask.length, (at % mask.length) + keys);
       const row = weights.subarray(at, at + keys);
       if (codes.includes(0)) error = Math.max(error, Math.abs(row.reduce((sum, weight) => sum + weight, 0) - 1));
       codes.forEach((code, i) => (leaks += Number(code !== 0 && row[i] !== 0)));

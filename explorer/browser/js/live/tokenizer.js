@@ -60,8 +60,8 @@ class Tokenizer {
   }
 
   /** Ordinary text; <pad>, <sos> and <eos> are left out. @param {number[]} ids */
-  decode(ids, unknown = SPECIALS[UNK]) {
-    return this.texts(ids, unknown).join("");
+  decode(ids) {
+    return this.texts(ids, SPECIALS[UNK]).join("");
   }
 
   /** The text of each id. @param {number[]} ids @param {string} unknown */
