@@ -14,7 +14,8 @@ import { t } from "../words.js";
 /** @typedef {ReturnType<typeof import("./tokenizer.js").readTokenizers>} Tokenizers */
 /** @typedef {{ name: string, trained: boolean, model: Transformer, tokenizers: Tokenizers, means: Record<string, Float32Array> }} LiveModel `means`: of the output of each head, by kind, layer and head */
 /** @typedef {import("../method.js").Method} Method */
-/** @typedef {import("../structs").Shape & { kind: Kind, weights: Float32Array, mask: Uint8Array }} KindWeights all heads of one kind [layer, head, query, key]; no layers if the model has none of it */
+/** @typedef {{ kind: Kind, shape: import("../structs").Shape, weights: Float32Array, mask: Uint8Array }} KindWeights all heads of one kind [layer, head, query, key]; no layers if the model has none of it */
+/** @typedef {Map<string, Float32Array[][][]>} Calls of each block, the weights [head][query][key] of each call */
 /** @typedef {{ message: Message, path: number[], text: string, source: { length: number, unknown: string[] }, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
 /** @typedef {{ path?: number[], method?: Partial<Method>, edits?: import("./edits.js").HeadEdit[] }} Request */
 
@@ -71,8 +72,9 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     limit = before + Math.max(1, given.length); // a hypothesis that was cut off stays cut off
   }
 
-  const recorder = recording();
-  const once = computedOnce(model, JSON.stringify([src, edits]), recorder.add);
+  /** @type {Calls} */
+  const calls = new Map();
+  const once = computedOnce(model, JSON.stringify([src, edits]), calls);
   const step = (/** @type {number} */ token, /** @type {import("./transformer.js").DecodeState} */ state) =>
     once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
   const start = once("", edited, (tap) => model.start(src, tap));
@@ -80,7 +82,9 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   const steps = [...walk(step, start, rules, limit, given, choose, opening)];
   const ids = steps.map(({ token }) => token);
   const read = [opening[0], ...ids.slice(0, -1)];
-  const ranked = steps.map(({ logProbs }) => rankedOnce(logProbs));
+  const ranked = steps.map(
+    ({ logProbs, next }) => (next.ranked ??= { top: best(logProbs, ALTERNATIVES), sums: logSums(logProbs) }),
+  );
   const tops = ranked.map(({ top }) => top);
   const own = { tokens: encoded.tokens, words: encoded.words };
   const ending = { tokens: [target.label(EOS)], words: [-1] };
@@ -99,10 +103,10 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   };
   const predicted = ids.map(target.label);
   const untaught = config.separator ? before : 0; // rows in which the model was never trained to predict
-  const maps = KINDS.map((kind) => recorder.weightsOf(kind, src.length, ids.length));
-  const arrays = maps.flatMap(({ kind, layers, heads, queries, keys, weights, mask }) => [
-    [kind, { values: weights, shape: [layers, heads, queries, keys] }],
-    [`${kind}.mask`, { values: mask, shape: [queries, keys] }],
+  const maps = KINDS.map((kind) => weightsOf(kind, calls, src.length, ids.length));
+  const arrays = maps.flatMap(({ kind, shape, weights, mask }) => [
+    [kind, { values: weights, shape: Object.values(shape) }],
+    [`${kind}.mask`, { values: mask, shape: [shape.queries, shape.keys] }],
   ]);
   const subwords = Object.values(sides).some(({ words }) => spansOf(words).length < words.length);
   const chosen = tops.flatMap((top, row) => (row < before || top[0] === ids[row] ? [] : [row]));
@@ -131,9 +135,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
     diagram: null, // the page has it
     checks: checksOf(maps),
-    shapes: Object.fromEntries(
-      maps.map(({ kind, layers, heads, queries, keys }) => [kind, { layers, heads, queries, keys }]),
-    ),
+    shapes: Object.fromEntries(maps.map(({ kind, shape }) => [kind, shape])),
     subwords,
   };
   return {
@@ -156,17 +158,6 @@ const described = ({ kind, layer, head, op, row, to }) =>
   to !== undefined
     ? `${kind === "encoder" ? "source" : "target"} token ${(row ?? 0) + 1} at position ${to + 1}`
     : `${kind} layer ${layer + 1} head ${head + 1}: ${op}${row === undefined ? "" : ` row ${row + 1}`}`;
-
-/** @type {WeakMap<Float32Array, { top: number[], sums: number[] }>} */
-const rankings = new WeakMap();
-
-/** The likeliest tokens of a step and its sums, which a fork that keeps the step need not compute again. @param {Float32Array} logProbs */
-function rankedOnce(logProbs) {
-  const known = rankings.get(logProbs);
-  const found = known ?? { top: best(logProbs, Math.min(ALTERNATIVES, logProbs.length)), sums: logSums(logProbs) };
-  if (!known) rankings.set(logProbs, found);
-  return found;
-}
 
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
@@ -195,10 +186,9 @@ const MOST_STEPS = 100;
 
 /**
  * What decodings of the same source computed is taken from them: a fork, or the way back, computes only what is new.
- * @param {Transformer} model @param {string} of the source and its edits
- * @param {(point: string, value: any) => void} record receives all weights, taken over or not
+ * @param {Transformer} model @param {string} of the source and its edits @param {Calls} calls receives all weights, taken over or not
  */
-function computedOnce(model, of, record) {
+function computedOnce(model, of, calls) {
   const before = last.get(model);
   const steps = before?.of === of && before.steps.size < MOST_STEPS ? before.steps : new Map();
   last.set(model, { of, steps });
@@ -216,50 +206,41 @@ function computedOnce(model, of, record) {
       one = { value, weights };
       steps.set(name, one);
     }
-    for (const [point, found] of one.weights) record(point, found);
+    for (const [point, found] of one.weights) calls.set(point, [...(calls.get(point) ?? []), found]);
     return one.value;
   };
 }
 
-/** Keeps the weights of every step, and puts them together. */
-function recording() {
-  /** @type {Map<string, Float32Array[][][]>} of each block, the weights [head][query][key] of each call */
-  const calls = new Map();
-  return {
-    add(/** @type {string} */ point, /** @type {any} */ value) {
-      if (!calls.get(point)?.push(value)) calls.set(point, [value]);
-    },
-    /** @param {Kind} kind @param {number} nSource @param {number} nTarget @returns {KindWeights} */
-    weightsOf(kind, nSource, nTarget) {
-      const points = Array.from({ length: calls.size }, (_, layer) => `${scopeOf({ kind, layer })}.weights`);
-      const blocks = points.flatMap((point) => (calls.has(point) ? [calls.get(point) ?? []] : []));
-      const queries = kind === "encoder" ? nSource : nTarget;
-      const keys = kind === "decoder" ? nTarget : nSource;
-      const heads = blocks[0]?.[0].length ?? 0;
-      const weights = new Float32Array(blocks.length * heads * queries * keys);
-      blocks.forEach((block, layer) =>
-        block.forEach((call, t) =>
-          call.forEach((rows, head) => {
-            // The encoder's only call has all rows. A decoder that is not causal computes its rows again; the newest counts.
-            const fresh = kind === "encoder" ? rows : rows.slice(-1);
-            const first = (layer * heads + head) * queries + (kind === "encoder" ? 0 : t);
-            fresh.forEach((row, q) => weights.set(row, (first + q) * keys));
-          }),
-        ),
-      );
-      const mask = Uint8Array.from({ length: queries * keys }, (_, i) =>
-        Number(kind === "decoder" && i % keys > Math.floor(i / keys)),
-      );
-      return { kind, layers: blocks.length, heads, queries, keys, weights, mask };
-    },
-  };
+/** The weights of a kind from all calls. @param {Kind} kind @param {Calls} calls @param {number} nSource @param {number} nTarget @returns {KindWeights} */
+function weightsOf(kind, calls, nSource, nTarget) {
+  const points = Array.from({ length: calls.size }, (_, layer) => `${scopeOf({ kind, layer })}.weights`);
+  const blocks = points.flatMap((point) => (calls.has(point) ? [calls.get(point) ?? []] : []));
+  const queries = kind === "encoder" ? nSource : nTarget;
+  const keys = kind === "decoder" ? nTarget : nSource;
+  const heads = blocks[0]?.[0].length ?? 0;
+  const weights = new Float32Array(blocks.length * heads * queries * keys);
+  blocks.forEach((block, layer) =>
+    block.forEach((call, t) =>
+      call.forEach((rows, head) => {
+        // The encoder's only call has all rows. A decoder that is not causal computes its rows again; the newest counts.
+        const fresh = kind === "encoder" ? rows : rows.slice(-1);
+        const first = (layer * heads + head) * queries + (kind === "encoder" ? 0 : t);
+        fresh.forEach((row, q) => weights.set(row, (first + q) * keys));
+      }),
+    ),
+  );
+  const mask = Uint8Array.from({ length: queries * keys }, (_, i) =>
+    Number(kind === "decoder" && i % keys > Math.floor(i / keys)),
+  );
+  return { kind, shape: { layers: blocks.length, heads, queries, keys }, weights, mask };
 }
 
 /** Rows that see a key sum to 1 (largest error), masked cells are 0 (number that are not). @param {KindWeights[]} maps */
 function checksOf(maps) {
   let [error, leaks, heads] = [0, 0, 0];
-  for (const { layers, heads: each, keys, mask, weights } of maps) {
-    heads += layers * each;
+  for (const { shape, mask, weights } of maps) {
+    const { keys } = shape;
+    heads += shape.layers * shape.heads;
     for (let at = 0; at < weights.length; at += keys) {
       const codes = mask.subarray(at % mask.length, (at % mask.length) + keys);
       const row = weights.subarray(at, at + keys);

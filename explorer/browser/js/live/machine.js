@@ -100,11 +100,9 @@ export function numbersOf(live, text, request, words, step, slices) {
   const runs = runsOf(live, text, request);
   const run = runs[step ? step - 1 : runs.length - 1];
   const found = slices.map(({ name, head, row, rows, column, columns }) => {
-    const cut = rowsOf(live, run, words, name, head).slice(row, row + rows);
-    return joined(
-      cut.map((numbers) => numbers.subarray(column, column + columns)),
-      [cut.length, cut[0]?.subarray(column, column + columns).length ?? 0],
-    );
+    const whole = rowsOf(live, run, words, name, head).slice(row, row + rows);
+    const cut = whole.map((numbers) => numbers.subarray(column, column + columns));
+    return joined(cut, [cut.length, cut[0]?.length ?? 0]);
   });
   return { header: { part: "numbers", seq: "", step, slices }, arrays: Object.fromEntries(found.entries()) };
 }
@@ -197,8 +195,7 @@ function pictured({ model }, block, { kind, side }, runs) {
     /** @type {Vector[]} */
     const rows = each.length > 1 ? each.map((run) => run[result].at(-1)) : each[0][result];
     return rows.map((logits, row) => {
-      const count = Math.min(ALTERNATIVES, logits.length);
-      return Float32Array.from(best(allowedLogProbs(logits, rules, row === 0), count), (id) => logits[id]);
+      return Float32Array.from(best(allowedLogProbs(logits, rules, row === 0), ALTERNATIVES), (id) => logits[id]);
     });
   }
   const cut = (/** @type {Vector} */ row) => row.subarray(0, NUMBERS);

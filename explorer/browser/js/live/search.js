@@ -4,9 +4,9 @@ import { largestOf, logSoftmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./transformer.js").DecodeState} DecodeState */
-/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState, logProbs?: Vector }} Step `logProbs`: those of the same step before */
+/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState, logProbs?: Vector, ranked?: { top: number[], sums: number[] } }} Step with what the same step gave before */
 /** @typedef {{ never: number[], first: number }} Rules ids never predicted; the id that must come first, or 0 */
-/** @typedef {{ token: number, logProbs: Vector, forced: boolean }} PathStep */
+/** @typedef {{ token: number, logProbs: Vector, next: ReturnType<Step> }} PathStep */
 /** @typedef {{ path: number[], logProb: number, score: number, finished: boolean }} Hypothesis */
 
 export const [PAD, SOS, EOS, UNK] = [0, 1, 2, 3];
@@ -47,9 +47,8 @@ export function* walk(step, state, rules, limit, prefix = [], choose = argmax, o
     const next = step(token, state);
     state = next.state;
     const logProbs = (next.logProbs ??= allowedLogProbs(next.logits, rules, index === start));
-    const forced = index < given.length;
-    token = forced ? given[index] : choose(logProbs);
-    yield { token, logProbs, forced };
+    token = index < given.length ? given[index] : choose(logProbs);
+    yield { token, logProbs, next };
   }
 }
 
