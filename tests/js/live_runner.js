@@ -14,7 +14,7 @@ import { formsOf } from "../../explorer/browser/js/head_forms.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
-import { argmax, best, EOS, openingOf, outputRules, walk } from "../../explorer/browser/js/live/search.js";
+import { argmax, best, EOS, openingOf, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
 import { originOf } from "../../explorer/browser/js/machine_origin.js";
 import { stopsOf } from "../../explorer/browser/js/machine_stops.js";
@@ -49,8 +49,8 @@ const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ {
 function written(source, limit, path, tap = (/** @type {string} */ _, /** @type {any} */ value) => value) {
   const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
   const opening = openingOf(model.config, source);
-  const [rules, most] = [outputRules(model.config), limit + opening.length - 1];
-  return [...walk(step, model.start([...source, EOS], tap), rules, most, path, argmax, opening)].slice(
+  const most = limit + opening.length - 1;
+  return [...walk(step, model.start([...source, EOS], tap), model.config, most, path, argmax, opening)].slice(
     opening.length - 1,
   );
 }

@@ -3,7 +3,7 @@
 import { METHOD } from "../method.js";
 import { KINDS } from "../names.js";
 import { editTap, scopeOf } from "./edits.js";
-import { argmax, beamSearch, best, EOS, openingOf, outputRules, sampler, UNK, walk } from "./search.js";
+import { argmax, beamSearch, best, EOS, openingOf, sampler, UNK, walk } from "./search.js";
 import { largestOf, power } from "./vectors.js";
 import { spansOf } from "../weights.js";
 import { t } from "../words.js";
@@ -46,7 +46,6 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
   const prompt = openingOf(config, encoded.ids);
   if (path.some((id) => id >= config.tgt_vocab_size))
     throw new Error(t("The link’s path does not fit this model; the model’s own choice is shown."));
-  const rules = outputRules(config);
   const how = { ...METHOD, ...method };
   const asked = path.length ? path : prompt.slice(1);
   const others = prompt.slice(1).findIndex((id, i) => asked[i] !== id);
@@ -66,7 +65,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     for (const token of read.slice(0, -1)) ({ state } = step(token, state));
     const known = read.slice(1);
     const prefix = model.hasEncoder ? given : [];
-    const found = beamSearch(step, state, rules, limit - known.length, prefix, how, read[read.length - 1]);
+    const found = beamSearch(step, state, config, limit - known.length, prefix, how, read[read.length - 1]);
     hypotheses = found.map((each) => ({ ...each, path: [...known, ...each.path] }));
     given = hypotheses[0].path.slice(before);
     limit = before + Math.max(1, given.length); // a hypothesis that was cut off stays cut off
@@ -79,23 +78,22 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     once(`${[...state.tokens, token]}`, edited, (tap) => model.step(token, state, tap));
   const start = once("", edited, (tap) => model.start(src, tap));
   const choose = how.method === "sample" ? sampler(how.seed, how.temperature, how.top_k, how.top_p) : argmax;
-  const steps = [...walk(step, start, rules, limit, given, choose, opening)];
+  const steps = [...walk(step, start, config, limit, given, choose, opening)];
   const ids = steps.map(({ token }) => token);
   const read = [opening[0], ...ids.slice(0, -1)];
   const ranked = steps.map(
     ({ logProbs, next }) => (next.ranked ??= { top: best(logProbs, ALTERNATIVES), sums: logSums(logProbs) }),
   );
   const tops = ranked.map(({ top }) => top);
-  const own = { tokens: encoded.tokens, words: encoded.words };
   const ending = { tokens: [target.label(EOS)], words: [-1] };
   // A prompt that was read as it was typed is labelled as it was typed; its words are counted before those that follow.
-  const typed =
-    !model.hasEncoder && config.separator && before + 1 >= own.tokens.length ? own : { tokens: [], words: [] };
+  const isTyped = !model.hasEncoder && config.separator && before + 1 >= encoded.tokens.length;
+  const typed = isTyped ? encoded : NOTHING;
   const rest = read.slice(typed.tokens.length);
   const shift = Math.max(-1, ...typed.words) + 1;
   const words = target.wordsOf([...rest, ids[ids.length - 1]]).slice(0, -1);
   const sides = {
-    source: model.hasEncoder ? joined(own, ending) : { tokens: [], words: [] },
+    source: model.hasEncoder ? joined(encoded, ending) : NOTHING,
     target: joined(typed, {
       tokens: rest.map(target.label),
       words: words.map((word) => (word < 0 ? word : word + shift)),
@@ -150,7 +148,10 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
 /** The places of the tokens that the model does not know. @param {number[]} ids */
 const unknown = (ids) => ids.flatMap((id, i) => (id === UNK ? [i] : []));
 
-/** One side after another. @template {{ tokens: string[], words: number[] }} S @param {S} one @param {S} other */
+/** @typedef {{ tokens: string[], words: number[] }} Labels tokens, and the word of each */
+const NOTHING = /** @type {Labels} */ ({ tokens: [], words: [] });
+
+/** One side after another. @param {Labels} one @param {Labels} other @returns {Labels} */
 const joined = (one, other) => ({ tokens: [...one.tokens, ...other.tokens], words: [...one.words, ...other.words] });
 
 /** An edit as on screen, counted from 1. @param {import("./edits.js").HeadEdit} edit */

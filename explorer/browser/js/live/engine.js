@@ -29,15 +29,11 @@ export function createEngine() {
     /** Reads the files of a model. @param {ModelFiles} given */
     async open({ name, trained, files, rules }) {
       const means = files.means ? readTensors((await checked(files.means)).buffer) : {};
-      const texts = Object.entries(rules).map(async ([lang, file]) => [lang, await parsed(file)]);
-      const [config, tokenizer, weights, ...words] = await Promise.all([
-        parsed(files.config),
-        parsed(files.tokenizer),
-        checked(files.weights),
-        ...texts,
-      ]);
+      const texts = [files.config, files.tokenizer, ...Object.values(rules)].map(parsed);
+      const [weights, config, tokenizer, ...read] = await Promise.all([checked(files.weights), ...texts]);
       const model = readModel(config.model, weights.buffer);
-      const tokenizers = readTokenizers(tokenizer, Object.fromEntries(words));
+      const byLanguage = Object.fromEntries(Object.keys(rules).map((lang, i) => [lang, read[i]]));
+      const tokenizers = readTokenizers(tokenizer, byLanguage);
       models.set(name, { name, trained, model, tokenizers, means });
     },
 

@@ -3,7 +3,7 @@
 
 import { ALTERNATIVES } from "./decode.js";
 import { editTap } from "./edits.js";
-import { allowedLogProbs, best, EOS, openingOf, outputRules } from "./search.js";
+import { allowedLogProbs, best, EOS, openingOf } from "./search.js";
 import { largestOf } from "./vectors.js";
 import { t } from "../words.js";
 
@@ -191,12 +191,11 @@ function pictured({ model }, block, { kind, side }, runs) {
     return padded(rows, "weights");
   }
   if (side === "step") {
-    const rules = outputRules(model.config);
     /** @type {Vector[]} */
     const rows = each.length > 1 ? each.map((run) => run[result].at(-1)) : each[0][result];
-    return rows.map((logits, row) => {
-      return Float32Array.from(best(allowedLogProbs(logits, rules, row === 0), ALTERNATIVES), (id) => logits[id]);
-    });
+    const likeliest = (/** @type {Vector} */ logits, /** @type {number} */ row) =>
+      best(allowedLogProbs(logits, model.config, row === 0), ALTERNATIVES);
+    return rows.map((logits, row) => Float32Array.from(likeliest(logits, row), (id) => logits[id]));
   }
   const cut = (/** @type {Vector} */ row) => row.subarray(0, NUMBERS);
   if (block.kind !== "positions") return each.flatMap((run) => run[result].map(cut));

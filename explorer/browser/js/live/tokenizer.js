@@ -184,12 +184,8 @@ class SubwordTokenizer extends Tokenizer {
         if (id < FIRST_PIECE) {
           const character = String.fromCodePoint(/** @type {number} */ (text.codePointAt(position)));
           left = (left || utf8(character).length) - 1;
-          pieces.push({
-            key: String.fromCharCode(BYTE_KEY + id - FIRST_BYTE),
-            start: position,
-            end: position + character.length,
-            word,
-          });
+          const key = String.fromCharCode(BYTE_KEY + id - FIRST_BYTE);
+          pieces.push({ key, start: position, end: position + character.length, word });
           if (!left) position += character.length;
           continue;
         }

@@ -212,8 +212,7 @@ export class Transformer {
 
   /** Read a whole target at once: the logits after each token. @param {number[]} tokens @param {DecodeState} start @returns {Vector[]} */
   read(tokens, start, tap = untouched) {
-    const { x } = this.decode(tokens, start, tap);
-    return tap("logits", this.linear(this.affine("output"), x));
+    return tap("logits", this.linear(this.affine("output"), this.decode(tokens, start, tap).x));
   }
 
   /** Run the decoder on the tokens after those of a state. @param {number[]} tokens @param {DecodeState} state @param {Tap} tap */
