@@ -32,6 +32,8 @@ from model.analysis.patching import Stack
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
+_NAMED = 8  # heads in the plot of two ranks, at most, besides the first
+
 
 def layer_head_map(
     values: Scores,
@@ -92,14 +94,21 @@ def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> Non
 
 def agreement_plot(importance: Importance) -> Plot:
     """Plot the rank of each head by the loss without it against its rank by the gradient score, the first top right."""
-    figure = go.Figure()
+    figure, ranks = go.Figure(), importance.ranks()
+    furthest = sorted((abs(loss - gradient) for _, loss, gradient in ranks), reverse=True)[: _NAMED + 1][-1]
     for nth, kind in enumerate(importance.gradient):
-        places = [(head[1:], loss, gradient) for head, loss, gradient in importance.ranks() if head[0] == kind]
-        names, by_loss, by_gradient = zip(*((index_name(*at), *ranks) for at, *ranks in places), strict=True)
+        places = [(head[1:], loss, gradient) for head, loss, gradient in ranks if head[0] == kind]
+        names, by_loss, by_gradient = zip(*((index_name(*at), *each) for at, *each in places), strict=True)
         figure.add_scatter(
             x=by_gradient,
             y=by_loss,
-            text=names,
+            customdata=names,
+            hovertemplate="%{customdata}: %{y}, %{x}<extra></extra>",
+            # Only the heads on which the two ranks differ most: all names would overlap.
+            text=[
+                name if loss == 1 or abs(loss - gradient) > furthest else ""
+                for name, loss, gradient in zip(names, by_loss, by_gradient, strict=True)
+            ],
             name=capitalised(translated(kind)),
             mode="markers+text",
             # Away from the line of equal ranks.
@@ -109,7 +118,7 @@ def agreement_plot(importance: Importance) -> Plot:
             cliponaxis=False,
             marker={"color": COLOURS[nth], "symbol": nth, "size": 9},
         )
-    n = len(importance.ranks())
+    n = len(ranks)
     figure.add_shape(type="line", x0=1, y0=1, x1=n, y1=n, line={"dash": "dot", "color": "#7d8893"}, layer="below")
     titles = t("rank by the gradient score"), t("rank by the loss without it")
     ticks = {"tickvals": [1, *range(5, n + 1, 5)], "zeroline": False}
@@ -159,10 +168,8 @@ def _range(values: Scores, decimals: int) -> str:
 
 
 def source_share_plot(sources: SentenceSources) -> Plot:
-    """Draw the share of each prediction that comes from the source, beside the weight on <eos>."""
+    """Draw the share of each prediction that comes from the source."""
     series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
-    if sources.on_end is not None:
-        series[t("weight on <eos>")] = sources.on_end.tolist()
     figure = bars(series, sources.words, y_title=t("share"), height=250)
     table: dict[str, list[Any]] = {t("predicts"): numbered(sources.words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}

@@ -47,6 +47,7 @@ SENTENCES = 100  # of the sample, at most
 ORDERS = 4  # random ones beside a pruning curve
 PER_TOKEN, EXACT = message("probability per token"), message("exact match")
 _MOST_NAMED = 2  # heads that tie
+_MOST_TRIED = 3  # heads that are proposed for a change
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -148,6 +149,15 @@ class Importance:
             said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
         return said
 
+    def to_try(self) -> str:
+        """Name the heads that are missed most on the sample, which need not matter in one sentence."""
+        most = [name_of(head) for head in self.least_first()[: -_MOST_TRIED - 1 : -1]]
+        return t(
+            "Over the sample, the loss rises most without {heads}. One of them alone may leave this sentence as it is: "
+            "choose several.",
+            heads=listed(most),
+        )
+
     def largest(self, kind: AttentionKind) -> str:
         """Name the head of one kind without which the loss changes most."""
         values = self.ablation.loss_change[kind]
@@ -164,14 +174,15 @@ class Importance:
     def rows(self) -> list[dict[str, Any]]:
         """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
         rows, zeroed = [], _thousandths(self.ablation.loss_interval)
-        for head, _, by_gradient in self.ranks():
+        for head, by_loss, by_gradient in self.ranks():
             kind, *place = head
-            row = {t("head"): name_of(head), t("loss, zeroed (10⁻³ nats)"): _change(zeroed, head)}
+            row = {t("rank"): by_loss, t("head"): name_of(head)}
+            row[t("loss, zeroed (10⁻³ nats)")] = _change(zeroed, head)
             if self.by_mean is not None:
                 row[t("loss, mean instead (10⁻³ nats)")] = _change(_thousandths(self.by_mean), head)
-            row[t("right tokens")] = fixed(100 * float(self.ablation.accuracy_change[kind][*place]), 1, signed=True)
+            row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
-            rows.append(row | {t("its rank"): str(by_gradient)})
+            rows.append(row | {t("rank by gradient"): by_gradient})
         return rows
 
     def summary(self, sample: int) -> str:
@@ -211,6 +222,11 @@ class Importance:
             unclear=unclear,
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
+
+
+def _points(share: float) -> str:
+    """A change of a share in percentage points."""
+    return fixed(100 * share, 1, signed=True)
 
 
 def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKind, Estimate]:

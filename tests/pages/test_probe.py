@@ -190,7 +190,7 @@ def test_a_note_stays_with_its_head_and_goes_into_the_report() -> None:
 def test_a_link_to_a_former_tab_leads_to_its_new_home(former: str) -> None:
     at = probe(former)
     for name, value in MOVED[former].items():
-        assert address(at).get(name, "Surgery") == value, "the first part is not named"
+        assert address(at).get(name, "Importance") == value, "the first part is not named"
         assert not has_key(at, name) or widget(at, name).value == value
 
 

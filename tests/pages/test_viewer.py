@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.probing.sample import SampleChoice, to_link
-from explorer.runs.archive import import_zip
+from explorer.runs.archive import import_translator, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
@@ -26,8 +26,13 @@ OFFERS = [
     ("train", {}, "Training is switched off: this server is for looking only.", ["Start training"]),
     ("train", {"run": "halted"}, "Stopping, resuming and new runs are switched off", ["New run", "Resume"]),
     ("train", {"run": "busy"}, "Stopping, resuming and new runs are switched off", ["Stop"]),
-    ("runs", {"entry": "halted"}, "It can be neither renamed nor deleted here", ["Resume", "Rename", "Delete"]),
-    ("runs", {"runs_tab": "Import"}, "Importing is switched off: this server is for looking only.", None),
+    (
+        "runs",
+        {"entry": "halted"},
+        "It can be neither renamed nor deleted here",
+        ["Import", "Resume", "Rename", "Delete", "an upload"],
+    ),
+    ("runs", {}, "Importing is switched off: this server is for looking only.", ["Import", "an upload"]),
     ("attention", {"panel": "own"}, "", ["an upload"]),
     ("attention", {"panel": "export"}, "", ["an upload"]),
     ("probe", {"sample": to_link(SampleChoice("own", ("abc",)))}, "", None),
@@ -74,6 +79,7 @@ REFUSED: dict[str, Callable[[Runs], object]] = {
     "rename": lambda runs: runs.rename("mine", "yours"),
     "delete": lambda runs: runs.delete("mine"),
     "import": lambda runs: import_zip(io.BytesIO(b"whatever"), runs.checkpoints),
+    "translator": lambda runs: import_translator(Path("whatever"), runs.checkpoints),
     "upload": lambda runs: store("pairs.tsv", b"a\tb\n", runs.checkpoints),
 }
 
