@@ -81,7 +81,8 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    first, *others = [results.too_few(arms)] if overall(arms) == "too few" else results.answer(arms)
+    few = [t("Too few runs to tell"), results.too_few(arms)]
+    first, *others = few if overall(arms) == "too few" else results.answer(arms)
     st.markdown(f"**{plain(first)}**\n" + "".join(f"\n- {plain(other)}" for other in others))
     _draw_markdown_table(results.rows(arms))
     st.caption(plain(results.conditions(arms)))
