@@ -10,8 +10,6 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from tests.paths import ROOT
 from tests.trees import dotted, nodes
 
@@ -192,32 +190,6 @@ def test_every_import_is_static() -> None:
         and not all(isinstance(arg, ast.Constant) for arg in call.args[:1])
     ]
     assert not hidden
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "crosses"),
-    [
-        ("model/sample.py", "import streamlit as st", True),
-        ("model/sample.py", "from plotly import express", True),
-        ("model/sample.py", "from explorer.web.frame import guard", True),
-        ("model/sample.py", "def late():\n    import altair", True),
-        ("model/sample.py", "import importlib\nimportlib.import_module('streamlit')", True),
-        ("model/sample.py", "import torch\nfrom model.config import PAD", False),
-        ("model/sample.py", "import streamlined", False),
-        ("explorer/decoding/sample.py", "from explorer.web import session", True),
-        ("explorer/decoding/sample.py", "from explorer.locale import text", False),
-        ("explorer/screens/one/sample.py", "from explorer.screens.two import form", True),
-        ("explorer/screens/one/sample.py", "from explorer.screens.one import form", False),
-        ("explorer/screens/one/sample.py", "from explorer.charts.training_curves import Figure", False),
-    ],
-)
-def test_the_walk_sees_what_it_should(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, line: str, crosses: bool
-) -> None:
-    (tmp_path / file).parent.mkdir(parents=True)
-    (tmp_path / file).write_text(line, encoding="utf-8")
-    monkeypatch.setitem(globals(), "ROOT", tmp_path)
-    assert bool(crossings(tmp_path / file) or list(climbs(tmp_path / file))) is crosses
 
 
 def test_nothing_is_unpickled_evaluated_or_slipped_past_the_escaping() -> None:

@@ -103,25 +103,6 @@ def test_only_these_modules_load_weights() -> None:
     assert loading == LOADS
 
 
-@pytest.mark.parametrize(
-    ("source", "around"),
-    [
-        ("def f(t):\n    return t.loaded.transformer(1)", True),
-        ("x = load_model(folder)", True),
-        ("def f():\n    with runtime.model('a') as t:\n        return t", True),
-        ("def f():\n    with runtime.model('a') as t:\n        later = lambda: t.details(1)", True),
-        ("def f():\n    with runtime.model('a') as t:\n        pass\n    return t.loaded.model(1)", True),
-        ("t = runtime._translator('a', 'b')", True),
-        ("def f():\n    with runtime.model('a') as t:\n        return t.loaded.transformer(1)", False),
-        ("def f(loaded: LoadedModel):\n    return loaded.transformer(1)", False),
-        ("def f():\n    with runtime.snapshot_turn():\n        return moment(load_snapshot(folder, 1))", False),
-        ("text = runtime.translate('a', 'b', config).text", False),
-    ],
-)
-def test_the_walk_finds_a_way_around(source: str, around: bool) -> None:
-    assert bool(ways_around(ast.parse(source))) is around
-
-
 class Watched(model_queue.Queue):
     """The queue, with a record of the largest number of threads that held a place at once."""
 

@@ -11,7 +11,6 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from tests import quick
 from tests.paths import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -81,7 +80,3 @@ def test_a_commit_is_checked_as_ci_checks_it() -> None:
             assert re.search(rf"^ +{tool[0]}\b.*{' '.join(tool[1:])}", ci, re.MULTILINE), hook["entry"]
     checks = set(re.findall(r"^ {4}(ruff \w+|mypy)\b", ci, re.MULTILINE))
     assert checks == {hook["entry"] for hook in hooks if not hook["entry"].startswith("npm")}
-
-
-def test_the_files_of_the_quick_tests_exist() -> None:
-    assert [path for path in quick.QUICK if not path.is_file()] == []

@@ -18,17 +18,14 @@ from explorer.charts.plotly_charts import (
     labels,
     margin,
     numbered,
-    rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
-from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
-from explorer.probing.pattern_shares import coverage
 from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
 
@@ -168,15 +165,6 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Es
 def _range(values: Scores, decimals: int) -> str:
     low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
     return low if low == high else t("{low} to {high}", low=low, high=high)
-
-
-def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
-    """Draw the attention that each source token received in a whole translation, and the mean; weights [query, key]."""
-    total = coverage(weights)
-    figure = bars({t("coverage"): total.tolist()}, tokens, y_title=t("weight over all rows"), height=230)
-    rule(figure, y=float(total.mean()), text=t("even"))
-    table: dict[str, list[Any]] = {t("source"): numbered(tokens), t("coverage"): [round(float(v), 4) for v in total]}
-    return Plot(figure, coverage_caption(weights, tokens), t("Coverage of the source"), table)
 
 
 def source_share_plot(sources: SentenceSources) -> Plot:

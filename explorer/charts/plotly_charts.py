@@ -251,7 +251,7 @@ def bars(
     names = [*labels(tokens), *map(label, also)]
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
-    bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
+    bottom = 24 + (round(0.72 * widest) if aslant else _LINE)
     room = margin(top=legend_room(list(series)), bottom=bottom)
     drawn = [
         go.Bar(

@@ -96,8 +96,17 @@ class LabelledMap:
 
     @property
     def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have."""
-        return (_signed(self.row_labels, self.marks.rows), _signed(self.column_labels, self.marks.columns))
+        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have.
+
+        Rows that predict a token have the sign before that (`marked_ends`).
+        """
+        rows = self.row_labels if self.predicted else _signed(self.row_labels, self.marks.rows)
+        return (rows, _signed(self.column_labels, self.marks.columns))
+
+    @property
+    def marked_ends(self) -> tuple[str, ...]:
+        """What rows predict, with a sign before a token that a map beside this one does not predict there."""
+        return _signed(self.predicted, self.marks.rows)
 
     @property
     def places(self) -> list[int]:
@@ -176,7 +185,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
-        top=None,
+        top=1.0,  # as for the weights themselves, so that a small difference looks small
         signed=True,
     )
 

@@ -135,8 +135,8 @@ class Importance:
             "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
             "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
             "{heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
-            before=two_digits(self.ablation.loss),
-            after=two_digits(self.ablation.loss + change),
+            before=fixed(self.ablation.loss, 3),
+            after=fixed(self.ablation.loss + change, 3),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=rank,

@@ -23,7 +23,6 @@ from explorer.web.downloads import download_button
 if TYPE_CHECKING:
     from explorer.decoding.labelled_map import LabelledMap
 
-LESS = 60  # pixels by which a small figure is lower
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
@@ -35,11 +34,10 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure, *, less: int = LESS) -> None:
-    """Draw a figure with less height, under its title; the caption is its alternative text only."""
+def draw_small_figure(figure: Figure) -> None:
+    """Draw a figure under its title in small print; its caption is the alternative text only."""
     st.caption(plain(figure.title))
-    spec = figure.spec | {"height": figure.spec["height"] - less}
-    st.vega_lite_chart(_arrow(figure.data), spec, width="stretch", alt=figure.caption)
+    st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
 def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: Any) -> Any:

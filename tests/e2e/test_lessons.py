@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser import box_of, rest, settle
@@ -28,27 +27,3 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     page.get_by_text("Fold", exact=True).click()
     rest(page)
     assert box_of(sheet)["y"] > 740
-
-
-@pytest.mark.nightly  # daily on the site; tests/js/progress_keeper.test.js has what the app keeps
-def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> None:
-    page = visit("/lessons?lesson=attention&at=2")
-    form = page.get_by_test_id("stForm")
-    form.get_by_test_id("stRadio").locator("label:has(input)").nth(3).click()
-    page.get_by_role("button", name="Check the answer").click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
-    page.wait_for_function("localStorage.getItem('headlight.lessons') === 'attention.01'")
-    # A visit without a link, later: the list knows what was answered; then a link with progress of somebody else.
-    page.goto(page.url.partition("?")[0])
-    start = page.locator(".st-key-lesson_start_attention button")
-    expect(start).to_have_text("Continue")
-    expect(page.get_by_text("Your progress is kept in this browser")).to_be_visible()
-    page.goto(page.url.partition("?")[0] + "?done=masks.1")
-    page.get_by_role("button", name="Leave it out").click()
-    expect(page.locator(".st-key-lesson_start_masks button")).to_have_text("Start")
-    expect(start).to_have_text("Continue")
-    page.wait_for_function("localStorage.getItem('headlight.lessons') === 'attention.01'")
-    page.get_by_role("button", name="Clear my progress").click()
-    page.get_by_role("button", name="Clear it").click()
-    expect(start).to_have_text("Start")
-    page.wait_for_function("localStorage.getItem('headlight.lessons') === null")

@@ -2,10 +2,8 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser import settle
 from tests.e2e.address import Visit, wait_for
 
 ADDRESS = "/probe?model=reverse&text=headlight&sample=task.60"
@@ -21,24 +19,9 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Cross L1 H1: alignment")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
+    page.get_by_role("button", name="What this test says").click()
     expect(page.get_by_text("so the two baselines count as one")).to_be_visible()
-    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("From the best sentence to the worst")).to_be_visible()
     wait_for(page, probe_tab="One head")
     expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
-
-
-@pytest.mark.nightly  # tests/e2e/test_translate.py goes back and forward
-def test_back_opens_the_tab_that_was_left(visit: Visit) -> None:
-    page = visit(f"{ADDRESS}&probe_tab=One+head")
-    opened = page.get_by_role("tab", name="One head")
-    page.get_by_role("link", name="Experiments").click()
-    page.get_by_role("button", name="Pre-norm or post-norm").click()
-    wait_for(page, experiment="norm", probe_tab=None)
-    page.go_back()
-    wait_for(page, experiment="all")
-    page.go_back()
-    wait_for(page, probe_tab="One head", experiment=None)
-    expect(opened).to_have_attribute("aria-selected", "true")
-    page.reload()
-    settle(page)
-    expect(opened).to_have_attribute("aria-selected", "true")

@@ -3,16 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
 from tests.browser import Server, Watch, box_of, settle
-from tests.e2e.address import Visit, query, type_sentence, wait_for
+from tests.e2e.address import Visit, query, type_sentence
 from tests.paths import ROOT
 
 RED_BOOKS = "/?model=adjective-swap&text=I+read+red+books"
-BLUE_CARS = "/?model=adjective-swap&text=They+buy+blue+cars"
 
 
 def steps(page: Page) -> tuple[int, int]:
@@ -79,21 +78,6 @@ def test_type_a_sentence_step_through_it_and_reload(visit: Visit) -> None:
     field.fill("   ")
     field.press("Enter")
     expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
-
-
-@pytest.mark.nightly  # tests/e2e/test_attention.py reopens a link elsewhere
-def test_a_copied_link_names_all_that_was_chosen(visit: Visit, context: BrowserContext) -> None:
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = visit(f"{BLUE_CARS}&step=2")
-    for button in ("Encoder self", "Layer 1", "Head 2"):
-        page.get_by_role("button", name=button).first.click()
-    page.locator(".option:not([aria-current])").first.click()
-    expect(page.get_by_text("Paths you chose")).to_be_visible()
-    wait_for(page, kind="encoder", layer="1", head="2", step="2")
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_text("Copied")).to_be_visible()
-    assert page.evaluate("() => navigator.clipboard.readText()") == page.url
-    assert "path=" in page.url
 
 
 def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) -> None:

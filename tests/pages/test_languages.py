@@ -102,12 +102,6 @@ def english(text: str) -> set[str]:
     return {word for word in found if word.lower() not in KNOWN | of_the_toy()}
 
 
-def test_english_is_found_and_names_are_not() -> None:
-    assert english("mödél knows thîš") == {"knows"}
-    assert english("**Kind** öf héàd (%)") == {"Kind"}
-    assert not english("thé mödél “of this” `is` 'that' I read red books in_code")
-
-
 @pytest.mark.usefixtures("packs")
 @pytest.mark.parametrize("path", lesson_files(LESSONS), ids=lambda path: path.stem)
 def test_no_english_is_left_in_any_step_of_a_lesson(path: Path) -> None:

@@ -7,14 +7,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.charts.positions import likeness_plot
-from explorer.decoding.position_values import (
-    Floats,
-    TableSize,
-    likeness_by_distance,
-    likeness_of_random,
-    sinusoidal,
-)
 from explorer.locale.text import fixed
 from model.analysis.word_order import answer
 from model.checkpoint import load_model
@@ -91,19 +83,6 @@ def test_a_learned_table_is_shown_before_the_formula(toys: Path) -> None:
     assert f"that of rows further apart is {fixed(lead, 2, signed=True)};" in words(at)
     choose(at, pe_rows="of the formula")
     assert "The loaded model learned its positions" in words(at)
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (sinusoidal(TableSize(16, 12, 10_000.0))[0], "Neighbours are more alike"),
-        (np.random.default_rng(3).standard_normal((12, 16)), "Neighbours are no more alike"),
-        (np.tile(np.eye(2), (6, 1)), "Neighbours are less alike"),
-    ],
-    ids=["close", "random", "apart"],
-)
-def test_neighbours_are_called_alike_only_beyond_what_random_rows_give(rows: Floats, said: str) -> None:
-    assert likeness_plot(likeness_by_distance(rows), likeness_of_random(rows.shape)).caption.startswith(said)
 
 
 @pytest.mark.parametrize(

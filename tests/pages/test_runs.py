@@ -51,7 +51,8 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.loc["mine", "interval (95 %)"] == "22–78 % of 8"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
-    assert_says(at, "5 runs and models; busy is running.", "broken cannot be opened: broken/config.json")
+    assert plain("5 runs and models; busy is running.") in [each.value for each in at.caption]
+    assert_says(at, "broken cannot be opened: broken/config.json")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,8 @@ def test_a_translator_is_imported_from_a_folder_on_the_server(checkpoints: Path)
     assert "“opus-mt-en-de” has been imported." in words(press(at, "Import"))
     assert at.selectbox(key="entry").value == "opus-mt-en-de"
     at = visit("translate", model="opus-mt-en-de", text="two dogs run")
-    assert "Imported from opus-mt-en-de (MarianMT)." in words(at)
+    said = [each.value for each in at.sidebar.caption]
+    assert said.count(plain("Imported from opus-mt-en-de (MarianMT).")) == 2, "below the sentence, and among its sizes"
     at.session_state["decode_method"] = "beam"
     run(at)
     press(at, "As its authors: 6 hypotheses")

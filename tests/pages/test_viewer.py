@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.probing.sample import SampleChoice, to_link
-from explorer.runs.archive import import_zip
+from explorer.runs.archive import import_translator, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
@@ -79,6 +79,7 @@ REFUSED: dict[str, Callable[[Runs], object]] = {
     "rename": lambda runs: runs.rename("mine", "yours"),
     "delete": lambda runs: runs.delete("mine"),
     "import": lambda runs: import_zip(io.BytesIO(b"whatever"), runs.checkpoints),
+    "translator": lambda runs: import_translator(Path("whatever"), runs.checkpoints),
     "upload": lambda runs: store("pairs.tsv", b"a\tb\n", runs.checkpoints),
 }
 

@@ -5,7 +5,7 @@ import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
@@ -16,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, observer: ResizeObserver, width: number }} MapState */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
 
 const WIDEST = 54; // size of a cell, in pixels
 /** The length of labels, in pixels: at least, at most. @type {[number, number]} */
@@ -141,6 +141,7 @@ function draw(S) {
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });
+  S.bare = small === null;
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   const ramps = /** @type {[string, number, boolean, string][]} */ ([
@@ -184,8 +185,8 @@ function choose(S, at) {
 }
 
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask }, at) {
-  if (!at) return say(find("output"), "");
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, bare }, at) {
+  if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;

@@ -145,7 +145,7 @@ function overview(S) {
     make(
       "p",
       "hint",
-      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below. Linear shows only the token just read, its largest scores first.")} `,
+      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below.")} `,
       ...(width < data.numbers
         ? [
             `${t("The picture of a vector shows {shown} of its {numbers} numbers.", { shown: width, numbers: data.numbers })} `,
@@ -156,8 +156,6 @@ function overview(S) {
         ? [`${t("Such a picture is the mean of {heads} heads; below it stand heads × rows × columns.", { heads })} `]
         : []),
       ...pieces("The frame marks the token just read, {token}.", { token: sees }),
-      ...(alone ? [] : [" ", ...pieces("A token chosen in {list} is framed above.", { list: name(t("Source")) })]),
-      ` ${t("The arrow keys step.")}`,
     ),
   ];
 }

@@ -1,7 +1,8 @@
-"""The texts of the browser's code and markup: each passes through `t`, and pages get them in a language."""
+"""The texts of the browser's code and markup, and how pages get them in a language.
 
-import json
-import re
+That each text passes through `t` with its fields is a rule of tests/js/eslint.config.js.
+"""
+
 from pathlib import Path
 
 import pytest
@@ -10,82 +11,6 @@ from starlette.testclient import TestClient
 
 from explorer.browser import assets, words
 from explorer.locale import catalogue, language
-from tests.paths import ROOT
-
-JS = ROOT / "explorer" / "browser" / "js"
-FILES = sorted(JS.rglob("*.js"))
-# What looks like a text and nobody reads, or what comes before a catalogue: data, and errors of the programmer.
-NO_TEXTS = {
-    "live/decode.js": ["drawn at random", "taken by beam search"],
-    "machine_band.js": ["There is no style for this band."],
-    "names.js": ["next token read"],
-    "words.js": ["The message has no field ${name}."],
-}
-BEFORE_THE_CATALOGUE = {"mount.js", "standalone_boot.js"}  # what these say, they say when nothing could be loaded
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_REGEX = r"(?<=[(=:,!&|?;\s])/(?![/*\s])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/"
-_LITERAL = re.compile(rf"{_STRING}|'(?:[^'\\\n]|\\.)*'|{_REGEX}|`(?:[^`\\]|\\.)*`", re.DOTALL)
-_COMMENT = re.compile(
-    r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/|//[^\n]*)|/\*\*(?:(?!\*/).)*\*/|[ \t]//[^\n\"`]*$", re.MULTILINE | re.DOTALL
-)
-_ANY_CALL = re.compile(r"(?<![\w$])(?<!\w\.)(?:t|pieces)\(\s*")
-_SENTENCE = re.compile(r"(?:^|[^\w{$])[A-Z][a-z]+ [a-z]|[a-z]{3,} [a-z]{2,} [a-z]{2,}")
-
-
-def loose_texts(script: str) -> list[str]:
-    """The literals that look like a sentence or a label and are no message."""
-    script = _COMMENT.sub("", script)
-    messages = {text for one, several in words.in_script(script) for text in (one, several)}
-    found = []
-    for literal in _LITERAL.findall(script):
-        inside = re.sub(r"\$\{(?:[^{}]|\{[^{}]*\})*\}", "", literal[1:-1])
-        if literal[0] == "/":
-            continue
-        if _SENTENCE.search(inside) and not (literal[0] == '"' and json.loads(literal) in messages):
-            found.append(literal)
-    return found
-
-
-def faults_of(script: str) -> list[str]:
-    """Calls whose message is no literal, or that lack the object of the fields that it names."""
-    faults = []
-    script = _COMMENT.sub("", script)
-    for call in _ANY_CALL.finditer(script):
-        if script[: call.start()].endswith("function "):
-            continue
-        literals = re.match(rf"({_STRING})(?:,\s*({_STRING}))?,?\s*(.)", script[call.end() :])
-        if not literals:
-            faults.append(script[call.start() : call.end() + 40])
-            continue
-        one, several, after = literals.groups()
-        fields = re.findall(r"\{(\w+)\}", f"{one}{several or ''}")
-        if (after == ")") != (not fields and not several):
-            faults.append(f"{one}: fields {fields}")
-        if several and catalogue.fault_of(json.loads(one), json.loads(several), json.loads(one)):
-            faults.append(f"{one}: {several} has other fields")
-    return faults
-
-
-@pytest.mark.parametrize("script", ['say(x, "The model writes");', "say(x, `The ${n} heads of it`);"])
-def test_a_text_that_is_no_message_is_found(script):
-    assert loose_texts(script)
-
-
-@pytest.mark.parametrize(
-    "script",
-    ["t(name)", "t(`a`)", 't("{n} heads")', 't("a {n}", "b {n}")', 't("a", { n })', 't("a", "{n} {b}", { n, b })'],
-)
-def test_a_wrong_call_is_found(script):
-    assert faults_of(script)
-    assert not faults_of('t("{n} head", "{n} heads", { n })\nt("Close")')
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(JS).as_posix())
-def test_every_text_of_the_code_is_a_message(file: Path):
-    script = file.read_text(encoding="utf-8")
-    if file.name not in BEFORE_THE_CATALOGUE:
-        assert [text[1:-1] for text in loose_texts(script)] == NO_TEXTS.get(file.relative_to(JS).as_posix(), [])
-    assert file.name == "words.js" or faults_of(script) == []
 
 
 def test_messages_of_a_call_within_another_one_and_of_markup_are_found():
@@ -96,6 +21,9 @@ def test_messages_of_a_call_within_another_one_and_of_markup_are_found():
     found = words.messages()
     assert ("Copy link", None) in found["html/copy_link.html"]
     assert len({message for each in found.values() for message, _ in each}) > 700
+    forms = [(one, several) for each in found.values() for one, several in each if several]
+    assert forms
+    assert [pair for pair in forms if catalogue.fault_of(*pair, pair[0])] == [], "the forms have the same fields"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from explorer.launch.server import answers
 from tests.browser import free_port
 from tests.paths import ROOT
+from tests.waiting import until
 
 PATIENCE = 60.0  # seconds; a busy machine is not a defect
 END_SECONDS = 3.0
@@ -47,14 +48,6 @@ class Started:
         self.end_seconds = max(END_SECONDS, took)  # on a busy machine, ending may take as long as starting
         assert answers(self.url), self.said()
         return psutil.Process(self.process.pid).children()[0]
-
-
-def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    begun = time.monotonic()
-    while not true():
-        assert time.monotonic() - begun < seconds, "it has not come to pass"
-        time.sleep(0.02)
-    return time.monotonic() - begun
 
 
 @pytest.fixture

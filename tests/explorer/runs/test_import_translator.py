@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from explorer.runs.archive import import_translator, import_zip
-from explorer.runs.viewer_mode import VARIABLE, ViewerError
 from model.checkpoint import load_model
 from model.importing.source_folder import ImportFailed
 from tests.model.importing import bart_peer, family_peers, peer
@@ -76,9 +75,3 @@ def test_a_bart_model_from_a_zip_file_with_either_form_of_tokenizer(tmp_path: Pa
     one, other = (load_model(tmp_path / name) for name in ("bart", "one-file"))
     assert one.source == other.source
     assert one.source.encode("ein Rad — “so”") == other.source.encode("ein Rad — “so”")
-
-
-def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    with pytest.raises(ViewerError, match="Importing is switched off"):
-        import_translator(peer.standard(), tmp_path)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,15 +30,9 @@ from explorer.runs.status import RunStatus, read_status
 from model.folder import CARD, SHIPPED, STATUS, STOP, CheckpointError
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
+from tests.waiting import until
 
 WAIT = ["python", "-c", "import time; time.sleep(60)"]
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def gone() -> dict[str, float | int]:
@@ -70,7 +64,7 @@ def started(runs: Runs, name: str = "mine", arguments: Sequence[str] = WAIT) -> 
 def refusing(runs: Runs) -> Launch:
     """A launch whose process has refused to train."""
     launch = started(runs, arguments=["python", "-c", "raise SystemExit('being trained right now.')"])
-    wait_until(lambda: exit_code(launch.pid) is not None)
+    until(lambda: exit_code(launch.pid) is not None)
     return launch
 
 
@@ -89,7 +83,7 @@ def test_start_makes_a_process_that_is_listed_at_once_and_stop_ends_it(runs: Run
         runs.delete("mine")
     shutil.rmtree(folder)
     runs.stop("mine")
-    wait_until(lambda: not launch.alive)
+    until(lambda: not launch.alive)
     assert runs.entries() == []
 
 
@@ -125,12 +119,12 @@ def test_resume_starts_the_resuming_command(runs: Runs, monkeypatch: pytest.Monk
 
 def test_a_run_that_never_began_is_started_again_or_forgotten(runs: Runs) -> None:
     first = refusing(runs)
-    wait_until(lambda: runs.status("mine").state == "failed")
+    until(lambda: runs.status("mine").state == "failed")
     runs.resume("mine")
     again = runs.launch("mine")
     assert again.arguments == first.arguments
     assert again.pid != first.pid
-    wait_until(lambda: not runs.entries()[0].busy)
+    until(lambda: not runs.entries()[0].busy)
     runs.delete("mine")
     assert runs.entries() == []
 
@@ -269,7 +263,7 @@ def test_the_reason_of_a_death(
 
 def ended(tmp_path: Path, program: str) -> Launch:
     launch = start_process(tmp_path, "run", ["python", "-c", program])
-    wait_until(lambda: exit_code(launch.pid) is not None)
+    until(lambda: exit_code(launch.pid) is not None)
     return launch
 
 
@@ -296,7 +290,7 @@ def test_a_run_resumed_in_a_terminal_is_not_called_failed(tmp_path: Path) -> Non
     later = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         started = psutil.Process(later.pid).create_time()
-        wait_until(lambda: started > launch.started)
+        until(lambda: started > launch.started)
         write_status(tmp_path / "run", "running", pid=later.pid, started=started)
         found = read_status(tmp_path, "run", launch)
         assert (found.state, found.error) == ("running", "")
@@ -317,7 +311,7 @@ def test_a_damaged_state_gets_a_message(tmp_path: Path, content: str) -> None:
 def test_a_zombie_is_not_alive() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     started = psutil.Process(process.pid).create_time()
-    wait_until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
+    until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
     assert not is_alive(process.pid, started)
     process.wait()
 

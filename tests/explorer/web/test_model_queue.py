@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,19 +10,13 @@ import pytest
 
 from explorer.web import model_queue
 from explorer.web.model_queue import Queue
+from tests.waiting import until
 
 
 def start(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 def test_no_more_threads_than_places_and_the_first_to_wait_goes_first() -> None:

@@ -222,7 +222,8 @@ def test_the_shares_are_those_of_the_paper(norm_first: bool, changes: dict[str, 
     if not model.config.separator:
         assert found[0] == pytest.approx(1.0), "the first row is the last of the prompt"
         found = found[1:]
-    assert ((found > 0) & (found < 1)).all()
+    assert ((found > 0) & (found <= 1 + 1e-6)).all(), "where no target token is near, the last digit decides"
+    assert found.min() < 0.9
 
 
 def test_a_variant_is_refused_with_a_reason() -> None:
