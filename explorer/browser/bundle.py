@@ -6,9 +6,13 @@ import functools
 
 from explorer.browser import assets
 
-_VIEWS = ("desk", "stepper", "heads", "tour")
-_OTHER_VIEWS, _MORE_VIEWS = ("heads", "tour"), ("machine", "cell", "labelled_map")
-_LATER = {"more": "desk_more.js", "lessons": "lesson_site.js"}  # parts of the program that a page fetches when needed
+_VIEWS = ("desk", "stepper")
+# Parts that a page fetches when it needs them: the script, the views that it draws, and style sheets of the page.
+_LATER: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "attention": ("desk_attention", ("heads", "tour"), ()),
+    "more": ("desk_more", ("machine", "cell", "labelled_map"), ()),
+    "lessons": ("lesson_site", (), ("lesson", "class_page")),
+}
 
 
 @functools.cache
@@ -19,31 +23,18 @@ def live_page() -> bytes:
 
 
 @functools.cache
-def more_program() -> dict[str, object]:
-    """What a page adds to its code when it is first opened: the machine, one weight's origin, and comparisons."""
-    return {"script": _later("more"), "looks": assets.looks(*_MORE_VIEWS)}
-
-
-@functools.cache
-def lessons_program() -> dict[str, object]:
-    """The script and the style sheet that the pages with lessons add."""
-    return {"script": _later("lessons"), "css": assets.style("lesson", "class_page"), "looks": {}}
+def later_program(part: str) -> dict[str, object]:
+    """What a page adds to its code: `attention` with the tour; `more`: the machine, a cell, comparisons; `lessons`."""
+    entry, views, sheets = _LATER[part]
+    script = f'{assets.join(f"{entry}.js", given=assets.in_order("site.js"))}export default modules["{entry}.js"];\n'
+    return {"script": script, "looks": assets.looks(*views), "css": assets.style(*sheets)}
 
 
 @functools.cache
 def sources(part: str) -> tuple[str, ...]:
-    """The files of a part of the program whose messages people read: the first screen, other views, or a later part."""
-    page = (*assets.sources(("site", "live/worker"), _VIEWS), "html/site_page.html")
-    seen = assets.sources(("stepper",), ("stepper",))
-    views = tuple(file for file in assets.sources(_OTHER_VIEWS, _OTHER_VIEWS) if file not in seen)
+    """The files of a part of the program whose messages people read: the first screen, or what a later part adds."""
+    first = (*assets.sources(("site", "live/worker"), _VIEWS), "html/site_page.html")
     if part == "first":
-        return tuple(file for file in page if file not in views)
-    if part == "views":
-        return views
-    own = assets.sources([_LATER[part].removesuffix(".js")], _MORE_VIEWS if part == "more" else ())
-    return tuple(file for file in own if file not in page)
-
-
-def _later(part: str) -> str:
-    entry = _LATER[part]
-    return f'{assets.join(entry, given=assets.in_order("site.js"))}export default modules["{entry}"];\n'
+        return first
+    entry, views, _ = _LATER[part]
+    return tuple(file for file in assets.sources((entry,), views) if file not in first)

@@ -107,8 +107,8 @@ class SiteHeader:
 
     `root` is "" on the root page and "../" below it; None for a single file, which contains the models. `languages` are
     those to choose from, `examples` is the folder of the recorded examples. `terms` has the glossary by address: the
-    term, the plain word, and the explanation. `views` are the addresses of messages beyond the first screen's, `more`
-    those of what the program adds when the machine or a cell is opened, and `lessons` those of the lessons and theirs.
+    term, the plain word, and the explanation. `attention` are the addresses of what the program adds
+    when Attention or the tour is opened, `more` when the machine or a cell is, and `lessons` those of the lessons.
     """
 
     page: str
@@ -119,7 +119,7 @@ class SiteHeader:
     query: dict[str, str]
     terms: dict[str, tuple[str, str, str]]
     models: list[SiteModel]
-    views: list[str]
+    attention: list[str]
     more: list[str]
     lessons: list[str]
     words: Words | None

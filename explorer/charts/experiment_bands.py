@@ -16,7 +16,11 @@ from explorer.locale.messages import t
 
 PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
+SMALL_HEIGHT = 165
 LEGEND_ROW = 24  # pixels
+_SMALL_FONT = 11
+_HALF = 50.0  # percent
+_FEW = 3  # variants whose bands hide little of each other
 UNEVEN = 4  # times as many updates as in another variant
 COLUMNS = ("x", "mean", "low", "high", "runs", "variant")
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
@@ -41,15 +45,19 @@ def band_figure(
     unit: str,
     top: float | None = None,
     mark: float = 0.0,
+    small: bool = False,
 ) -> Figure:
-    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given."""
+    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
+
+    A `small` one has a lower plot, and no title of the x axis: the title above it says what that is.
+    """
     data = bands(variants)
-    caption = end_words(data, x_title, unit)
+    caption = half_words(data, x_title) if mark else end_words(data, x_title, unit)
     if mark:
         data["mark"] = [mark] * len(data["x"])
     lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
     uneven = bool(lasts) and max(lasts) > UNEVEN * min(lasts) and min(data["x"]) > 0
-    spec = _spec(tuple(variants), x_title, top, bool(mark), uneven)
+    spec = _spec(tuple(variants), x_title, top, marked=bool(mark), uneven=uneven, small=small)
     return Figure(spec, data, caption, title)
 
 
@@ -76,6 +84,21 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
     return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
 
 
+def half_words(data: Table, x_title: str) -> str:
+    """State up to which x the mean of each variant stays at 50 % or more from the first one on, furthest first."""
+    reach: dict[str, float] = {}
+    fallen = set()
+    for x, value, variant in zip(data["x"], data["mean"], data["variant"], strict=True):
+        fallen |= {variant} if value < _HALF else set()
+        reach[variant] = reach.get(variant, 0.0) if variant in fallen else x
+    parts = [f"{variant} {x:.0f}" for variant, x in sorted(reach.items(), key=lambda item: -item[1])]
+    return t(
+        "Length up to which at least half are right on average, in {axis}: {reach}.",
+        axis=x_title,
+        reach="; ".join(parts),
+    )
+
+
 def wide(data: Table) -> list[dict[str, Any]]:
     """Pivot the data into a table: one row per x, three columns per variant."""
     rows: dict[float, dict[str, Any]] = {}
@@ -91,9 +114,9 @@ def wide(data: Table) -> list[dict[str, Any]]:
     return [rows[x] for x in sorted(rows)]
 
 
-def _label_width(variants: Sequence[str]) -> float:
+def _label_width(variants: Sequence[str], *, small: bool = False) -> float:
     """The width in pixels of the widest entry of a legend: the symbol, then the characters."""
-    return 45 + 7.5 * max(map(len, variants), default=0)
+    return 45 + (6 if small else 7.5) * max(map(len, variants), default=0)
 
 
 def legend_columns(variants: Sequence[str]) -> int:
@@ -101,22 +124,26 @@ def legend_columns(variants: Sequence[str]) -> int:
     return max(1, min(3, int(PHONE / _label_width(variants))))
 
 
-def _columns(variants: Sequence[str]) -> alt.ExprRef:
+def _columns(variants: Sequence[str], *, small: bool) -> alt.ExprRef:
     """The number of legend columns that fit on the screen: what they leave of the phone's rows, the curves gain."""
-    return alt.ExprRef(f"max({legend_columns(variants)}, floor(width / {_label_width(variants):g}))")
+    return alt.ExprRef(f"max({legend_columns(variants)}, floor(width / {_label_width(variants, small=small):g}))")
 
 
 @cached_by_language(32)
-def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, uneven: bool) -> dict[str, Any]:
+def _spec(
+    variants: tuple[str, ...], x_title: str, top: float | None, *, marked: bool, uneven: bool, small: bool
+) -> dict[str, Any]:
     """Specify bands with lines on top; variants differ in dashes as well as colours.
 
     The x axis is logarithmic if curves end at `uneven` places, so that the short ones are not squeezed.
     """
-    room = {"labelLimit": PHONE - 40, "columns": _columns(variants)}
+    room: dict[str, Any] = {"labelLimit": PHONE - 40, "columns": _columns(variants, small=small)}
+    if small:
+        room |= {"labelFontSize": _SMALL_FONT, "symbolSize": 200, "rowPadding": 1, "offset": 6}
     base = alt.Chart().encode(
         x=alt.X(
             "x:Q",
-            title=x_title,
+            title=None if small else x_title,
             axis=alt.Axis(format=",d", tickCount=5, grid=False),
             scale=alt.Scale(nice=False, type="log" if uneven else "linear"),
         ),
@@ -131,11 +158,15 @@ def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bo
         ],
         **named("variant", variants, symbolOpacity=1, **room),
     )
-    shades = base.mark_area(opacity=0.18).encode(y=value_axis("low", top, zero=True), y2="high:Q")
+    shades = base.mark_area(opacity=0.18 if len(variants) <= _FEW else 0.1).encode(
+        y=value_axis("low", top, zero=True), y2="high:Q"
+    )
     shades = shades.encode(strokeDash=alt.Undefined)
     lines = base.mark_line(strokeWidth=2)
     layers: list[Any] = [shades, lines]
     if marked:
         layers.append(marker())
     rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added
-    return specification(*layers, height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1))
+    low, row = (SMALL_HEIGHT, _SMALL_FONT + 5) if small else (PLOT_HEIGHT, LEGEND_ROW)
+    spec = specification(*layers, height=low + row * max(0, rows - 1))
+    return spec | {"padding": {"bottom": 2}} if small else spec

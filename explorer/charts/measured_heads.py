@@ -18,22 +18,21 @@ from explorer.charts.plotly_charts import (
     labels,
     margin,
     numbered,
-    rule,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
 from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
-from explorer.probing.head_card import coverage_caption
 from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
-from explorer.probing.pattern_shares import coverage
 from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
+
+_NAMED = 8  # heads in the plot of two ranks, at most, besides the first
 
 
 def layer_head_map(
@@ -95,14 +94,21 @@ def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> Non
 
 def agreement_plot(importance: Importance) -> Plot:
     """Plot the rank of each head by the loss without it against its rank by the gradient score, the first top right."""
-    figure = go.Figure()
+    figure, ranks = go.Figure(), importance.ranks()
+    furthest = sorted((abs(loss - gradient) for _, loss, gradient in ranks), reverse=True)[: _NAMED + 1][-1]
     for nth, kind in enumerate(importance.gradient):
-        places = [(head[1:], loss, gradient) for head, loss, gradient in importance.ranks() if head[0] == kind]
-        names, by_loss, by_gradient = zip(*((index_name(*at), *ranks) for at, *ranks in places), strict=True)
+        places = [(head[1:], loss, gradient) for head, loss, gradient in ranks if head[0] == kind]
+        names, by_loss, by_gradient = zip(*((index_name(*at), *each) for at, *each in places), strict=True)
         figure.add_scatter(
             x=by_gradient,
             y=by_loss,
-            text=names,
+            customdata=names,
+            hovertemplate="%{customdata}: %{y}, %{x}<extra></extra>",
+            # Only the heads on which the two ranks differ most: all names would overlap.
+            text=[
+                name if loss == 1 or abs(loss - gradient) > furthest else ""
+                for name, loss, gradient in zip(names, by_loss, by_gradient, strict=True)
+            ],
             name=capitalised(translated(kind)),
             mode="markers+text",
             # Away from the line of equal ranks.
@@ -112,7 +118,7 @@ def agreement_plot(importance: Importance) -> Plot:
             cliponaxis=False,
             marker={"color": COLOURS[nth], "symbol": nth, "size": 9},
         )
-    n = len(importance.ranks())
+    n = len(ranks)
     figure.add_shape(type="line", x0=1, y0=1, x1=n, y1=n, line={"dash": "dot", "color": "#7d8893"}, layer="below")
     titles = t("rank by the gradient score"), t("rank by the loss without it")
     ticks = {"tickvals": [1, *range(5, n + 1, 5)], "zeroline": False}
@@ -161,20 +167,9 @@ def _range(values: Scores, decimals: int) -> str:
     return low if low == high else t("{low} to {high}", low=low, high=high)
 
 
-def coverage_plot(weights: NDArray[np.floating], tokens: Sequence[str]) -> Plot:
-    """Draw the attention that each source token received in a whole translation, and the mean; weights [query, key]."""
-    total = coverage(weights)
-    figure = bars({t("coverage"): total.tolist()}, tokens, y_title=t("weight over all rows"), height=230)
-    rule(figure, y=float(total.mean()), text=t("even"))
-    table: dict[str, list[Any]] = {t("source"): numbered(tokens), t("coverage"): [round(float(v), 4) for v in total]}
-    return Plot(figure, coverage_caption(weights, tokens), t("Coverage of the source"), table)
-
-
 def source_share_plot(sources: SentenceSources) -> Plot:
-    """Draw the share of each prediction that comes from the source, beside the weight on <eos>."""
+    """Draw the share of each prediction that comes from the source."""
     series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
-    if sources.on_end is not None:
-        series[t("weight on <eos>")] = sources.on_end.tolist()
     figure = bars(series, sources.words, y_title=t("share"), height=250)
     table: dict[str, list[Any]] = {t("predicts"): numbered(sources.words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}

@@ -230,7 +230,7 @@ def curves(
         )
         for i, (name, (x, y)) in enumerate(series.items())
     ]
-    y_axis = _y_title(y_title) | ({"type": "log", "dtick": 1} if log else {})
+    y_axis = _y_title(y_title) | ({"type": "log", "dtick": 1, "tickformat": ","} if log else {})
     room = margin(top=legend_room(list(series)))
     return go.Figure(lines, _layout(height, _x_title(x_title), y_axis, room, hovermode="x unified"))
 
@@ -251,7 +251,7 @@ def bars(
     names = [*labels(tokens), *map(label, also)]
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
-    bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
+    bottom = 24 + (round(0.72 * widest) if aslant else _LINE)
     room = margin(top=legend_room(list(series)), bottom=bottom)
     drawn = [
         go.Bar(

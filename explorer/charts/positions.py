@@ -206,8 +206,6 @@ def rotation_columns(check: RotationCheck) -> Columns:
         t("angle k·ω (°)"): np.degrees(check.angles).round(4).tolist(),
         "cos": check.matrices[:, 0, 0].round(6).tolist(),
         "sin": check.matrices[:, 0, 1].round(6).tolist(),
-        "−sin": check.matrices[:, 1, 0].round(6).tolist(),
-        t("largest error (10⁻¹⁵)"): (1e15 * check.errors).round(2).tolist(),
     }
 
 
@@ -299,41 +297,32 @@ def likeness_plot(likeness: Floats, random: Floats) -> Plot:
 def by_distance_plot(name: str, by_distance: ByDistance) -> Plot:
     """Draw the mean, lowest and highest score at each distance."""
     distances = list(by_distance.distances)
-    series = {
-        t("mean"): (distances, by_distance.mean),
-        t("lowest"): (distances, by_distance.low),
-        t("highest"): (distances, by_distance.high),
-    }
+    decides = by_distance.spread < 1e-9
+    series = {t("score") if decides else t("mean"): (distances, by_distance.mean)}
+    if not decides:
+        series |= {t("lowest"): (distances, by_distance.low), t("highest"): (distances, by_distance.high)}
     figure = curves(
         series,
         x_title=t("position of the key − position of the query"),
         y_title=t("score"),
         height=380,
     )
-    here = by_distance.mean[len(distances) // 2]
     if max(by_distance.high) - min(by_distance.low) <= 1e-9:
         words = t("All scores are equal: neither the distance nor the place makes a difference.")
-    elif by_distance.spread < 1e-9:
+    elif decides:
         words = t("At each distance all scores are the same: the distance alone decides.")
     else:
         words = t(
             "At one distance the scores vary by up to {share} of their whole range: it matters where the pair is.",
             share=percent(by_distance.spread),
         )
-    caption = t(
-        "{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {last:.2f}.",
-        name=name,
-        words=words,
-        here=here,
-        last=by_distance.mean[-1],
-    )
     columns: Columns = {
         t("key − query"): distances,
         t("mean"): [round(value, 4) for value in by_distance.mean],
         t("lowest"): [round(value, 4) for value in by_distance.low],
         t("highest"): [round(value, 4) for value in by_distance.high],
     }
-    return Plot(figure, caption, t("By distance"), columns)
+    return Plot(figure, f"{name}: {words}", t("By distance"), columns)
 
 
 def learned_plot(table: Floats) -> Plot:

@@ -111,12 +111,7 @@ def _which_loss(metrics: Metrics) -> list[str]:
     if not metrics.train:
         return []
     if not logs_plain_loss(metrics):
-        return [
-            t(
-                "The training loss is drawn as it is optimised, with dropout and any label smoothing; the validation "
-                "loss has neither: compare the curves' shapes, not their heights."
-            )
-        ]
+        return [t("Training is measured as it is optimised, with dropout and any label smoothing, validation without.")]
     said = [t("Training is measured with dropout, validation without.")]
     if optimises_another_loss(metrics):
         said.append(t("The optimised loss adds label smoothing or consistency."))
@@ -166,6 +161,7 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
     if points:
         step, peak = max(points, key=lambda point: point[1])
         last_step, last = points[-1]
+        last = 0.0 if last < peak / 1000 else last
         after = translated(_AFTER_PEAK.get(schedule, _CHANGES))
         rises = t(
             "The learning rate rises linearly to {peak:.3g} at step {step:,}, {after}, and ends with {last:.2g} at "
@@ -211,7 +207,7 @@ def comparison_figure(
             if (last := lasts[name])
         ]
         caption = t(
-            "{measure} at the end, best first: {runs}.",
+            "{measure} at the end: {runs}.",
             measure=capitalised(translated(title)),
             runs=", ".join(values),
         )

@@ -44,7 +44,9 @@ class LabelledMap:
     from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
     each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks` are what differs from
     a map beside it. The columns of a `leftwards` map are words that are written from right to left; the reader may have
-    chosen another `direction`. `compared` has both rows, each as a map, of which this map is the difference.
+    chosen another `direction`. `compared` has both rows, each as a map, of which this map is the difference. `counted`
+    are the cells among which captions name the largest, [query, key], and `note` is a sentence on them; without it, all
+    cells count.
     """
 
     title: str
@@ -64,6 +66,8 @@ class LabelledMap:
     leftwards: bool = False
     direction: str = ""
     compared: tuple[LabelledMap, LabelledMap] | None = None
+    counted: NDArray[np.bool_] | None = None
+    note: str = ""
 
     @property
     def quantity(self) -> str:
@@ -92,8 +96,17 @@ class LabelledMap:
 
     @property
     def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have."""
-        return (_signed(self.row_labels, self.marks.rows), _signed(self.column_labels, self.marks.columns))
+        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have.
+
+        Rows that predict a token have the sign before that (`marked_ends`).
+        """
+        rows = self.row_labels if self.predicted else _signed(self.row_labels, self.marks.rows)
+        return (rows, _signed(self.column_labels, self.marks.columns))
+
+    @property
+    def marked_ends(self) -> tuple[str, ...]:
+        """What rows predict, with a sign before a token that a map beside this one does not predict there."""
+        return _signed(self.predicted, self.marks.rows)
 
     @property
     def places(self) -> list[int]:
@@ -111,11 +124,6 @@ class LabelledMap:
     def seen(self) -> NDArray[np.float64]:
         """The values, with NaN where masked, for figures."""
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
-
-    @property
-    def has_blanks(self) -> bool:
-        """Whether a visible cell has no number in a figure, since it is closer than 0.005 to 0."""
-        return bool((np.abs(self.seen()) < 0.005).any())
 
 
 def _signed(labels: tuple[str, ...], marked: frozenset[int]) -> tuple[str, ...]:
@@ -177,7 +185,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
-        top=None,
+        top=1.0,  # as for the weights themselves, so that a small difference looks small
         signed=True,
     )
 
@@ -214,7 +222,7 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
 
 def map_caption(map_: LabelledMap) -> str:
     """Describe a map in sentences: its largest number and its cell, and how many cells are masked."""
-    seen = map_.seen()
+    seen = map_.seen() if map_.counted is None else np.where(map_.counted, map_.seen(), np.nan)
     if np.isnan(seen).all():
         return t("Every cell of this map is masked.")
     strength = np.abs(seen)
@@ -224,7 +232,7 @@ def map_caption(map_: LabelledMap) -> str:
         strength[~several] = np.nan  # a row with one open cell has no choice
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
     largest = _largest(map_, row, column, chosen=bool(chosen)) if not map_.signed or np.nanmax(strength) else ""
-    sentences = [largest or t("Both maps are equal in every cell.")]
+    sentences = [largest or t("Both maps are equal in every cell."), *filter(None, [map_.note])]
     if (map_.mask != VISIBLE).any():
         sentences.append(closed_cells(map_.mask))
     return " ".join(sentences)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
 from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
 from model.config import PAD, AttentionKind
 from model.points import Head
@@ -86,9 +87,21 @@ class MaskedReading:
     def map(
         self, kind: AttentionKind, values: Weights, title: str, switches: Switches | None = None, **changes: Any
     ) -> LabelledMap:
-        """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked."""
+        """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked.
+
+        Captions leave padding out: nothing uses the results of its rows.
+        """
         codes = None if switches is None else self.codes(kind, switches)
+        counted = np.outer(self.real_queries(kind), self._real_keys(kind))
+        if not counted.all():
+            changes = {"counted": counted, "note": t("Padding is left out here.")} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
+
+    def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:
+        """As :meth:`map` of decoder self-attention; captions speak of the weights on the next position alone."""
+        ahead = np.eye(len(values), values.shape[1], k=1, dtype=np.bool_)
+        note = t("Only weights one token ahead count here.")
+        return self.map("decoder", values, title, switches, counted=ahead, note=note)
 
     def n_padding(self, kind: AttentionKind) -> int:
         """The number of columns of a map that are padding."""

@@ -33,20 +33,29 @@ def story(summary: dict[str, Any]) -> str:
         return _origin(summary)
     if task in TASKS and (task_story := get_task(task).story):
         return f"{translated(task_story)}."
-    return t("Trained on somebody’s own data.")
+    return _own_data(summary)
+
+
+def _own_data(summary: dict[str, Any]) -> str:
+    file = summary.get("own_file")
+    return t("Trained on the pairs in {file}.", file=file) if file else t("Trained on somebody's own pairs.")
 
 
 def facts(summary: dict[str, Any]) -> list[str]:
     """The lines of the model card in the sidebar: task; size and shape; scores."""
     model = summary["model"]
     task = str(summary.get("task"))
-    by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
-    task_line = f"{translated(get_task(task).title)}." if task in TASKS else t("Trained on somebody's own data.")
+    task_line = f"{translated(get_task(task).title)}." if task in TASKS else _own_data(summary)
     return [
         _origin(summary) if summary.get("imported") else task_line,
         t("{parameters} parameters: {shape}.", parameters=count(summary["parameters"]), shape=_shape(model)),
-        _scores(summary["results"], by_heart) if summary.get("trained") else t("Not trained: its answers are noise."),
+        _scores(summary) if summary.get("trained") else t("Not trained: its answers are noise."),
     ]
+
+
+def by_heart(task: object) -> bool:
+    """Whether a task is validated and tested on the very pairs that it trains on."""
+    return str(task).startswith("phrases-")
 
 
 def _origin(summary: dict[str, Any]) -> str:
@@ -81,7 +90,8 @@ def _shape(model: dict[str, Any]) -> str:
     )
 
 
-def _scores(results: dict[str, Any], by_heart: bool) -> str:
+def _scores(summary: dict[str, Any]) -> str:
+    results = summary["results"]
     test = results.get("test") or results
     leading = headline_name(test)
     scores = [f"BLEU {fixed(test['bleu'], 1)}"] if leading == "bleu" else []
@@ -89,7 +99,7 @@ def _scores(results: dict[str, Any], by_heart: bool) -> str:
         share, sentences = percent(test["exact_match"], 1), test.get("sentences", "?")
         scores.append(
             t("{share} of {n} sentences that it learned by heart exactly right", share=share, n=sentences)
-            if by_heart
+            if by_heart(summary.get("task"))
             else t("{share} of {n} held-out sentences exactly right", share=share, n=sentences)
         )
     return "; ".join(scores) + "." if scores else ""

@@ -105,29 +105,38 @@ def scores_by_scheme(size: TableSize, learned: Floats | None, head: int) -> dict
 
 
 def longest_trained(translator: Translator) -> int:
-    """Tokens of the longest training sentence of the model's task.
+    """Tokens of the longest training sentence, as training recorded it or as the task's data have it; 0 if unknown.
 
     Raises:
         DataError: the data are not on this machine.
     """
-    return longest(get_task(translator.loaded.data_config.task).splits["train"], translator.loaded.source)
+    loaded = translator.loaded
+    recorded = loaded.summary.get("results", {}).get("longest_source")
+    if type(recorded) is int and recorded > 0:
+        return recorded
+    task = loaded.data_config.task
+    return longest(get_task(task).splits["train"], loaded.source) if task in TASKS else 0
 
 
 def rows_trained(translator: Translator) -> int | None:
     """The rows of a learned table that the longest training sentence reaches, <eos> included; None if unknown here."""
     loaded = translator.loaded
-    if loaded.data_config.task not in TASKS or not loaded.model.config.has_encoder:
+    if not loaded.model.config.has_encoder:
         return None
     try:
-        return longest_trained(translator) + 1
+        length = longest_trained(translator)
     except DataError:  # a corpus that is not on this machine
         return None
+    return length + 1 if length else None
 
 
 def exact_by_length(translator: Translator) -> tuple[Length, ...]:
     """Exact-match accuracy by source length; empty unless the task has sentences longer than any in training."""
     loaded = translator.loaded
-    splits = get_task(loaded.data_config.task).splits
+    try:
+        splits = get_task(loaded.data_config.task).splits if loaded.data_config.task in TASKS else {}
+    except DataError:  # a corpus that is not on this machine; it has no such sentences
+        return ()
     if "long" not in splits:
         return ()
     return by_length(loaded.transformer, loaded.source, loaded.target, [*splits["test"], *splits["long"]])

@@ -171,7 +171,7 @@ def estimated_size(folder: Path) -> int:
     summary, rules = _checked(folder)
     texts = [
         bundle.live_page(),
-        assets.as_json(bundle.more_program()),
+        *(assets.as_json(bundle.later_program(part)) for part in ("attention", "more")),
         (folder / TOKENIZER).read_bytes(),
         *rules.values(),
     ]
@@ -302,25 +302,22 @@ def _header(
 
     `whole`: the header has all messages; otherwise those of later parts of the program are in files of their own.
     """
-    later = {"more": bundle.more_program()}
-    if lessons:
-        later["lessons"] = bundle.lessons_program()
-    parts: dict[str, list[dict[str, Any]]] = {part: [program] for part, program in later.items()}
+    later = ("attention", "more", "lessons") if lessons else ("attention", "more")
+    parts: dict[str, list[dict[str, Any]]] = {part: [bundle.later_program(part)] for part in later}
     if lessons:
         parts["lessons"].append({"lessons": list(lessons)})
     if not whole and language.current() != language.ENGLISH:
-        parts["views"] = []
         for part, values in parts.items():
             values.append({"words": catalogue(bundle.sources(part))})
     files: dict[str, bytes] = {}
-    addresses: dict[str, list[str]] = {"views": [], "more": [], "lessons": []}
+    addresses: dict[str, list[str]] = {"attention": [], "more": [], "lessons": []}
     for part, values in parts.items():
         for value in values:
             content = assets.as_json(value)
             address = _file(f"code/{part}.json", content).address
             files[address] = content
             addresses[part].append(address)
-    known = ("first", *(("views", *later) if whole else ()))
+    known = ("first", *(later if whole else ()))
     return SiteHeader(
         page=PAGES[0],
         pages=list(PAGES if lessons else PAGES[:_OF_DESK]),

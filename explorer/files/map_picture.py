@@ -95,7 +95,7 @@ def _row_names(map_: LabelledMap) -> list[str]:
     """Names of the rows of a map: what they read and, in the decoder, what they predict."""
     if not map_.predicted:
         return [_short(label) for label in map_.marked_labels[0]]
-    pairs = zip(map_.marked_labels[0], map_.predicted, strict=True)
+    pairs = zip(map_.marked_labels[0], map_.marked_ends, strict=True)
     return [_short(row_label(reads, predicts)) for reads, predicts in pairs]
 
 

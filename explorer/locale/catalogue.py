@@ -73,7 +73,7 @@ def packs() -> dict[str, Pack]:
 
     This looks at the files, as every run of a page does once; until then texts are written with the packs as they were.
     """
-    _looked_up.cache_clear()
+    pack.cache_clear()
     found = {ENGLISH: pack(ENGLISH)}
     for code, path in files().items():
         try:
@@ -94,13 +94,9 @@ def problems() -> list[str]:
     return said
 
 
+@lru_cache(maxsize=64)  # every text asks for it, and the environment is slow to ask
 def pack(code: str) -> Pack:
     """The pack of a language; an empty one if there is none, or if it cannot be used."""
-    return _looked_up(code, os.environ.get("HEADLIGHT_LOCALES", ""))
-
-
-@lru_cache(maxsize=64)
-def _looked_up(code: str, extra: str) -> Pack:
     if code == ENGLISH:
         return Pack(ENGLISH, "English")
     try:

@@ -101,26 +101,18 @@ def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SentenceSources:
-    """By prediction, [tgt]: the share that comes from the source, and the weight of cross-attention on <eos>.
-
-    In a decoder alone, the source is the prompt, and `on_end` is None.
-    """
+    """The share of each prediction that comes from the source, or from the prompt of a decoder alone: [tgt]."""
 
     shares: Floats
-    on_end: NDArray[np.float32] | None
+    source: str
     words: tuple[str, ...]
-
-    @property
-    def source(self) -> str:
-        """What predictions are made from besides the words before."""
-        return source_word(self.on_end)
 
     def caption(self) -> str:
         """State the mean, and the predictions with the largest and the smallest share."""
         least, most = int(self.shares.argmin()), int(self.shares.argmax())
-        said = t(
+        return t(
             "On average, {mean} of a prediction comes from {source}: most for {most} ({highest}), least for {least} "
-            "({lowest}). The rest comes from the words before.",
+            "({lowest}). The rest comes from what the decoder has read, <sos> included (ALTI+, Ferrando et al. 2022).",
             mean=percent(float(self.shares.mean())),
             source=self.source,
             most=quoted(self.words[most]),
@@ -128,13 +120,6 @@ class SentenceSources:
             least=quoted(self.words[least]),
             lowest=percent(float(self.shares[least])),
         )
-        if self.on_end is None:
-            return f"{said} (ALTI, Ferrando et al. 2022.)"
-        end = t(
-            "Beside it: the weight that cross-attention puts on <eos>, a mean over its heads. (ALTI+, Ferrando et al. "
-            "2022.)"
-        )
-        return f"{said} {end}"
 
 
 def source_word(on_end: object | None) -> str:
@@ -150,8 +135,8 @@ def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceS
     """
     shares = source_shares(loaded.transformer, *_read(translation))
     trace = translation.trace
-    on_end = trace.cross[..., -1].mean(axis=(0, 1)) if trace.cross.size else None
-    return SentenceSources(shares, on_end, tuple(trace.predicted_tokens[translation.n_prompt :]))
+    source = source_word(trace.cross if trace.cross.size else None)
+    return SentenceSources(shares, source, tuple(trace.predicted_tokens[translation.n_prompt :]))
 
 
 def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -97,6 +97,7 @@ def quality_words(before: Quality, after: Quality) -> str:
         )
     ]
     if before.right is not None and after.right is not None:
+        changed = bool((after.right != before.right).any())
         points = interval(bootstrap.of_mean(100 * (after.right - before.right)), 1)
         old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
         parts.append(
@@ -106,9 +107,12 @@ def quality_words(before: Quality, after: Quality) -> str:
                 after=new,
                 points=points,
             )
+            if changed
+            else t("exact match {before} in both, of the same sentences", before=old)
         )
     if before.bleu is not None and after.bleu is not None:
-        parts.append(t("BLEU from {before} to {after}", before=fixed(before.bleu, 1), after=fixed(after.bleu, 1)))
+        old, new = fixed(before.bleu, 1), fixed(after.bleu, 1)
+        parts.append(t("BLEU from {before} to {after} on these sentences (no interval)", before=old, after=new))
     return "; ".join(parts)
 
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.messages import later, message, t
-from explorer.locale.text import fixed, percent, quoted
+from explorer.locale.text import fixed, percent
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
-from explorer.probing.pattern_shares import coverage
 from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
 from explorer.probing.sample import read_pairs, subsample
@@ -50,9 +49,9 @@ class Example:
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
-    """The statistic by which examples are chosen: that of the head's role or, without a role, its confidence."""
+    """The statistic by which examples are chosen: that of the head's role, else the one by which it was judged."""
     if not role.clear:
-        return "confidence"
+        return role.judged[0] if role.judged else "confidence"
     name = role.statistics[-1]
     return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
 
@@ -78,25 +77,6 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: 
         name: Example(int(i), float(values[i]), float(single.uniform[i]))
         for name, i in zip(EXAMPLES, chosen, strict=True)
     }
-
-
-def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:
-    """Describe how much weight of a head each source token receives in the whole translation; weights [query, key]."""
-    total = coverage(weights)
-    most, least = int(total[:-1].argmax()), int(total[:-1].argmin())
-    return t(
-        "Coverage (the weight that a source token receives over all rows; an even share would be {even:.2f}): {end} "
-        "{last:.2f}; of the others, most {most} {token} ({highest:.2f}), least {least} {other} ({lowest:.2f}).",
-        even=total.mean(),
-        most=most + 1,
-        token=quoted(columns[most]),
-        highest=total[most],
-        least=least + 1,
-        other=quoted(columns[least]),
-        lowest=total[least],
-        end=quoted(columns[-1]),
-        last=total[-1],
-    )
 
 
 def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ SENTENCES = 100  # of the sample, at most
 ORDERS = 4  # random ones beside a pruning curve
 PER_TOKEN, EXACT = message("probability per token"), message("exact match")
 _MOST_NAMED = 2  # heads that tie
+_MOST_TRIED = 3  # heads that are proposed for a change
 _STILL_GOOD = 90.0  # percent of the whole model's quality
 
 
@@ -134,8 +135,8 @@ class Importance:
             "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
             "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
             "{heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
-            before=two_digits(self.ablation.loss),
-            after=two_digits(self.ablation.loss + change),
+            before=fixed(self.ablation.loss, 3),
+            after=fixed(self.ablation.loss + change, 3),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=rank,
@@ -146,6 +147,15 @@ class Importance:
             by_mean = _change(self.by_mean, head)
             said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
         return said
+
+    def to_try(self) -> str:
+        """Name the heads that are missed most on the sample, which need not matter in one sentence."""
+        most = [name_of(head) for head in self.least_first()[: -_MOST_TRIED - 1 : -1]]
+        return t(
+            "Over the sample, the loss rises most without {heads}. One of them alone may leave this sentence as it is: "
+            "choose several.",
+            heads=listed(most),
+        )
 
     def largest(self, kind: AttentionKind) -> str:
         """Name the head of one kind without which the loss changes most."""
@@ -163,14 +173,15 @@ class Importance:
     def rows(self) -> list[dict[str, Any]]:
         """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
         rows, zeroed = [], _thousandths(self.ablation.loss_interval)
-        for head, _, by_gradient in self.ranks():
+        for head, by_loss, by_gradient in self.ranks():
             kind, *place = head
-            row = {t("head"): name_of(head), t("loss, zeroed (10⁻³ nats)"): _change_or_none(zeroed, head)}
+            row = {t("rank"): by_loss, t("head"): name_of(head)}
+            row[t("loss, zeroed (10⁻³ nats)")] = _change_or_none(zeroed, head)
             if self.by_mean is not None:
                 row[t("loss, mean instead (10⁻³ nats)")] = _change_or_none(_thousandths(self.by_mean), head)
-            row[t("right tokens")] = fixed(100 * float(self.ablation.accuracy_change[kind][*place]), 1, signed=True)
+            row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
-            rows.append(row | {t("its rank"): str(by_gradient)})
+            rows.append(row | {t("rank by gradient"): by_gradient})
         return rows
 
     def summary(self, sample: int) -> str:
@@ -210,6 +221,11 @@ class Importance:
             unclear=unclear,
             chance=fixed(len(order) * (1 - LEVEL) / 2, 1),
         )
+
+
+def _points(share: float) -> str:
+    """A change of a share in percentage points."""
+    return fixed(100 * share, 1, signed=True)
 
 
 def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKind, Estimate]:

@@ -156,12 +156,21 @@ Gold = Literal["words", "scenes", "tokens", "statistical", ""]
 
 @dataclass(frozen=True)
 class Statistic:
-    """The title of a score, what it measures in plain words, its unit, and the number of decimals shown."""
+    """The title of a score, what it measures in plain words, its unit, and the number of decimals shown.
+
+    `alone`: what it measures, where the description continues that of the statistic before.
+    """
 
     title: str
     description: str
     unit: str = message("share")
     decimals: int = 2
+    alone: str = ""
+
+    @property
+    def full(self) -> str:
+        """What it measures, in words that need no other statistic."""
+        return self.alone or self.description
 
 
 KIND_WORDS = message("encoder"), message("decoder"), message("cross")
@@ -196,7 +205,11 @@ STATISTICS: Mapping[str, Statistic] = {
     "diagonal": Statistic(
         message("diagonal"), message("weight as far along the source as the row is along the target")
     ),
-    "mirror": Statistic(message("mirror"), message("the same, counted from the other end")),
+    "mirror": Statistic(
+        message("mirror"),
+        message("the same, counted from the other end"),
+        alone=message("weight as far from the end of the source as the row is along the target"),
+    ),
     "aligned": Statistic(message("aligned"), message("weight on the right source token of what the row predicts")),
     "aligned_input": Statistic(
         message("aligned (just read)"), message("weight on the right source token of what the row has just read")
@@ -206,13 +219,17 @@ STATISTICS: Mapping[str, Statistic] = {
         message("weight on the word that the predicted word translates, less that on shuffled partners"),
     ),
     "lexical_input": Statistic(
-        message("lexical (just read)"), message("the same for the word that the row has just read")
+        message("lexical (just read)"),
+        message("the same for the word that the row has just read"),
+        alone=message("weight on the word that the word just read translates, less that on shuffled partners"),
     ),
     "accuracy": Statistic(
         message("alignment accuracy"), message("rows whose largest weight is on the right source token")
     ),
     "accuracy_input": Statistic(
-        message("alignment accuracy (just read)"), message("the same for the token that the row has just read")
+        message("alignment accuracy (just read)"),
+        message("the same for the token that the row has just read"),
+        alone=message("rows whose largest weight is on the right source token of what they have just read"),
     ),
     "error_rate": Statistic(message("alignment error rate"), message("AER, mean over sentences; 0 is perfect")),
     "error_rate_input": Statistic(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, percent, quoted, rounded
+from explorer.locale.text import capitalised, fixed, listed, percent, quoted, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import read_pairs, subsample
@@ -55,7 +55,8 @@ class Patched:
 
     `heads` [layer, head] by kind: the log-probability of the predicted token with the output of one head from the other
     sentence, at all positions. `columns`: the labels of the positions by stack, up to the row that predicts
-    `predicted`; both tokens where the sentences differ. `instead`: the likeliest token after each patch, by stack.
+    `predicted`; both tokens where the sentences differ, at the `places`. `instead`: the likeliest token after each
+    patch, by stack.
     """
 
     grid: PatchGrid
@@ -63,6 +64,7 @@ class Patched:
     columns: dict[Stack, tuple[str, ...]]
     predicted: str
     instead: dict[Stack, list[list[str]]]
+    places: tuple[int, ...] = ()
 
     def change(self, stack: Stack) -> Floats:
         """[point, position]: the change of the log-probability of the predicted token, in nats."""
@@ -74,11 +76,29 @@ class Patched:
 
     @property
     def top(self) -> float:
-        """The end of the colour scale of all maps: the largest effect, at least `FLOOR`, so that noise stays pale."""
-        changes = [self.change(stack) for stack in self.grid.log_probs] + [
-            self.head_change(kind) for kind in self.heads
-        ]
-        return max(FLOOR, abs(self.grid.other - self.grid.own), *(float(np.abs(change).max()) for change in changes))
+        """The end of the colour scale of vectors: the largest effect, at least `FLOOR`, so that noise stays pale."""
+        changes = [float(np.abs(self.change(stack)).max()) for stack in self.grid.log_probs]
+        return max(FLOOR, abs(self.grid.other - self.grid.own), *changes)
+
+    @property
+    def top_head(self) -> float:
+        """The end of the colour scale of the heads: the largest effect of one."""
+        return max(float(np.abs(self.head_change(kind)).max()) for kind in self.heads)
+
+    @property
+    def heads_matter(self) -> bool:
+        """Whether a single head has an effect that is worth a map."""
+        return self.top_head >= max(SMALLEST, LEAST_EFFECT * abs(self.grid.other - self.grid.own))
+
+    def _given(self, stack: Stack) -> dict[tuple[int, int], str]:
+        """The vectors of a stack that carry the whole difference by construction, [point, position], in words."""
+        n_points, n_positions = self.grid.log_probs[stack].shape
+        given = {}
+        if len(self.places) == 1 and (stack == "encoder" or len(self.columns) == 1):
+            given[0, self.places[0]] = t("the embedding of the replaced token")
+        if stack == "decoder":
+            given[n_points - 1, n_positions - 1] = t("the output from which the prediction is computed")
+        return given
 
     def summary(self) -> str:
         """State what the whole other sentence does to the prediction."""
@@ -111,14 +131,23 @@ class Patched:
         )
 
     def caption(self, stack: Stack) -> str:
-        """Describe the effect of the patch with the largest effect."""
-        change, side = self.change(stack), capitalised(translated(stack))
+        """Describe the patch with the largest effect, of those whose effect is not given by construction."""
+        change, side, given = self.change(stack), capitalised(translated(stack)), self._given(stack)
+        apart = ""
+        if given:
+            apart = t(
+                "Not counted, since the whole difference is there by construction: {vectors}.",
+                vectors=listed(given.values()),
+            )
+        for cell in given:
+            change[cell] = 0.0
         if float(np.abs(change).max()) < SMALLEST:
-            return t(
+            none = t(
                 "{stack}: no single vector changes the log-probability of {token}.",
                 stack=side,
                 token=quoted(self.predicted),
             )
+            return f"{none} {apart}".strip()
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
         where = t("embedding") if point == 0 else t("output of {layer}", layer=short_layer(point))
@@ -128,7 +157,7 @@ class Patched:
             if instead != self.predicted
             else t("it stays the likeliest")
         )
-        return t(
+        largest = t(
             "{stack}: the largest effect of a single vector is at {position} {token}, {where}: {probability} ({change} "
             "nats); {outcome}.",
             stack=side,
@@ -139,6 +168,7 @@ class Patched:
             change=fixed(float(change[point, position]), 2, signed=True),
             outcome=outcome,
         )
+        return f"{largest} {apart}".strip()
 
 
 def point_names(n_points: int) -> list[str]:
@@ -173,6 +203,7 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
         columns,
         trace.predicted_tokens[first + row],
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
+        tuple(place for place, (a, b) in enumerate(zip(*sources, strict=True)) if a != b),
     )
 
 
@@ -191,14 +222,20 @@ def others_of(loaded: LoadedModel, ids: tuple[int, ...]) -> list[tuple[int, ...]
 
 
 def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
-    """A sentence that differs in one token and changes the answer most; the sentence itself if none is found."""
+    """A sentence that differs in one token and changes the answer most; the sentence itself if none is found.
+
+    If there is one, the answer changes most after its first row: the decoder has then more rows that carry it.
+    """
     ids = tuple(translation.source.ids)
     others = others_of(loaded, ids)
     if not others:
         return translation.source.text
     read = (SOS, *translation.path[translation.n_prompt : -1])
     rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
-    falls = np.where(rows.answer_changes, rows.fall, -np.inf).max(axis=1)
+    fallen = np.where(rows.answer_changes, rows.fall, -np.inf)
+    later = fallen.argmax(axis=1) > 0
+    falls = fallen.max(axis=1)
+    falls = np.where(later, falls, -np.inf) if later.any() else falls
     return loaded.source.decode(others[int(falls.argmax())]) if np.isfinite(falls.max()) else translation.source.text
 
 

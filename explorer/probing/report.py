@@ -33,9 +33,16 @@ def _json(probe: Probe, model: str, about: str) -> str:
             "untrained_models": probe.seeds,
             "rule": {"text": rule(), "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
-                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name}
-                | dict(zip(("evidence", "reading"), evidence(probe.kinds[kind], role, layer, head), strict=True))
+                {
+                    "kind": kind,
+                    "layer": layer + 1,
+                    "head": head + 1,
+                    "role": role.name,
+                    "evidence": rows,
+                    "reading": f"{meaning} {reading}".strip(),
+                }
                 for (kind, layer, head), role in head_roles.items()
+                for rows, meaning, reading in (evidence(probe.kinds[kind], role, layer, head),)
             ],
             "numbers": number_rows(probe),
         },

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.decoding.names import index_name
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import fixed, percent
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
@@ -55,39 +53,12 @@ class RoleGrid:
         return times
 
     def caption(self) -> str:
-        """State how many heads have a role, what the letters mean, and which cell is furthest above uniform."""
+        """State what the letters of the roles mean."""
         clear = [role for role in self.roles.values() if role.clear]
         letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        named = ", ".join(f"{short} = {translated(name)}" for name, short in letters.items())
-        times = self.times_uniform
-        layer, head, row, column = np.unravel_index(int(times.argmax()), times.shape)
-        n, heads, kind = len(clear), len(self.roles), translated(self.kind)
-        counted = (
-            t("{n} of {heads} {kind} heads have a clear role. {named}.", n=n, heads=heads, kind=kind, named=named)
-            if named
-            else t("{n} of {heads} {kind} heads have a clear role.", n=n, heads=heads, kind=kind)
-        )
-        strongest = t(
-            "In the strongest of all cells, in {head}, {queries} as queries look at {keys} as keys, {times} times as "
-            "much as under uniform attention.",
-            head=index_name(int(layer), int(head)),
-            queries=_place(int(row)),
-            keys=_place(int(column)),
-            times=fixed(float(times.max()), 1),
-        )
-        said = [counted, strongest]
-        if not self.uniform[0, -1]:  # causal
-            said.append(t("Early rows see few keys, so they cannot be far above uniform attention."))
-        return " ".join(said)
-
-
-def _place(cell: int) -> str:
-    """Say which tokens of a sentence one of its `BINS` parts holds."""
-    if cell == 0:
-        return t("the first tokens")
-    if cell == BINS - 1:
-        return t("the last tokens")
-    return t("the tokens at {share} of the sentence", share=percent((cell + 0.5) / BINS))
+        if not letters:
+            return t("No {kind} head has a clear role.", kind=translated(self.kind))
+        return f"{', '.join(f'{short} = {translated(name)}' for name, short in letters.items())}."
 
 
 def role_grids(

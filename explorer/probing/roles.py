@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
 SAME = 0.01  # of the weight: baselines that are nearer to each other count as one
+_ROUNDED = 0.005  # the most that two decimals change
 LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
 NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
 
@@ -64,9 +66,9 @@ def rule() -> str:
 def needed_note(seeds: int) -> str:
     """Explain the numbers by which a role is tested, beside `seeds` untrained models."""
     return t(
-        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences). A head has a role if the "
-        "lower ends of both differences reach +{margin:g}, a limit that Headlight chose. From the difference to the "
-        "{seeds} untrained models of the same shape, one standard deviation between their heads is taken off first.",
+        "In brackets: 95 % intervals (bootstrap over sentences). A head has a role if the lower ends of both "
+        "differences reach +{margin:g}, a limit that Headlight chose. The untrained ones are {seeds} models of the "
+        "same shape; SD: the standard deviation between their heads.",
         margin=MARGIN,
         seeds=seeds,
     )
@@ -187,41 +189,54 @@ def statistic_title(statistic: str) -> str:
     return t("{score}, sinks left out", score=title) if statistic.endswith(WITHOUT_SINKS) else title
 
 
-def with_interval(value: float, low: float, high: float, *, signed: bool = False) -> str:
-    """Write a number with the ends of its interval in brackets, with two decimals."""
-    number, least, most = (fixed(each, 2, signed=signed) for each in (value, low, high))
+def with_interval(value: float, low: float, high: float, *, signed: bool = False, decimals: int = 2) -> str:
+    """Write a number with the ends of its interval in brackets."""
+    number, least, most = (fixed(each, decimals, signed=signed) for each in (value, low, high))
     return t("{number} ({low} to {high})", number=number, low=least, high=most)
 
 
 def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) -> dict[str, str]:
-    """One score of a head beside both baselines, with what a role needs above each, as a row of a table."""
+    """One score of a head beside both baselines, as a row of a table: a role needs `MARGIN` in both differences.
+
+    They have a third decimal where two would round an end that is below the margin up to it.
+    """
     item = measured.scores[statistic]
-    needed = [fixed(MARGIN + more, 2, signed=True) for more in (0.0, float(item.untrained_std[layer]))]
+    deviation = float(item.untrained_std[layer])
+    untrained = tuple(value - deviation for value in item.over_untrained.at(layer, head))
+    uniform = item.over_uniform.at(layer, head)
+    near = any(-_ROUNDED < low - MARGIN < 0 for _, low, _ in (uniform, untrained))
+    write = partial(with_interval, signed=True, decimals=3 if near else 2)
     return {
         t("judged by"): statistic_title(statistic),
         t("mean"): with_interval(*item.estimate.at(layer, head)),
-        t("above uniform"): with_interval(*item.over_uniform.at(layer, head), signed=True),
-        t("above untrained"): with_interval(*item.over_untrained.at(layer, head), signed=True),
-        t("needed"): t("{uniform}, {untrained}", uniform=needed[0], untrained=needed[1]),
+        t("above uniform"): write(*uniform),
+        t("above untrained − 1 SD"): write(*untrained),
         t("sentences"): f"{item.sentences}",
     }
 
 
-def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[list[dict[str, str]], str]:
-    """The scores behind a role and a second job as rows, and what they measure and show in words."""
+def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[list[dict[str, str]], str, str]:
+    """The scores behind a role and a second job as rows, what they measure in words, and what they show."""
     second = second_job(measured, role, layer, head) if role.clear else None
-    said = [role.note] if role.note else []
+    meanings, said = [role.note] if role.note else [], []
     names = [*role.judged, *([second] if second else [])]
     for name in names:
-        meaning = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].description)
-        said.append(t("{score}: {meaning}.", score=capitalised(statistic_title(name)), meaning=meaning))
+        meaning = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].full)
+        meanings.append(t("{score}: {meaning}.", score=capitalised(statistic_title(name)), meaning=meaning))
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
         said.append(
             t(
-                "Sinks are the first token (a word or a letter as well) and <eos>. {share} of this head's weight "
-                "goes to other tokens; the score is the part of that weight which is on the right token. Rows whose "
-                "right token is a sink do not count.",
+                "Sinks are the first token (a word or a letter as well) and <eos>. {share} of this head's weight goes "
+                "to other tokens, and the score is a share of that weight. Rows whose right token is a sink do not "
+                "count.",
                 share=percent(float(measured.scores["elsewhere"].mean[layer, head])),
+            )
+        )
+    if any(name.removesuffix(WITHOUT_SINKS) in _STRICTER.values() for name in names):
+        said.append(
+            t(
+                "What is taken off is the weight at the distances at which other rows of the sentence have their "
+                "partners, so the score of a sentence can be below 0."
             )
         )
     if second is not None:
@@ -229,7 +244,9 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     elif role.clear:
         said.append(t("It has no second job: no other pattern passes the same test on other cells."))
     compared = [measured.scores[name] for name in role.judged]
-    if compared and all(abs(float(item.untrained[layer]) - item.uniform) < SAME for item in compared):
+    if compared and all(
+        abs(float(item.untrained[layer]) - item.uniform) < SAME > float(item.untrained_std[layer]) for item in compared
+    ):
         said.append(t("Untrained heads are practically uniform here, so the two baselines count as one."))
     sentences = max(item.sentences for item in measured.scores.values())
     if left := [sentences - item.sentences for item in compared if item.sentences < sentences]:
@@ -240,13 +257,14 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
                 n=max(left),
             )
         )
-    return [evidence_row(measured, name, layer, head) for name in names], " ".join(said)
+    return [evidence_row(measured, name, layer, head) for name in names], " ".join(meanings), " ".join(said)
 
 
 def _without_role(measured: KindScores, layer: int, head: int) -> Role:
-    """The role of a head of which no score is clear, with the score that came nearest."""
+    """The role of a head of which no score is clear, with the score that came nearest of those that give a role."""
     scores = measured.scores
-    names = [name for name in (*_SINKS, *(f"{name}{WITHOUT_SINKS}" for name in ROLES_FROM)) if name in scores]
+    patterns = (f"{name}{WITHOUT_SINKS}" for name in ROLES_FROM if name not in _STRICTER.values())
+    names = [name for name in (*_SINKS, *patterns) if name in scores]
     missing = {name: shortfall(scores[name], layer, head) for name in names}
     judged = {name: value for name, value in missing.items() if np.isfinite(value)}
     if not judged:

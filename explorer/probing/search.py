@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import Form, attention_maps
 from explorer.decoding.names import index_name
 from explorer.locale.messages import t, translated
-from explorer.locale.text import capitalised, quoted
+from explorer.locale.text import capitalised, quoted, weight_percent
 from explorer.probing.syntax import Tags
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
@@ -102,7 +102,7 @@ def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Hits as rows of a table."""
     return [
         {
-            t("weight"): round(hit.weight, 3),
+            t("weight"): round(hit.weight, 4),
             t("from (query)"): hit.query,
             t("to (key)"): hit.key,
             t("source"): hit.source,
@@ -117,12 +117,12 @@ def best_hit_sentence(hits: Sequence[Hit], sentences: int, head: Head) -> str:
     kind, layer, number = head
     best = hits[0]
     strongest = t(
-        "{kind} {head} looks most strongly from {query} to {key} ({percent:.0f} %) in {sentence}.",
+        "{kind} {head} looks most strongly from {query} to {key} ({weight}) in {sentence}.",
         kind=capitalised(translated(kind)),
         head=index_name(layer, number),
         query=quoted(best.query),
         key=quoted(best.key),
-        percent=100 * best.weight,
+        weight=weight_percent(best.weight),
         sentence=quoted(best.source),
     )
     of = t("{n} sentence", "{n:,} sentences", n=sentences)

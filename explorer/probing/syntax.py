@@ -21,6 +21,7 @@ from explorer.decoding.names import index_name
 from explorer.locale.messages import t
 from explorer.locale.text import fixed, listed
 from explorer.probing import pattern_shares as formulas
+from explorer.probing.roles import with_interval
 from explorer.probing.sample import targets_of
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
@@ -271,6 +272,23 @@ def tag_rows(scores: TagScores) -> list[dict[str, Any]]:
     for place in np.ndindex(shape):
         rows.append({t("head"): index_name(*place)} | {tag: round(float(scores.mean[tag][place]), 3) for tag in tags})
     return rows
+
+
+def head_tag_rows(scores: TagScores, layer: int, head: int) -> list[dict[str, Any]]:
+    """One table row per part of speech, the commonest first: the weight of one head (from 0) beside uniform attention.
+
+    The intervals of the differences hold for all heads and parts of speech at once.
+    """
+    return [
+        {
+            t("kind of word"): tag,
+            t("weight"): fixed(float(scores.mean[tag][layer, head]), 2),
+            t("uniform"): fixed(scores.uniform[tag], 2),
+            t("above uniform"): with_interval(*scores.gain[tag].at(layer, head), signed=True),
+            t("sentences"): scores.sentences[tag],
+        }
+        for tag in sorted(scores.mean, key=lambda tag: -scores.sentences[tag])
+    ]
 
 
 def tag_sentence(scores: TagScores) -> str:

@@ -13,8 +13,9 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
+from explorer.probing.importance import name_of
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
-from explorer.probing.roles import MARGIN, Role, evidence_row, role_of, statistic_title, with_interval
+from explorer.probing.roles import MARGIN, Role, evidence_row, role_of, shortfall, statistic_title, with_interval
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.points import Head
@@ -40,8 +41,9 @@ SHORT = (
 )  # columns of the table of heads; the table of numbers has all statistics
 
 
+_READ = "_input"  # ends the name of a statistic about the word just read
 # Of the columns of a role's evidence, those that fit beside all heads.
-TEST = message("judged by"), message("above uniform"), message("above untrained")
+TEST = message("judged by"), message("above uniform"), message("above untrained − 1 SD")
 
 
 def whole_title(statistic: str) -> str:
@@ -98,6 +100,35 @@ def head_rows(
     return [{name: row[name] for name in columns} for row in rows]
 
 
+def clearest_first(
+    probe: Probe, kinds: Iterable[AttentionKind], names: Sequence[str], statistics: Sequence[str] = ()
+) -> dict[Head, dict[str, Any]]:
+    """The rows of :func:`head_rows` with the heads of these kinds and, if any are given, these roles, by clarity.
+
+    Heads with a role come first; among them, and among the others, those furthest above what a role needs. A head
+    without one has the score by which it was judged in place of it.
+    """
+    kinds = [kind for kind in probe.kinds if kind in set(kinds)]
+    head_roles = roles(probe)
+    places = [place for place in head_roles if place[0] in kinds]
+    rows = dict(zip(places, head_rows(probe, kinds, statistics), strict=True))
+
+    def unclear(place: Head) -> tuple[bool, float]:
+        role, scores = head_roles[place], probe.kinds[place[0]].scores
+        return not role.clear, min((shortfall(scores[name], *place[1:]) for name in role.judged), default=math.inf)
+
+    def titled(place: Head) -> dict[str, Any]:
+        role, row = head_roles[place], rows[place]
+        judged = row.get(t("judged by"))
+        name = role.title if role.clear or not judged else t("none; nearest: {score}", score=judged)
+        numbers = {key: row[key] for key in row if key not in (t("kind"), t("head"), t("role"), t("judged by"))}
+        return {t("head"): name_of(place), t("role"): name, **numbers}
+
+    return {
+        place: titled(place) for place in sorted(places, key=unclear) if not names or head_roles[place].name in names
+    }
+
+
 def _cell(item: Estimate | None, layer: int, head: int) -> str | None:
     value, low, high = (math.nan,) * 3 if item is None else item.at(layer, head)
     return with_interval(value, low, high) if math.isfinite(value) else None
@@ -109,9 +140,12 @@ def brief_rows(
     """The rows of :func:`head_numbers` for the screen, numbers as text: the first ten and those of a role, or all.
 
     `role`: the statistics that the head's role rests on; `every`: all statistics. Each number has two
-    decimals and its interval in brackets; the standard deviations are in the tables to take away.
+    decimals and its interval in brackets; baselines and standard deviations are in the tables to take away.
     """
-    wanted = {statistic_title(name) for name in (*FIRST, *role)}
+    # A head that follows the word just read is compared with the alignment of that word.
+    read = any(name.endswith(_READ) for name in role)
+    first = [f"{name}{_READ}" if read and f"{name}{_READ}" in STATISTICS else name for name in FIRST]
+    wanted = {statistic_title(name) for name in (*first, *role)}
 
     def text(row: Mapping[str, Any], name: str) -> str:
         value, low, high = (row.get(column) for column in _ends(name))
@@ -119,14 +153,19 @@ def brief_rows(
             return ""
         return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
 
-    columns = (t("mean"), t("uniform"), t("above uniform"), t("untrained"), t("above untrained"))
+    columns = (t("mean"), t("above uniform"), t("above untrained"))
     return [
-        {t("statistic"): row[t("statistic")], t("unit"): row[t("unit")]}
+        {t("statistic"): _with_unit(row[t("statistic")], row[t("unit")])}
         | {name: text(row, name) for name in columns}
         | {t("sentences"): row[t("sentences")]}
         for row in rows
         if every or row[t("statistic")] in wanted
     ]
+
+
+def _with_unit(title: str, unit: str) -> str:
+    """The title of a statistic with its unit, which most lack: they are shares."""
+    return t("{statistic} ({unit})", statistic=title, unit=unit) if unit not in ("", t("share")) else title
 
 
 def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
@@ -236,7 +275,7 @@ def summary(probe: Probe) -> str:
             counts[role.title] = counts.get(role.title, 0) + 1
     if not counts:
         return t("None of the {heads} heads has a clear role.", heads=len(head_roles))
-    named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    named = ", ".join(f"{n} × {name}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
     return t(
         "{n} of {heads} has a clear role: {roles}.",

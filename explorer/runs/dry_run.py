@@ -40,6 +40,8 @@ PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 6e10  # of two cores, by trials of tiny and small
+ROUGH = (1.0, 3.0)
+"""Between these multiples of the rough time is that of a trial: the machine does other work, too."""
 MAX_PLANS = 128
 MAX_ASKERS = 512
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user

@@ -166,8 +166,6 @@ def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
             **_split_columns(arm),
             t("runs that reached {target}", target=arm.target): sum(step is not None for step in arm.updates()),
             **_columns(t("updates until {target}", target=arm.target), arm.updates(), 0),
-            t("parameters"): arm.runs[0].parameters if arm.runs else None,
-            **_columns(t("tokens/s"), [run.tokens_per_s or None for run in arm.runs], 0),
             **_columns(t("different answers"), [run.score("different") for run in arm.runs], 0),
             **_columns(t("empty answers"), [run.score("empty") for run in arm.runs], 0),
         }

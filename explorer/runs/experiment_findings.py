@@ -25,27 +25,23 @@ from explorer.runs.experiment_relations import (
 )
 from model.data import get_task
 
-_MOST_WORDS = 26  # of an answer with two sentences
-_UNLIKE = 1.005  # numbers of parameters that differ by a larger factor are named
 _ORDER: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
 
 
-def answer(arms: Sequence[ArmRuns]) -> str:
-    """Answer in one sentence, or in two short ones, how arms stand beside the first one; the table has the rest.
+def answer(arms: Sequence[ArmRuns]) -> list[str]:
+    """State in sentences how arms stand beside the first one: differences first, the largest in points before others.
 
-    The largest difference in points comes first.
+    Each has the means that it compares, and the number of runs behind each of them.
     """
-    grouped: dict[tuple[Outcome, Claim], list[Relation]] = {}
+    grouped: dict[tuple[Outcome, Claim, bool], list[Relation]] = {}
     for each in relations(arms) if any_runs(arms) else ():
-        if each.claim != "? beyond":
-            grouped.setdefault((each.outcome, each.claim), []).append(each)
+        grouped.setdefault((each.outcome, each.claim, each.apart), []).append(each)
 
-    def place(group: tuple[Outcome, Claim]) -> tuple[int, float, int]:
+    def place(group: tuple[Outcome, Claim, bool]) -> tuple[int, float, int]:
         return _ORDER.index(group[0]), -max(map(_points, grouped[group])), CLAIMS.index(group[1])
 
-    said = [_sentence(arms, *group, [each.arm for each in grouped[group]]) for group in sorted(grouped, key=place)]
-    short = len(" ".join(said[:2]).split()) <= _MOST_WORDS
-    return " ".join(said[: 2 if short else 1]) or t("There is nothing to compare yet.")
+    said = [_sentence(arms, *group[:2], grouped[group]) for group in sorted(grouped, key=place)]
+    return said or [t("There is nothing to compare yet.")]
 
 
 def _points(stated: Relation) -> float:
@@ -55,123 +51,155 @@ def _points(stated: Relation) -> float:
     return abs(stated.own.mean - stated.first.mean)
 
 
-def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, own: Sequence[ArmRuns]) -> str:
+def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, stated: Sequence[Relation]) -> str:
     """State one claim about some arms and the first one."""
     first = next(arm for arm in arms if arm.runs)
+    own = [each.arm for each in stated]
     names, other, n = listed([quoted(arm.label) for arm in own]), quoted(first.label), len(own)
+    numbers = _numbers(first, stated)
     said = {
         "better beyond": t(
-            "{names} is right more often than {first} beyond the trained lengths.",
-            "{names} are right more often than {first} beyond the trained lengths.",
+            "{names} is right more often than {first} beyond the trained lengths ({numbers}).",
+            "{names} are right more often than {first} beyond the trained lengths ({numbers}).",
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "worse beyond": t(
-            "{names} is right less often than {first} beyond the trained lengths.",
-            "{names} are right less often than {first} beyond the trained lengths.",
+            "{names} is right less often than {first} beyond the trained lengths ({numbers}).",
+            "{names} are right less often than {first} beyond the trained lengths ({numbers}).",
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "better": t(
-            "{names} is better than {first}.", "{names} are better than {first}.", names=names, first=other, n=n
+            "{names} is better than {first} ({numbers}).",
+            "{names} are better than {first} ({numbers}).",
+            names=names,
+            first=other,
+            numbers=numbers,
+            n=n,
         ),
-        "worse": t("{names} is worse than {first}.", "{names} are worse than {first}.", names=names, first=other, n=n),
+        "worse": t(
+            "{names} is worse than {first} ({numbers}).",
+            "{names} are worse than {first} ({numbers}).",
+            names=names,
+            first=other,
+            numbers=numbers,
+            n=n,
+        ),
         "equal": t(
-            "{names} is as good as {first}, within {margin}.",
-            "{names} are as good as {first}, within {margin}.",
+            "{names} is as good as {first}, within {margin} ({numbers}).",
+            "{names} are as good as {first}, within {margin} ({numbers}).",
             margin=first.metric.margin(MARGIN),
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "fewer updates": t(
-            "{names} reaches {target} after fewer updates than {first}.",
-            "{names} reach {target} after fewer updates than {first}.",
+            "{names} reaches {target} after fewer updates than {first} ({numbers}).",
+            "{names} reach {target} after fewer updates than {first} ({numbers}).",
             target=first.target,
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "more updates": t(
-            "{names} reaches {target} after more updates than {first}.",
-            "{names} reach {target} after more updates than {first}.",
+            "{names} reaches {target} after more updates than {first} ({numbers}).",
+            "{names} reach {target} after more updates than {first} ({numbers}).",
             target=first.target,
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "lower loss": t(
-            "{names} has a lower loss than {first}.",
-            "{names} have a lower loss than {first}.",
+            "{names} has a lower loss than {first} ({numbers}).",
+            "{names} have a lower loss than {first} ({numbers}).",
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "higher loss": t(
-            "{names} has a higher loss than {first}.",
-            "{names} have a higher loss than {first}.",
+            "{names} has a higher loss than {first} ({numbers}).",
+            "{names} have a higher loss than {first} ({numbers}).",
             names=names,
             first=other,
+            numbers=numbers,
             n=n,
         ),
         "failed": t("{names} failed in every run.", names=names),
         "incomparable": t("{names} failed in every run.", names=other),
-        "too few": t("{names} beside {first}: too few runs to tell.", names=names, first=other),
-        "undecided": t("{names} beside {first}: undecided.", names=names, first=other),
+        "? beyond": t(
+            "{names} beside {first} beyond the trained lengths: undecided ({numbers}).",
+            names=names,
+            first=other,
+            numbers=numbers,
+        ),
+        "too few": t(
+            "{names} beside {first}: too few runs to tell ({numbers}).", names=names, first=other, numbers=numbers
+        ),
+        "undecided": t("{names} beside {first}: undecided ({numbers}).", names=names, first=other, numbers=numbers),
     }
     return said.get(claim) or said[outcome]
 
 
-def _verdict(stated: Sequence[Relation]) -> str:
-    """What may be said of one arm in a few words, differences first, with the numbers that its row lacks."""
-    words = {
-        "failed": t("failed in every run"),
-        "incomparable": t("not comparable"),
-        "better beyond": t("better beyond"),
-        "worse beyond": t("worse beyond"),
-        "? beyond": t("undecided beyond"),
-        "better": t("better"),
-        "worse": t("worse"),
-        "equal": t("as good within {n:g} point", "as good within {n:g} points", n=MARGIN),
-        "fewer updates": t("fewer updates"),
-        "more updates": t("more updates"),
-        "lower loss": t("lower loss"),
-        "higher loss": t("higher loss"),
-        "undecided": t("undecided"),
-        "too few": t("too few runs"),
-    }
-    said = []
-    for each in sorted(stated, key=lambda each: each.outcome != "difference"):
-        verdict = words.get(each.claim) or words[each.outcome]
-        if each.own and each.first and each.measure != each.arm.metric.name:
-            own, first = each.write(each.own.mean), each.write(each.first.mean)
-            verdict = t("{verdict} ({own} against {first})", verdict=verdict, own=own, first=first)
-        elif each.p <= LEVEL:  # only the correction leaves it open
-            verdict = t("{verdict} (p = {p:.2g})", verdict=verdict, p=each.p)
-        said.append(verdict)
-    return ", ".join(said)
+def _numbers(first: ArmRuns, stated: Sequence[Relation]) -> str:
+    """The means that a claim compares, the runs behind them, and what chance had a claim that was not made."""
+    own = [each.write(each.own.mean) for each in stated if each.own]
+    base, runs = stated[0].first, _runs([*(each.arm for each in stated), first])
+    if base is None or not own:
+        return runs
+    against = stated[0].write(base.mean)
+    if stated[0].outcome != "undecided":
+        return t("{own} against {first}; {runs}", own=listed(own), first=against, runs=runs)
+    chances, needed = listed(_chance(each.p) for each in stated), _chance(LEVEL / stated[0].left)
+    return (
+        t(
+            "{own} against {first}; {runs}; p = {p} for a difference, {needed} needed",
+            own=listed(own),
+            first=against,
+            runs=runs,
+            p=chances,
+            needed=needed,
+        )
+        if stated[0].apart
+        else t(
+            "{own} against {first}; {runs}; p = {p} for “as good”, {needed} needed",
+            own=listed(own),
+            first=against,
+            runs=runs,
+            p=chances,
+            needed=needed,
+        )
+    )
+
+
+def _runs(arms: Sequence[ArmRuns]) -> str:
+    """The numbers of runs, in the sign of the field, which stays on one line."""
+    return "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}" + listed(str(len(arm.runs)) for arm in arms)
+
+
+def _chance(p: float) -> str:
+    return in_digits_of(current(), f"{p:.2g}")
 
 
 def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: how it was trained, score, right answers beyond the lengths if asked for, verdict."""
-    found, stated = [], relations(arms) if any_runs(arms) else []
-    rates = {arm.recipe.rate for arm in arms if arm.runs}
-    sizes = [arm.runs[0].parameters for arm in arms if arm.runs]
+    """One table row per arm: its runs, score, and right answers beyond the lengths if asked for."""
+    found = []
     for arm in arms:
         write = replace(arm.metric, unit="").rounded
-        how = [t("{n} run", "{n:,} runs", n=len(arm.runs))] if arm.runs else []
-        rate = t("rate {rate}", rate=_rate(arm.recipe.rate))
-        if arm.runs and len(rates) > 1 and rate not in arm.label:
-            how.append(rate)
-        if arm.runs and max(sizes) > _UNLIKE * min(sizes):
-            how.append(t("{n} parameters", n=whole(arm.runs[0].parameters)))
-        label = t("{variant}: {details}", variant=arm.label, details=", ".join(how)) if how else arm.label
-        row = {t("variant"): label, arm.metric.short: _text(mean_and_range(arm.scores()), write)}
-        if arm.also:
-            row[t("beyond (%)")] = _text(mean_and_range(arm.beyond()), write)
-        found.append(row | {t("verdict"): _verdict([each for each in stated if each.arm is arm])})
+        scores = {arm.metric.short: arm.scores()} | ({t("beyond (%)"): arm.beyond()} if arm.also else {})
+        row = {t("variant"): arm.label, t("runs"): str(len(arm.runs))}
+        for name, values in scores.items():
+            column = t("{score}: mean (lowest to highest)", score=name)
+            row[column] = _text(mean_and_range(values), write)
+        found.append(row)
     return found
 
 
@@ -207,10 +235,6 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
     )
 
 
-def _rate(rate: float) -> str:
-    return in_digits_of(current(), f"{rate:g}")
-
-
 def _from_to(values: Iterable[float], write: Callable[[float], str] = whole) -> str:
     ordered = sorted(values)
     low, high = write(ordered[0]), write(ordered[-1])
@@ -223,7 +247,7 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
     few, many = counts[0], counts[-1]
     runs = t("{n} run", "{n:,} runs", n=few) if few == many else t("{few} to {many} runs", few=few, many=many)
     return t(
-        "{runs} of each variant; {enough} could show a difference.",
+        "{runs} of each variant; {enough} of each could show a difference.",
         runs=runs,
         enough=enough(arms),
     )
@@ -252,14 +276,36 @@ def _missing(arms: Sequence[ArmRuns]) -> list[str]:
     return [*sentences, t("Runs are missing: {variants}.", variants=listed(some))] if some else sentences
 
 
-def duration_sentence(arm: ArmRuns) -> str:
-    """State day, machine, version of PyTorch and seconds per run of an arm that has runs."""
-    run = arm.runs[0]
+def cost_rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
+    """One table row per arm that has runs: its rate and size, and how long its runs took, on which day."""
+    unknown = t("not recorded")
+    rows = []
+    for arm in arms:
+        speeds = [run.tokens_per_s for run in arm.runs if run.tokens_per_s]
+        days = sorted({run.day for run in arm.runs} - {""})
+        if arm.runs:
+            values = (
+                arm.label,
+                in_digits_of(current(), f"{arm.recipe.rate:g}"),
+                whole(arm.runs[0].parameters),
+                _from_to(run.seconds for run in arm.runs),
+                _from_to(speeds) if speeds else unknown,
+                days[-1] if days else unknown,
+            )
+            rows.append(dict(zip(_cost_columns(), values, strict=True)))
+    return rows
+
+
+def _cost_columns() -> tuple[str, ...]:
+    return t("variant"), t("highest rate"), t("parameters"), t("seconds per run"), t("tokens/s"), t("last run on")
+
+
+def cost_sentence(arms: Sequence[ArmRuns]) -> str:
+    """State on which machines, with which versions of PyTorch, the runs were made, and what the times include."""
+    runs = [run for arm in arms for run in arm.runs]
     return t(
-        "{day}: on {machine}, PyTorch {version}, {duration} seconds per run, including scoring and whatever else the "
-        "machine was doing.",
-        day=max(run.day for run in arm.runs) or t("day unknown"),
-        machine=run.machine,
-        version=run.torch,
-        duration=_from_to(run.seconds for run in arm.runs),
+        "Made on {machines}, PyTorch {versions}. Seconds are wall-clock time, including scoring and whatever else the "
+        "machine was doing; tokens per second are of processor time on one core.",
+        machines=listed(sorted({run.machine for run in runs})),
+        versions=listed(sorted({run.torch for run in runs})),
     )

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
-from explorer.locale.messages import message
+from explorer.locale.messages import message, t
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import holm, rank_sum
 
@@ -32,11 +32,11 @@ Outcome = Literal["difference", "equal", "undecided", "too few"]
 Claim = Literal[
     "failed",
     "incomparable",
-    "better beyond",
-    "worse beyond",
     "better",
     "worse",
     "equal",
+    "better beyond",
+    "worse beyond",
     "fewer updates",
     "more updates",
     "lower loss",
@@ -53,8 +53,8 @@ class Relation:
 
     `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
     rests on, of this `measure`, None if there are none. `p`: what chance had the claim on the score that was not made,
-    before Holm's correction. `left`: the comparisons of the experiment that fail that correction; one of them
-    would have needed `LEVEL` ÷ `left`.
+    before Holm's correction: that the scores differ if they are a margin `apart`, else that they are equal. `left`:
+    the comparisons of the experiment that fail that correction; one of them would have needed `LEVEL` ÷ `left`.
     """
 
     arm: ArmRuns
@@ -66,6 +66,7 @@ class Relation:
     measure: str
     p: float = 1.0
     left: int = 0
+    apart: bool = False
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
@@ -160,8 +161,8 @@ def _relations_of(
         about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded, measure=arm.metric.name)
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
-        else:
-            found.append(about("? beyond", undecided, p=1.0 if beyond[0] else raw[-1]))
+        elif not beyond[0] and could:
+            found.append(about("? beyond", "undecided", p=raw[-1], apart=True))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
@@ -177,7 +178,7 @@ def _relations_of(
         claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
         found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
     if all(each.claim.endswith("beyond") for each in found):
-        found.insert(0, scored("?", undecided, p=raw[0] if apart else raw[3]))
+        found.insert(0, scored("?", undecided, p=raw[0] if apart else raw[3], apart=apart))
     return found
 
 
@@ -207,4 +208,4 @@ def whole(value: float) -> str:
 
 
 def _nats(value: float) -> str:
-    return in_digits_of(current(), f"{value:#.2g}")
+    return t("{n} nats", n=in_digits_of(current(), f"{value:#.2g}"))

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from explorer.decoding.examples import FILES
+from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import fixed, percent, shortened
+from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.progress import range_text
 from explorer.runs.status import age
@@ -39,7 +40,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("score on test (95 %)"))
+    texts = (t("data"), t("verdict"), t("note"), t("interval (95 %)"), t("device"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -47,34 +48,38 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
-    leading, sentences = headline_name(scores), scores.get("sentences")
-    score, seconds, exact = (
-        number(*each) for each in ((scores, leading), (results, "seconds"), (scores, "exact_match"))
-    )
-    shown = None if score is None else f"BLEU {fixed(score, 1)}" if leading == "bleu" else percent(score, 1)
-    if score is not None and isinstance(sentences, int) and sentences > 0:
-        if is_perfect(leading, score):
-            shown = t("{score}, all {sentences:,} right", score=shown, sentences=sentences)
-        else:
-            of = range_text(leading, score, sentences)
-            shown = t("{score} ({interval}) of {sentences:,}", score=shown, interval=of, sentences=sentences)
-    if shown and "test" not in results:
-        shown = t("{score}, validation", score=shown)
+    exact, seconds = number(scores, "exact_match"), number(results, "seconds")
+    device = str(summary.get("device") or "").partition(":")[0]
     return {
         t("name"): entry.name,
+        t("right (%)"): None if exact is None else round(100 * exact, 6),
+        "BLEU": number(scores, "bleu") if headline_name(scores) == "bleu" else None,
+        t("interval (95 %)"): _interval(scores, known=by_heart(summary.get("task")), test="test" in results),
         t("verdict"): verdict_text(entry, verdict),
-        t("score on test (95 %)"): shown,
         t("updates"): number(results, "trained_steps"),
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
         t("took (min)"): None if seconds is None else seconds / 60,
+        t("device"): device.upper() if device and seconds is not None else None,
         t("parameters"): summary.get("parameters"),
-        t("loss"): scores.get("loss"),
-        # As numbers, by which the table is sorted.
-        t("right (%)"): None if exact is None else 100 * exact,
-        "BLEU": score if leading == "bleu" else None,
     }
+
+
+def _interval(scores: Mapping[str, Any], *, known: bool, test: bool) -> str | None:
+    """The interval of the main score, and of how many sentences it is; None if the number of sentences is unknown."""
+    leading, sentences = headline_name(scores), scores.get("sentences")
+    score = number(scores, leading)
+    if score is None or not isinstance(sentences, int) or sentences <= 0:
+        return None
+    if known:
+        return t("{sentences:,} learned by heart", sentences=sentences)
+    if is_perfect(leading, score):
+        leading, score = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
+    interval = range_text(leading, score, sentences)
+    shown = f"BLEU {interval}" if leading == "bleu" else f"{interval} %"
+    shown = t("{interval} of {sentences:,}", interval=shown, sentences=sentences)
+    return shown if test else t("{interval}, validation", interval=shown)
 
 
 def _task_title(task: object) -> str | None:
@@ -94,7 +99,8 @@ def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
             return t("{state} ({percent:.0f} %)", state=state, percent=100 * status.share)
         return state
     if verdict is not None:
-        return translated(VERDICTS[verdict])
+        known = verdict == "learned" and by_heart(entry.summary.get("task"))
+        return translated(VERDICTS["memorising" if known else verdict])
     return "" if entry.summary.get("trained") else t("untrained")
 
 
@@ -115,13 +121,8 @@ def summary(entries: Sequence[Entry]) -> str:
         for entry in entries
         if entry.busy and entry.status
     ]
-    if active:
-        return t(
-            "{n} run or model; {active}.", "{n:,} runs and models; {active}.", n=len(entries), active=", ".join(active)
-        )
-    return t(
-        "{n} run or model; none is being trained.", "{n:,} runs and models; none is being trained.", n=len(entries)
-    )
+    counted = t("{n} run or model", "{n:,} runs and models", n=len(entries))
+    return f"{'; '.join([counted, *active])}."
 
 
 def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
@@ -132,6 +133,8 @@ def description(entry: Entry, *, read_only: bool = False, now: float | None = No
         title = entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
         seed, split = training.get("seed"), data.get("split_seed")
         parts.append(t("{data}, seed {seed}, split seed {split}", data=title, seed=seed, split=split))
+    if by_heart(entry.summary.get("task")):
+        parts.append(t("Validation and test are the very pairs that it learned"))
     if entry.bundled:
         parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
     elif read_only:

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
-from explorer.runs.settings import label_of
+from explorer.runs.settings import KINDS, Changes, label_of, problem, value_of
 from explorer.runs.status import RunStatus
-from model.config import TrainConfig, with_current_names
+from model.config import ModelConfig, TrainConfig, with_current_names
 from model.data.files import DATA_FILE
 from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
+from model.presets import PRESETS, Preset
 
 _DEVICES = {"cpu": message("the CPU"), "cuda": message("a GPU"), "mps": message("Apple's GPU")}
 _OTHER = message("another device")
 _SECTIONS = ("data", "model", "training", "runtime")
 _FILES = ("--data", "--source", "--target", "--valid-data")
+_MORE_THAN_SETTINGS = ("init", "first", "added_data", "own_data", "extended")  # what else made a model
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 
 
@@ -70,6 +72,29 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
         computed=computed_sentence(config.get("runtime")),
         missing=_missing(folder, config),
     )
+
+
+def settings_to_repeat(folder: Path) -> tuple[Preset, Changes] | None:
+    """The preset of a model with the settings that it changes, and these changes as `--set` takes them.
+
+    None if its folder does not say them, or if it was trained from another model's weights or on further pairs.
+    """
+    config = _config(folder)
+    preset, settings = PRESETS.get(str(config.get("preset"))), config.get("set")
+    if preset is None or not isinstance(settings, dict) or any(config.get(name) for name in _MORE_THAN_SETTINGS):
+        return None
+    changes = tuple((str(name), str(text)) for name, text in settings.items())
+    try:
+        values = {name: value_of(KINDS[name], text) for name, text in changes}
+    except (KeyError, ValueError):  # a setting that there is not, or no value of it
+        return None
+    if problem(preset, changes):
+        return None
+    model, training = (
+        {**start, **{item.name: values[item.name] for item in fields(part) if item.name in values}}
+        for start, part in ((preset.model, ModelConfig), (preset.training, TrainConfig))
+    )
+    return replace(preset, model=model, training=training), changes
 
 
 def _config(folder: Path) -> dict[str, Any]:

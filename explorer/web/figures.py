@@ -23,7 +23,6 @@ from explorer.web.downloads import download_button
 if TYPE_CHECKING:
     from explorer.decoding.labelled_map import LabelledMap
 
-LESS = 60  # pixels by which a small figure is lower
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
@@ -35,11 +34,10 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure, *, less: int = LESS) -> None:
-    """Draw a figure with less height, under its title; the caption is its alternative text only."""
+def draw_small_figure(figure: Figure) -> None:
+    """Draw a figure under its title in small print; its caption is the alternative text only."""
     st.caption(plain(figure.title))
-    spec = figure.spec | {"height": figure.spec["height"] - less}
-    st.vega_lite_chart(_arrow(figure.data), spec, width="stretch", alt=figure.caption)
+    st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
 def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: Any) -> Any:
@@ -65,8 +63,8 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
 
 
 def table_height(rows: int, most: int) -> int:
-    """The height in pixels of a table that shows all rows, up to `most`."""
-    return 35 * (min(rows, most) + 1) + 3
+    """The height in pixels of a table that shows all rows, up to `most`; of more, the next is seen in part."""
+    return 35 * (min(rows, most) + 1) + (3 if rows <= most else 20)
 
 
 def _arrow(columns: dict[str, Any]) -> pa.Table:

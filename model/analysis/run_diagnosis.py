@@ -24,6 +24,7 @@ FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the
 LITTLE = 0.6  # if more than this share of the first loss is left, little has been learned,
 HOPELESS = 0.02  # and a gain over the last third below this share of the first loss does not count
 SLIGHT = 0.01  # share of the lowest loss: a gain over the last third that no score of a good model shows
+POINT = 0.01  # a score that rose by less, on a scale to 1, in the second half of a run stays where it is
 MANY_WRONG, FEW_WRONG = 0.05, 0.99  # shares of exactly right sentences
 GOOD = 0.8  # a model with this share right, give or take chance, has found the rule and not only its examples
 CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
@@ -57,7 +58,8 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     memorising  the validation loss has risen by 5 % above its lowest, or is five times the training loss, which is
                 nearly 0, while the score on validation is neither good nor rising
     stuck       the loss has not fallen for a third of the run, and the model has learned little
-    levelled    neither the validation loss nor the score got better for a third of the run
+    levelled    neither the validation loss nor the score got better for a third of the run, or the score of a capable
+                model stayed where it was for half of the run
     learning    otherwise
     """
     exploded = _diverged(curves, ended)
@@ -250,6 +252,13 @@ def _score_rose_after(curves: Curves, step: float) -> bool:
     return max(after) > _above(curves, max(before))
 
 
+def _score_stays(curves: Curves) -> bool:
+    """Whether the score of a capable model rose by less than a point in the second half of at least six evaluations."""
+    scores = [_share(curves, value) for _, value in curves.score]
+    half = len(scores) // 2
+    return half >= 3 and max(scores) >= CAPABLE and max(scores[half:]) < max(scores[:half]) + POINT
+
+
 def _is_flat(curves: Curves) -> bool:
     """Whether neither the validation loss nor the score got better in the last third of the run."""
     points = curves.valid
@@ -327,6 +336,23 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     lowest = min(value for _, value in points)
     if lowest < min(before):
         before_, now = _nats(min(before)), _nats(lowest)
+        if _score_stays(curves):
+            return Diagnosis(
+                "levelled",
+                _sentences(
+                    t(
+                        "Levelled off: {score} at best on validation, no better by a point in the second half of its "
+                        "updates, although in the last third the lowest validation loss fell from {before} to {now}.",
+                        score=score_text(curves, max(value for _, value in curves.score)),
+                        before=before_,
+                        now=now,
+                    ),
+                    _shows_little(curves),
+                    t("More pairs or a larger model may change it."),
+                ),
+                None,
+                ("try", "more pairs", "larger"),
+            )
         change = t("the lowest validation loss fell from {before} to {now}", before=before_, now=now)
     elif _score_rose_after(curves, from_step):
         change = t("the score on validation rose")
@@ -409,8 +435,8 @@ def _shows_little(curves: Curves) -> str:
     if not 0 < curves.sentences < LITTLE_SHOWN:
         return ""
     return t(
-        "{n} held-out pair shows little: hold out {least} or more.",
-        "{n} held-out pairs show little: hold out {least} or more.",
+        "The score of {n} held-out pair shows little; that of {least} or more shows more.",
+        "The score of {n} held-out pairs shows little; that of {least} or more shows more.",
         n=curves.sentences,
         least=LITTLE_SHOWN,
     )

@@ -42,11 +42,12 @@ class TokenKind:
     """One kind of tokens tried on the data, with vocabularies from the training pairs.
 
     `unspellable` is the share of validation answers with an unknown token, which no model could write; `unread` is that
-    of sources. `src_length` and `tgt_length` are mean numbers of tokens. `samples` are a few validation pairs as
-    tokens.
+    of sources; `held_out` is the number of pairs that were tried. `src_length` and `tgt_length` are mean numbers of
+    tokens. `samples` are a few validation pairs as tokens.
     """
 
     kind: str
+    held_out: int
     unspellable: float
     unread: float
     src_vocab_size: int
@@ -214,13 +215,23 @@ def _problem(words: TokenKind) -> str:
 
 def unspellable_sentence(kind: TokenKind) -> str:
     """A sentence on how many validation answers cannot be spelled with these tokens, and how many sources not read."""
-    answers = t("Every validation answer can be spelled with these tokens")
+    answers = t("Every held-out answer can be spelled with these tokens")
     if kind.unspellable:
-        share = share_text(kind.unspellable)
-        answers = t("{share} of the validation answers cannot be spelled with these tokens", share=share)
+        answers = t(
+            "The only held-out answer cannot be spelled with these tokens",
+            "{wrong:,} of {n:,} held-out answers cannot be spelled with these tokens",
+            wrong=round(kind.unspellable * kind.held_out),
+            n=kind.held_out,
+        )
     if not kind.unread:
         return t("{answers}, and every source can be read.", answers=answers)
-    return t("{answers}; {share} of the sources hold an unknown token.", answers=answers, share=share_text(kind.unread))
+    unread = round(kind.unread * kind.held_out)
+    return t(
+        "{answers}; {n:,} source holds an unknown token.",
+        "{answers}; {n:,} sources hold an unknown token.",
+        answers=answers,
+        n=unread,
+    )
 
 
 def share_text(share: float) -> str:
@@ -250,6 +261,7 @@ def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Se
         return None
     return TokenKind(
         kind=kind,
+        held_out=len(pairs),
         unspellable=sum(any(answer.unknown) for _, answer in pairs) / len(pairs),
         unread=sum(any(question.unknown) for question, _ in pairs) / len(pairs),
         src_vocab_size=len(source),

@@ -266,7 +266,7 @@ def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
 def _checked(row: Row, width: int) -> Row:
     if len(row.cells) == width:
         return row
-    return Row(row.line, (), t("a number of columns other than {width}", width=width))
+    return Row(row.line, (), t("not divided into {width} columns as the other rows are", width=width))
 
 
 def _tsv(text: str) -> Iterator[Row]:

@@ -139,8 +139,7 @@ def _opened(
 ) -> tuple[Ledger, Tables, tuple[str, ...]]:
     """The ledger of the weights, the tables in it, and remarks on them."""
     files, shared = folder.weights(), texts.source is texts.target
-    two_of_one = not shared and not any("encoder.embed_tokens" in name for name in files)
-    ledger = Ledger(files, prefix=family.prefix, copies=int(two_of_one))
+    ledger = Ledger(files, prefix=family.prefix)
     for name in [name for name in ledger.left if _UNUSED.search(name)]:
         ledger.use(name)
     tied = "lm_head.weight" not in ledger.names if family.tied_by_file else settings.tie_word_embeddings
@@ -162,14 +161,22 @@ def interleaved(d_model: int) -> Tensor:
 def set_tables(ledger: Ledger, tables: Tables, texts: Texts, order: Tensor, *, one_side: bool) -> None:
     """Set embeddings and output projection, with rows and columns in our order.
 
+    If the source's table holds the target's (see `with_own_specials`), both are one tensor in memory.
+
     Raises:
         ImportFailed: a table has fewer rows than its vocabulary.
     """
     wanted = {"tgt_embedding": (tables.target, texts.target.rows)}
-    if tables.shared != "all" and not one_side:
-        wanted["src_embedding"] = tables.source, texts.source.rows
     if tables.shared == "none":
         wanted["output"] = tables.output, texts.target.rows
+    if tables.shared != "all" and not one_side:
+        source = ledger.take_rows(tables.source, texts.source.rows, order)
+        ledger.parameters["src_embedding.weight"] = source
+        n_own = len(source) - len(texts.target.rows)
+        if texts.source.rows[n_own:] == texts.target.rows and ledger.same(tables.source, tables.target):
+            ledger.use(tables.target)
+            ledger.parameters["tgt_embedding.weight"] = source[n_own:]
+            del wanted["tgt_embedding"]
     for ours, (theirs, rows) in wanted.items():
         ledger.parameters[f"{ours}.weight"] = ledger.take_rows(theirs, rows, order)
 

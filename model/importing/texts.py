@@ -20,7 +20,14 @@ from model.importing.source_folder import (
     SourceFolder,
     settings_of,
 )
-from model.importing.translator import TokenizerSettings, Vocabulary, language_code, reorder, spellings
+from model.importing.translator import (
+    TokenizerSettings,
+    Vocabulary,
+    language_code,
+    reorder,
+    spellings,
+    with_own_specials,
+)
 from model.text.bytelevel import ByteLevelTokenizer
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 from model.text.tokenizer import Tokenizer
@@ -170,7 +177,7 @@ def fairseq_texts(folder: SourceFolder, settings: Any, languages: Languages, *, 
     size, pad, start = settings.vocab_size, settings.pad_token_id, settings.decoder_start_token_id
     start = names[chosen.target] if start is None or (at_end and mbart) else start
     target = reorder(names, size, pad=pad, start=start, end=settings.eos_token_id, file=file)
-    source = reorder(names, size, pad=pad, start=start, eos=chosen.source, file=file) if at_end else target
+    source = with_own_specials(target, names[chosen.source]) if at_end else target
     silent = sorted({*tokens, "<s>", _END, _MASK} & {*source.pieces, *target.pieces})
     segmentation = read_piece_model(content, PIECES_OF_FAIRSEQ)
     codes = [language_code(name.strip("_").partition("_")[0]) for name in (chosen.source, chosen.target)]

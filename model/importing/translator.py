@@ -139,6 +139,16 @@ def reorder(
     return Vocabulary((*special, *rest), spellings(spelling, rest, file))
 
 
+def with_own_specials(vocabulary: Vocabulary, end: int) -> Vocabulary:
+    """A vocabulary whose ``<eos>`` is the row `end`, and whose table holds that of the given one after 4 rows.
+
+    What was special there is an ordinary piece of no text; only the old ``</s>`` may be put after a text.
+    """
+    pad, start, _, unk = vocabulary.rows[: len(SPECIALS)]
+    pieces = ("<their pad>", "<their sos>", "</s>", "<their unk>", *vocabulary.pieces)
+    return Vocabulary((pad, start, end, unk, *vocabulary.rows), pieces)
+
+
 def spellings(names: Mapping[int, str], rows: Sequence[int], file: str) -> tuple[str, ...]:
     """The pieces of these rows, by the names of their ids; a row without a name gets one that no text can contain.
 

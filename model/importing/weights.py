@@ -16,35 +16,35 @@ from torch import Tensor
 from model.checkpoint import all_usable
 from model.importing.source_folder import ImportFailed
 
-_COMPARED = 4096  # rows of two tables that are compared at a time
+_COMPARED = 1024  # rows of two tables that are compared at a time
 
 
 class Ledger:
     """The tensors of a model's files, with the names `left` of those not used yet, and the `parameters` set from them.
 
     `files` gives the file of each tensor. The names lack `prefix` if the model was saved without its output projection.
-    `copies` is the number of further copies of the largest tensor that the parameters will contain.
 
     Raises:
         ImportFailed: a file cannot be read, or the tensors do not fit into the memory.
     """
 
-    def __init__(self, files: Mapping[str, Path], *, prefix: str, copies: int = 0) -> None:
+    def __init__(self, files: Mapping[str, Path], *, prefix: str) -> None:
         paths = sorted(set(files.values()))
         self.file = paths[0].name if len(paths) == 1 else "the weights"
         self.parameters: dict[str, Tensor] = {}
         self._prefix = "" if any(name.startswith(prefix) for name in files) else prefix
         self.names = frozenset(self._prefix + name for name in files)
         self.left = set(self.names)
+        self._paths = {self._prefix + name: path for name, path in files.items()}
         try:
             # Tensors are read one by one: the pages of a mapped file would stay in memory beside the new tensors.
             opened = {path: safetensors.safe_open(path, framework="pt", backend="pread") for path in paths}
-            self._files = {self._prefix + name: opened[path] for name, path in files.items()}
+            self._files = {name: opened[path] for name, path in self._paths.items()}
             slices = [opened[path].get_slice(name) for name, path in files.items()]
         except (SafetensorError, OSError) as error:
             raise ImportFailed("{file} cannot be read: {error}.", file=self.file, error=error) from None
         self._halves = sum(part.get_dtype() in ("F16", "BF16") for part in slices)
-        _check_memory([math.prod(part.get_shape()) for part in slices], copies)
+        _check_memory([math.prod(part.get_shape()) for part in slices])
 
     def use(self, name: str) -> str | None:
         """Mark a tensor as used and return its name; None if there is none."""
@@ -96,8 +96,7 @@ class Ledger:
             ImportFailed: it has fewer rows or another number of columns, or numbers that cannot be weights.
         """
         self.use(name)
-        stored = self._files[name].get_slice(name.removeprefix(self._prefix))
-        n_stored, *width = stored.get_shape()
+        n_stored, *width = self._shape(name)
         if n_stored <= max(rows) or width != [len(order)]:
             raise ImportFailed(
                 "{name} of shape {shape} does not fit {rows} tokens.",
@@ -107,21 +106,33 @@ class Ledger:
             )
         table, places = torch.empty(len(rows), len(order)), torch.tensor(rows)
         for at in range(0, n_stored, _COMPARED):
-            end = min(at + _COMPARED, n_stored)  # a slice that ends beyond the last row is refused
-            here = (places >= at) & (places < end)
-            table[here] = self._checked(name, stored[at:end])[places[here] - at][:, order]
+            here = (places >= at) & (places < at + _COMPARED)
+            table[here] = self._checked(name, self._part(name, at))[places[here] - at][:, order]
         return table
+
+    def _shape(self, name: str) -> list[int]:
+        shape: list[int] = self._files[name].get_slice(name.removeprefix(self._prefix)).get_shape()
+        return shape
+
+    def _part(self, name: str, at: int) -> Tensor:
+        """Up to `_COMPARED` rows of a tensor, from row `at` on; their file is mapped as long as they are used.
+
+        A file opened with "pread" reads the whole tensor for a part of it.
+        """
+        with safetensors.safe_open(self._paths[name], framework="pt") as file:
+            stored = file.get_slice(name.removeprefix(self._prefix))
+            # A slice that ends beyond the last row is refused.
+            part: Tensor = stored[at : min(at + _COMPARED, stored.get_shape()[0])]
+        return part
 
     def same(self, a: str, b: str) -> bool:
         """Whether two tensors of the file hold the same numbers; they are read and compared part by part."""
-        parts = [self._files[name].get_slice(name.removeprefix(self._prefix)) for name in (a, b)]
-        shapes = [part.get_shape() for part in parts]
-        rows = shapes[0][0] if shapes[0] else 0  # a slice that ends beyond the last row is refused
+        shape = self._shape(a)
         return a == b or (
-            shapes[0] == shapes[1]
+            shape == self._shape(b)
             and all(
-                torch.equal(*(part[at : min(at + _COMPARED, rows)].float() for part in parts))
-                for at in range(0, rows, _COMPARED)
+                torch.equal(self._part(a, at).float(), self._part(b, at).float())
+                for at in range(0, shape[0] if shape else 0, _COMPARED)
             )
         )
 
@@ -133,12 +144,9 @@ class Ledger:
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
 
-def _check_memory(sizes: Sequence[int], copies: int) -> None:
-    """Raise an ImportFailed if tensors of these sizes do not fit into the free memory as float32.
-
-    The largest, an embedding, may be there in `copies` for good.
-    """
-    needed, free = 4 * (sum(sizes) + copies * max(sizes, default=0)), psutil.virtual_memory().available
+def _check_memory(sizes: Sequence[int]) -> None:
+    """Raise an ImportFailed if tensors of these sizes do not fit into the free memory as float32."""
+    needed, free = 4 * sum(sizes), psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
             "the model has {numbers:,} numbers and needs {needed:,.1f} GB of memory, but only "

@@ -251,6 +251,7 @@ def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
         "step": scores["step"],
         "trained_steps": progress.step,
         "seconds": round(progress.seconds, 1),
+        "longest_source": max(source - 1 for source, _ in setup.corpus.lengths),  # without <eos>
         "valid": flat(scores),
     }
 

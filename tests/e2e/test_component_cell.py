@@ -71,11 +71,11 @@ def click_product(cell: Bench, key: int, dimension: int) -> None:
 
 def test_it_says_how_the_winner_wins(shown: Bench) -> None:
     assert shown.text(".title") == "Cross-attention, layer 1, head 2: reads 2 je → predicts lis"
-    assert shown.text(".wins").startswith("2 read is heaviest, with 0.9317: its score leads that of 1 i, one of 4")
+    assert shown.text(".wins").startswith("2 read is heaviest, with 0.932: its score leads that of 1 i, one of 4")
     assert shown.text(".wins").endswith("products of the first key minus those of the second, ÷ √8.")
     assert shown(".heads > :nth-child(2) .ticks b").all_inner_texts() == ["3", "5"]
     assert shown(".key").count() == len(TOKENS)
-    assert shown.text(".key:nth-child(2)").split() == ["2", "read", "10.3137", "3.6464", "0.9317", "heaviest"]
+    assert shown.text(".key:nth-child(2)").split() == ["2", "read", "10.314", "3.646", "0.932", "heaviest"]
     assert "heaviest" not in shown.text(".key:nth-child(1)")
     assert "chosen" in str(shown(".key:nth-child(3)").get_attribute("class")), "the key that the message names"
 
@@ -95,13 +95,13 @@ def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench
     assert "the products of all 8 dimensions sum to −1.0000 score" in shown.text(".chain")
     click_product(shown, 2, 3)
     chain = shown.text(".chain")
-    assert "query · key 2 read: dimension 3: 1.00000 × 8.48528 = 8.48528" in chain
-    assert "score 10.3137 ÷ √8 = 10.3137 ÷ 2.82843 = 3.6464" in chain
-    assert "e^(3.6464 − 3.6464) = 1.00000" in chain
+    assert "query · key 2 read: dimension 3: 1.0000 × 8.4853 = 8.4853" in chain
+    assert "score 10.3137 ÷ √8 = 10.3137 ÷ 2.8284 = 3.646" in chain
+    assert "e^(3.646 − 3.646) = 1.0000" in chain
     assert " For " in chain, "the second key's power shows something"
-    assert "÷ 1.07328, the sum over 5 visible keys, = 0.9317" in chain
-    assert "weight × value dimension 3: 0.9317 × 1.00000 = 0.93170" in chain
-    assert "output dimension 3: 0.9317 × 1.00000 (2 read) + 0.0171 × 3.40000 (5 <eos>)" in chain
+    assert "÷ 1.0732, the sum over 5 visible keys, = 0.932" in chain
+    assert "weight × value dimension 3: 0.932 × 1.0000 = 0.9320" in chain
+    assert "output dimension 3: 0.932 × 1.0000 (2 read) + 0.017 × 3.4000 (5 <eos>)" in chain
     click_product(shown, 2, 3)
     assert "dimension 3" not in shown.text(".chain")
 
@@ -109,13 +109,13 @@ def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench
 def test_arrow_keys_move_between_keys_and_dimensions_and_the_key_is_reported(shown: Bench) -> None:
     shown("[role=application]").focus()
     shown.press("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight")
-    assert "query · key 2 read: dimension 3: 1.00000 × 8.48528" in shown.text(".chain")
+    assert "query · key 2 read: dimension 3: 1.0000 × 8.4853" in shown.text(".chain")
     label = "Key 2 of 5, read, dimension 3 of 8."
     assert str(shown("[role=application]").get_attribute("aria-label")).startswith(label)
     shown.press("Enter")
     assert "dimension" not in str(shown("[role=application]").get_attribute("aria-label")).partition(".")[0]
     shown.press("Enter")
-    assert "dimension 3: 1.00000" in shown.text(".chain"), "the largest product"
+    assert "dimension 3: 1.0000" in shown.text(".chain"), "the largest product"
     shown.press("End", "ArrowDown")
     assert "query · key 5 <eos>" in shown.text(".chain")
     shown.page.wait_for_timeout(400)
@@ -149,7 +149,7 @@ def test_masked_keys_and_those_that_did_not_exist_are_hatched_and_said(cell: Ben
     assert "masked (padding): filler, not a word; whatever the score, the weight is exactly 0" in cell.text(".chain")
     cell.show(planted(column=1))
     assert not cell(".future").is_visible()
-    assert cell.text(".key:nth-child(1) .share") == "0.0171", "what was masked in another row is not here"
+    assert cell.text(".key:nth-child(1) .share") == "0.017", "what was masked in another row is not here"
 
 
 def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None:
@@ -158,7 +158,7 @@ def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None
     shown("tbody tr").first.wait_for()
     header = "key query · key score (÷ √8) e^(score − highest) weight"
     assert shown.text("thead").split() == header.split()
-    assert shown.text("tbody tr:nth-child(2)").split() == ["2", "read", "10.31371", "3.6464", "1.00000", "0.9317"]
+    assert shown.text("tbody tr:nth-child(2)").split() == ["2", "read", "10.3137", "3.646", "1.0000", "0.932"]
     shown.page.evaluate(
         """() => {
           const value = { writeText: async (text) => { window.copied = text; } };

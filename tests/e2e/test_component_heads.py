@@ -113,14 +113,15 @@ def test_hover_shows_and_a_click_chooses_a_cell(heads: Bench) -> None:
     rank = int((weights[0] > weights[0, 2]).sum()) + 1
     entropy = -(weights[0].astype(float) * np.log(weights[0].astype(float))).sum()
     read = heads.text(".cell")
-    assert f"query reads 1 <sos> → predicts x key 3 c weight {weights[0, 2]:.4f} rank {rank} of 4" in read
+    assert f"query reads 1 <sos> → predicts x key 3 c weight {weights[0, 2]:.3f} rank {rank} of 4" in read
     assert f"row looks at {np.exp(entropy):.2f} keys (entropy {entropy:.3f} nats)" in read
-    assert "uniform would be 0.2500 for each of 4 keys" in read
+    assert "uniform would be 0.250 for each of 4 keys" in read
     heads.away()
     assert "weight" not in heads.text(".cell")
     heads("figure.cross canvas").click(position=heads.point("cross", 1, 3))
     heads.away()
-    assert f"key 4 <eos> weight {weights[1, 3]:.4f}" in heads.text(".cell")
+    assert 0 < weights[1, 3] < 0.0005
+    assert "key 4 <eos> weight < 0.001" in heads.text(".cell")
     assert heads.text(".walk output") == "step 2 of 3", "the row of a cell is the step of all views"
     heads.press("Escape")
     assert "weight" not in heads.text(".cell")
@@ -264,11 +265,10 @@ def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
         assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
 
 
-def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(heads: Bench) -> None:
+def test_what_a_lesson_leaves_in_view_never_overlaps(heads: Bench) -> None:
     boxes = "[...root.querySelectorAll('.bar, .lead, .reads, .legend')].filter((box) => box.checkVisibility())"
     for left_out in ({"--steps": "none"}, {"--views": "none", "--reads": "block"}):
         heads.mount(long_trace(), kind="cross", layer=1, head=1, width=576)
-        assert "▸ above" in heads.text(".under-views")
         heads.page.evaluate("set => Object.entries(set).forEach((pair) => host.style.setProperty(...pair))", left_out)
         heads.frame()
         heads.press("ArrowRight")
@@ -277,7 +277,6 @@ def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_bu
         for above, below in pairwise(sorted(places, key=lambda place: place["top"])):
             apart = min(above["right"], below["right"]) <= max(above["left"], below["left"])
             assert apart or above["bottom"] <= below["top"] + 1
-        assert heads(".walk").is_visible() or "▸ above" not in heads.text(".under-views")
 
 
 # What all views share

@@ -308,6 +308,27 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         page.context.set_offline(False)
 
 
+def test_the_tour_and_attention_are_loaded_when_they_are_asked_for(browser: Browser, site: str) -> None:
+    context = browser.new_context(service_workers="block")
+    page, asked = context.new_page(), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.route("**/code/attention-*", lambda route: route.abort())
+    visit(page, site, model="reverse", text="abc")
+    assert any("/code/site-" in address for address in asked)
+    assert not any("/code/attention-" in address for address in asked)
+    page.get_by_role("button", name="Show me").click()
+    expect(page.locator("#offline")).to_contain_text("could not be loaded")
+    page.unroute_all()
+    page.get_by_role("button", name="Show me").click()
+    expect(page.get_by_role("dialog", name="Tour of this page")).to_be_visible()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.get_by_text("Cross-attention: all 2 heads")).to_be_visible()
+    expect(page.locator("#offline")).to_be_empty()
+    assert sum("/code/attention-" in address for address in asked) == 2
+    context.close()
+
+
 def test_the_documented_pattern_names_the_files_that_may_be_cached(folder: Path) -> None:
     """All tests of this file are under the headers of the documentation (tests/e2e/live_site.py)."""
     assert len(HEADERS) == 4

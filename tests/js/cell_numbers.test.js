@@ -100,7 +100,7 @@ test("the sentence names the winner, its lead and the dimensions that bring it",
   });
   // Scores 0.5, 3 and −2.5; of the lead of 2.5, dimension 2 brings 2, dimension 1 brings 1 and dimension 4 −0.5.
   const said =
-    "[2] is heaviest, with 0.9207: its score leads that of [1], the second, by 2.50, so its weight is about 12 times as " +
+    "[2] is heaviest, with 0.921: its score leads that of [1], the second, by 2.50, so its weight is about 12 times as " +
     "large. Dimensions 2 (+2.00) and 1 (+1.00) contribute most to this lead; the other 2 together bring −0.50.";
   assert.equal(words(message), said);
   assert.match(
@@ -133,10 +133,13 @@ test("ties are said as ties, and weights that are nearly even as spread out", ()
     [1, 1, 0, 0],
     [0, 0, 1, 0],
   ];
-  assert.match(words(row({ query: QUERY, keys: [same, same, same] })), /^No key wins: all 3 visible keys have 0\.3333/);
+  assert.match(
+    words(row({ query: QUERY, keys: [same, same, same] })),
+    /^No key wins: all 3 visible keys have 0\.333 each/,
+  );
   assert.match(
     words(row({ query: QUERY, keys: [same, other, same] })),
-    /^No key wins alone: \[1\] and \[3\] tie, with 0\.\d{4} each/,
+    /^No key wins alone: \[1\] and \[3\] tie, with 0\.\d{3} each/,
   );
   const six = Array.from({ length: 6 }, () => same);
   assert.match(words(row({ query: QUERY, keys: [...six, other] })), /^No key wins alone: 6 keys tie/);
@@ -152,7 +155,7 @@ test("ties are said as ties, and weights that are nearly even as spread out", ()
   });
   assert.match(
     words(even),
-    /^The weight is spread out: each of 3 keys would have 0\.3333 if it were even\. \[1\] is heaviest/,
+    /^The weight is spread out: each of 3 keys would have 0\.333 if it were even\. \[1\] is heaviest/,
   );
   const halves = row({
     query: QUERY,
@@ -163,6 +166,14 @@ test("ties are said as ties, and weights that are nearly even as spread out", ()
     ],
   });
   assert.match(words(halves), /^\[1\] is heaviest, with 0\.4/, "two of three keys are not all");
+  const close = row({
+    query: QUERY,
+    keys: [
+      [0.002, 0, 0, 0],
+      [0, 0, 0, 0],
+    ],
+  });
+  assert.match(words(close), /\[1\] is heaviest, with 0\.50025:/, "weights that three decimals make equal are no tie");
 });
 
 test("masked keys have no part in it; a single key or none is said", () => {
@@ -190,7 +201,7 @@ test("an edited row or output is said, and no score is called the reason", () =>
   assert.deepEqual(n.weights, [0.5, 0.5]);
   assert.match(
     words(message),
-    /^A head edit replaced the weights.*By its scores, \[1\] would be heaviest, with 0\.8176\.$/,
+    /^A head edit replaced the weights.*By its scores, \[1\] would be heaviest, with 0\.818\.$/,
   );
   assert.ok(numbersOf(row({ query: QUERY, keys, output: [0, 0, 0, 0] })).replaced);
 });

@@ -137,7 +137,7 @@ test("with little room, folded layers beside each other are one block, and each 
 
 test("the memory and the way back are written beside their lines, clear of all blocks", () => {
   const { labels, boxes } = planned("2 + 2", false);
-  assert.equal(labels.map(({ flow }) => flow).join(), "memory,loop");
+  assert.equal(labels.map(({ flow }) => flow).join(), "memory before,loop");
   for (const { y, text } of labels) {
     assert.ok(text);
     for (const box of boxes) assert.ok(box.y + box.height <= y - 12 || box.y >= y, box.name);

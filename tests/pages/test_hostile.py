@@ -225,7 +225,7 @@ def test_pairs_of_ones_own_and_a_typed_name() -> None:
 
 
 def test_names_in_a_zip_file() -> None:
-    at = visit("runs", entry="hostile", runs_tab="Import")
+    at = visit("runs", entry="hostile")
     at.get("file_uploader")[0].set_value((f"{FILE_NAME}.zip", zip_file(), "application/zip"))
     assert press(run(at), "Import").error
     assert_only_text(at, "runs")

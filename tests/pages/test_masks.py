@@ -39,6 +39,10 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
+    assert "Padding is left out here." in words(at)
+    real = int((codes[0] != PADDING).sum())
+    furthest = max(scores[:real, :real].flat, key=abs)
+    assert f"The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at), "of tokens, not of padding"
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
     assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
@@ -99,10 +103,15 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
 @pytest.mark.usefixtures("shipped")
 def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> None:
     at = masks("Trained without it")
-    scores = "exact match at the end, best first: with the mask 100.0 % (step 300), without it 0.0 % (step 300)."
+    scores = "exact match at the end: with the mask 100.0 % (step 300), without it 0.0 % (step 300)."
     assert scores in words(at)
     table = tables(at)[0]
     assert table["target given: right token (%)"].min() > 95
     right, wrong = table["on its own it says"]
     assert right == "je lis livres rouge" != wrong
     assert "looks one token ahead" in words(at)
+    (weights,) = maps(at)
+    ahead = np.diag(weights, 1)
+    assert f"The largest weight is {ahead.max():.3f}, where" in words(at)
+    assert "Only weights one token ahead count here." in words(at)
+    assert weights.max() > ahead.max()

@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert table.loc["mine", "score on test (95 %)"] == "50.0 % (22–78) of 8"
+    assert table.loc["mine", "interval (95 %)"] == "22–78 % of 8"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert plain("5 runs and models; busy is running.") in [each.value for each in at.caption]
@@ -81,7 +81,7 @@ def two(checkpoints: Path) -> AppTest:
 
 def test_an_entry_is_linked_exported_and_renamed(two: AppTest, checkpoints: Path) -> None:
     at = two
-    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link") if link.proto.query_string}
     assert links == {"Open in Translate": "model=mine", "Watch": "run=mine"}
     assert at.get("download_button")
     renamed = {"other": "There is already a run or model “other”", "better": "“mine” is now called “better”."}
@@ -154,7 +154,7 @@ def test_a_damaged_note_concerns_itself_only(two: AppTest, checkpoints: Path) ->
 
 
 def import_file(name: str, content: bytes) -> AppTest:
-    at = visit("runs", runs_tab="Import")
+    at = visit("runs")
     at.get("file_uploader")[0].set_value((name, content, "application/zip")).run()
     return press(at, "Import")
 
@@ -174,7 +174,7 @@ def test_a_zip_file_is_imported_and_a_hostile_one_refused(checkpoints: Path, tmp
 
 def test_a_translator_is_imported_from_a_folder_on_the_server(checkpoints: Path) -> None:
     save_run(checkpoints / "mine")
-    at = visit("runs", runs_tab="Import")
+    at = visit("runs")
     choose(at, runs_folder=str(peer.standard() / "nothing"))
     assert "There is no translator to import at this path" in words(press(at, "Import"))
     choose(at, runs_folder=str(peer.standard()))
@@ -204,8 +204,8 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     other = checkpoints / "other"
     write_metrics(other, (eval_line(10, 0.5, 0.9),))
     at = run(two, runs_tab="Compare curves")
-    at.multiselect[0].set_value(["mine", "other"]).run()
-    assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
+    assert at.multiselect[0].value == ["mine", "other"], "a single curve compares nothing"
+    assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     assert "They do not: settings, data and start are the same." in words(at)
     charts = len(at.get("vega_lite_chart"))
     choose(at, compare_measure="bleu")
@@ -233,6 +233,13 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     assert (table["source"].str[::-1] == table["right answer"]).all()
     write_status(checkpoints / "toy", "running")
     assert "its wrong answers can be listed afterwards" in words(run(at))
+    folder = save_run(checkpoints / "right", steps=())
+    config = read_config(folder)
+    config["results"]["valid"] = {"exact_match": 1.0}
+    write_json(folder / CONFIG, config)
+    at = visit("runs", entry="right", runs_tab="Wrong answers")
+    assert "all validation answers were exactly right" in words(at)
+    assert "Find all wrong validation answers" not in [each.label for each in at.button]
 
 
 def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:

@@ -89,6 +89,21 @@ def test_a_corpus_is_not_fetched_unasked_and_a_failed_download_can_be_tried_agai
     assert len(no_corpus) == 2
 
 
+def test_the_settings_of_the_model_that_comes_with_headlight_are_one_click_away(training: Path) -> None:
+    assert "as “reverse”" not in visit("train").segmented_control(key="train_preset_reverse").options, "not here"
+    shutil.copytree(ROOT / "checkpoints" / "reverse", training / "reverse")
+    at = visit("train")
+    choose(at, train_preset_reverse="shipped")
+    assert "The settings of the “reverse” that comes with Headlight." in words(at)
+    settings = read_config(training / "reverse")["set"]
+    assert dict(item.split("=") for item in options(at).set) == settings
+    assert at.number_input(key="train_reverse_shipped_n_decoder_layers").value == 1
+    choose(at, train_reverse_shipped_max_steps=30, train_reverse_shipped_d_model=32)
+    changed = settings | {"max_steps": "30", "d_model": "32"}
+    assert dict(item.split("=") for item in options(at).set) == changed
+    assert options(at).preset == "tiny"
+
+
 def test_changes_appear_in_the_command(training: Path) -> None:
     at = visit("train")
     choose(

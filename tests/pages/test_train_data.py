@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from model.data.number_words import number_words
-from tests.pages.page import choose, press, run, tables, visit, words
+from tests.pages.page import button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
 TWENTY = "".join(f"word {n}\tWort {n}\n" for n in range(20))
@@ -32,15 +32,16 @@ def own_data(rows: str = "") -> AppTest:
 
 def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     at = own_data()
-    assert "Nothing leaves this machine." in words(at)
+    assert "The pairs stay on the machine that runs Headlight." in words(at)
     limits = [each.proto.max_upload_size_mb for each in at.get("file_uploader")]
     assert max(limits) <= st.get_option("server.maxUploadSize"), "no field promises more than the server accepts"
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
     assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
     assert "20 pairs: 18 to learn from, 2 held out to check what was learned (the score of fewer" in words(at)
-    assert "1 row cannot be used: an empty side." in words(at)
+    assert "1 row cannot be used: an empty side. Line 21." in words(at)
     assert "20 pairs are far too few to learn a rule from" in words(at)
+    assert button(at, "Start training").proto.type == "secondary"
     assert at.text_input(key="train_name").value == "my-pairs", "named after the file"
     choose(at, train_lang_target="de")
     chosen = options(at)
@@ -77,7 +78,8 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
     tokens.set_value("words").run()
     assert not at.exception
-    assert "100\N{NO-BREAK SPACE}% of the validation answers cannot be spelled with these tokens" in at.warning[0].value
+    assert "30 of 30 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
+    assert button(at, "Start training").proto.type != "secondary", "300 pairs are enough to begin with"
     assert "⟨" in tables(at)[1].iloc[0].tolist()[1]
     assert options(at).set == ["tokenizer=words"]
 

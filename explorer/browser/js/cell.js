@@ -138,7 +138,8 @@ function build(S) {
     weighted.dataset.title = t("weight × value, by dimension"); // on a phone, where it has no column of its own
     say(sum, fixed(numbers.sums[at], numbers.digits.score));
     say(score, fixed(numbers.scores[at], numbers.digits.score));
-    const share = numbers.weights[at];
+    // A softmax gives no key exactly 0; only an edit does.
+    const share = numbers.weights[at] || (numbers.edited ? 0 : Number.EPSILON);
     weight.style.setProperty("--share", `${100 * share}%`);
     weight.title = whyMasked(mask[at]);
     const named = best.length < 2 ? t("heaviest") : t("tied");

@@ -7,7 +7,7 @@ import { listed } from "./numbers.js";
 
 /** @import { CellNumbers, CellText, Message } from "./types" */
 
-const WEIGHT_DIGITS = [4, 5, 3]; // decimals of weights, in the order in which they are tried
+const WEIGHT_DIGITS = [3, 4, 5]; // decimals of weights, in the order in which they are tried
 const EDITED = 1e-5; // weights further than this from the softmax of their scores come from an edit
 const NAMED = 3; // dimensions that the sentence names, at most
 
@@ -31,7 +31,8 @@ const signed = (value, digits = 2) => (value < 0 ? "" : "+") + fixed(value, digi
 const sumOf = (values) => values.reduce((sum, value) => sum + value, 0);
 
 /**
- * The computation of a row, step by step. Products, sums and exponentials have `rest` decimals.
+ * The computation of a row, step by step. Products, sums and exponentials have `rest` decimals. Weights that differ are
+ * not shown as equal at the top: they get another decimal.
  * @param {Message} message @returns {CellNumbers}
  */
 export function numbersOf(message) {
@@ -40,8 +41,9 @@ export function numbersOf(message) {
   for (const weight of WEIGHT_DIGITS)
     for (let score = weight; score < weight + 5; score++)
       for (let rest = score + 1; rest < score + 3; rest++) {
-        numbers = withDigits(message, { weight, score, rest });
-        if (numbers.reproduced) return numbers;
+        const tried = withDigits(message, { weight, score, rest });
+        if (tried.reproduced && heaviest(tried).length < 2) return tried;
+        if (!numbers?.reproduced) numbers = tried;
       }
   return /** @type {CellNumbers} */ (numbers);
 }

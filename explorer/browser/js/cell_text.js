@@ -35,7 +35,7 @@ export function chainOf(header, numbers, mask, key, dimension) {
   const name = numbered(header.tokens, key, SIDES[header.kind][1]);
   const i = dimension ?? 0;
   const product = `${factor(query[i], rest)} × ${factor(keys[key][i], rest)} = ${fixed(products[key][i], rest)}`;
-  const fields = { key: name, n: size, sum: fixed(sums[key], digits.score), dimension: i + 1, product };
+  const fields = { key: name, n: size, sum: fixed(sums[key], rest), dimension: i + 1, product };
   /** @type {[string, ...Content[]][]} */
   const chain = [
     [
@@ -65,7 +65,7 @@ export function chainOf(header, numbers, mask, key, dimension) {
 
 /** "18.66 ÷ √16 = 18.66 ÷ 4 = 4.66" @param {CellMessage} header @param {CellNumbers} numbers @param {number} key */
 function scoreOf({ scaled }, { digits, sums, divisor, bias, scores, size }, key) {
-  const sum = fixed(sums[key], digits.score);
+  const sum = fixed(sums[key], digits.rest);
   const score = fixed(scores[key], digits.score);
   const by = Number.isInteger(divisor) ? `${divisor}` : fixed(divisor, digits.rest);
   const quotient = `${sum} ÷ √${size} = ${sum} ÷ ${by}`;

@@ -1,9 +1,14 @@
 // The colours of the current theme, the attention scale as a table of 256 steps, and the hatching of masked cells.
 
 import { canvasOf } from "./canvas.js";
+import { say } from "./dom.js";
+import { decimals } from "./numbers.js";
 import { PALETTES } from "./palettes.js";
+import { t } from "./words.js";
 
 /** @import { Rgb, Theme } from "./types" */
+
+const LONG = 24; // keys above which a sentence is long
 
 /** @type {CanvasRenderingContext2D | undefined} */
 let converter;
@@ -109,4 +114,25 @@ function hatching(theme, code) {
   }
   ctx.stroke();
   return /** @type {CanvasPattern} */ (ctx.createPattern(tile, "repeat"));
+}
+
+/**
+ * The weight that has the full colour of a map: 1, or in a long sentence, whose weights are small, the median of the
+ * largest weights of the rows.
+ * @param {ArrayLike<number>} values weights [query, key], of one head or of several
+ * @param {number} keys number of keys in a row
+ */
+export function fullColour(values, keys) {
+  if (keys <= LONG) return 1;
+  const largest = [];
+  for (let at = 0; at < values.length; at += keys)
+    largest.push(Math.max(...Array.from({ length: keys }, (_, key) => values[at + key])));
+  return largest.sort((a, b) => a - b)[largest.length >> 1] || 1;
+}
+
+/** Names the end of a colour scale, and says why it is cut below 1. @param {(name: string) => HTMLElement} find @param {number} top */
+export function sayScale(find, top) {
+  say(find(".ramp").lastChild, top < 1 ? `≥ ${decimals(top)}` : "1");
+  const cut = t("long sentence: full colour at the median of the rows’ largest weights");
+  say(find(".scaled"), top < 1 ? cut : "");
 }

@@ -152,12 +152,11 @@ function differenceOf(a, b, numbered) {
   const values = Float32Array.from(a.values, (weight, i) =>
     mask[i] ? 0 : Math.fround(b.values[i]) - Math.fround(weight),
   );
-  const top = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
   const rows = both(a.rows, b.rows);
   const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
   const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
   const compared = numbered ? null : [a, b];
-  return figureOf(sheet, numbered, { marks: null, top, signed: true, compared });
+  return figureOf(sheet, numbered, { marks: null, top: 1, signed: true, compared }); // as the weights: what is small looks small
 }
 
 /** Each name, and the one in its place in the other list if that differs. @param {string[]} names @param {string[]} others */
@@ -175,8 +174,8 @@ function figureOf(
   const [row_title, column_title] = AXES[kind];
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
-    rows: sign(marks?.rows, names),
-    ends: predicted.map((token) => (token ? `→ ${token}` : "")),
+    rows: predicted.length ? names : sign(marks?.rows, names),
+    ends: sign(marks?.rows, predicted).map((token) => (token ? `→ ${token}` : "")),
     columns: sign(marks?.columns, positioned(columns)),
     row_title,
     column_title,

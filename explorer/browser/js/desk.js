@@ -2,7 +2,7 @@
 // the app's query, so that a link of the app opens here and the other way round.
 
 import { drawAsked, drawControls, drawPlaceTools, drawTraining, listenToControls } from "./desk_controls.js";
-import { cardNow, drawPanel, mountView, prepareView, templateOf, VIEWS } from "./desk_views.js";
+import { cardNow, drawPanel, mountView, loadView, prepareView, templateOf, VIEWS } from "./desk_views.js";
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
@@ -26,16 +26,16 @@ const MOST_TEXT = 4000; // characters of a sentence in a link
 
 /**
  * @param {HTMLElement} root
- * @param {{ engine: LiveEngine, models: SiteModel[], more: () => Promise<typeof import("./desk_more.js")>, texts: () => Promise<void>, query: Query, page?: string, idle?: boolean, compact?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
- *   `more` loads the rest of the program, `texts` the messages of views beyond the first; with `idle`, nothing is opened yet; with `compact`, views have as few controls and numbers as they can;
+ * @param {{ engine: LiveEngine, models: SiteModel[], attention: () => Promise<typeof import("./desk_attention.js")>, more: () => Promise<typeof import("./desk_more.js")>, query: Query, page?: string, idle?: boolean, compact?: boolean, moved?: (query: Query, page: string, isNew: boolean) => void }} options
+ *   `attention` and `more` load the rest of the program; with `idle`, nothing is opened yet; with `compact`, views have as few controls and numbers as they can;
  *   `moved` is called after every change; `isNew`: of more than the place
  */
 export function mountDesk(
   root,
-  { engine, models, more, texts, query, page = "translate", idle = false, compact = false, moved = () => {} },
+  { engine, models, attention, more, query, page = "translate", idle = false, compact = false, moved = () => {} },
 ) {
   root.append(templateOf("desk"));
-  const D = Object.assign(stateOf(finder(root), engine, models, more, moved), { compact, texts });
+  const D = Object.assign(stateOf(finder(root), engine, models, attention, more, moved), { compact });
   listenToControls(D, {
     show: () => show(D, true),
     open: (model, text) => begin(D, model, text),
@@ -54,17 +54,17 @@ export function mountDesk(
   };
 }
 
-/** @param {import("./types").Find} find @param {LiveEngine} engine @param {SiteModel[]} models @param {() => Promise<typeof import("./desk_more.js")>} more @param {(query: Query, page: string, isNew: boolean) => void} moved */
-const stateOf = (find, engine, models, more, moved) => ({
+/** @param {import("./types").Find} find @param {LiveEngine} engine @param {SiteModel[]} models @param {() => Promise<typeof import("./desk_attention.js")>} attention @param {() => Promise<typeof import("./desk_more.js")>} more @param {(query: Query, page: string, isNew: boolean) => void} moved */
+const stateOf = (find, engine, models, attention, more, moved) => ({
   find,
   box: find(".desk"),
   engine,
   models,
+  attention,
   more,
   moved,
   page: "translate",
   compact: false,
-  texts: async () => {},
   card: models[0],
   text: "",
   written: "", // into the field of the sentence
@@ -86,6 +86,7 @@ const stateOf = (find, engine, models, more, moved) => ({
   own: /** @type {Kept | null} */ (null),
   trained: /** @type {Kept | null} */ (null), // what is opened, by the model as it is
   opened: /** @type {Kept | null} */ (null),
+  heads: /** @type {typeof import("./desk_attention.js").attention | null} */ (null),
   inside: /** @type {typeof import("./desk_more.js") | null} */ (null),
   machine: /** @type {import("./machine_link.js").Machine | null} */ (null),
   mounted: "",
@@ -173,7 +174,7 @@ async function show(D, isNew, computed) {
       });
       if (heard && call === D.calls) loading(D, t("Computing …"), null);
     };
-    await load(D.card);
+    await Promise.all([load(D.card), loadView(D)]);
     const own = await answerTo(D, null);
     const trained = D.path ? await answerTo(D, D.path).catch((error) => unfit(D, error, own)) : own;
     const then = cardNow(D);

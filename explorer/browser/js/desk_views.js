@@ -1,10 +1,8 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
 import { say } from "./dom.js";
-import { mountHeads } from "./heads.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
-import { giveForms } from "./head_forms.js";
 import { liveSource } from "./source_live.js";
 import { mountStepper } from "./stepper.js";
 import { decodingOf, put } from "./store.js";
@@ -18,6 +16,7 @@ import { inSentence, t } from "./words.js";
 /** @typedef {import("./desk.js").DeskState} DeskState */
 /** @typedef {import("./desk.js").Kept} Kept */
 /** @typedef {import("./desk.js").Query} Query */
+/** @typedef {typeof import("./desk_attention.js").attention} Attention */
 /**
  * What the views ask of the desk.
  * @typedef {{ moved: (at: Position) => void, opened: (place: Query) => void, fork: (step: number, token: number) => void, explain: () => void, edit: (row: import("./structs").RowWeights) => void, go: (query: Query, page: string) => void, query: () => Query, failed: (error: Error) => void }} Desk
@@ -48,13 +47,16 @@ export const cardNow = ({ card, page, earlier }) =>
     ? { ...card, name: `${card.name}@${earlier}`, files: { ...card.files, weights: card.earlier[earlier] } }
     : card;
 
+/** Loads the program of the page's view. @param {DeskState} D */
+export async function loadView(D) {
+  if (D.page === "attention") D.heads = (await D.attention()).attention;
+  if (D.page === "inside") D.inside = await D.more();
+}
+
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
-  if (D.page !== "translate") await D.texts();
-  if (D.page === "attention") giveForms(/** @type {Decoding} */ (decodingOf(opened.seq)));
-  if (D.page !== "inside") return;
-  D.inside = await D.more();
-  await D.inside.prepareMachine(D, opened);
+  if (D.page === "attention") D.heads?.giveForms(/** @type {Decoding} */ (decodingOf(opened.seq)));
+  if (D.page === "inside") await D.inside?.prepareMachine(D, opened);
 }
 
 /** Computes a part of a decoding and puts it into the store. @param {DeskState} D @param {Kept} opened @param {string} part @param {string} mark tells it from others @param {any[]} args */
@@ -90,7 +92,8 @@ export function mountView(D, opened, desk) {
     },
   });
   const data = { seq: opened.seq, turn: D.turn, start, explains: true, compact: D.compact };
-  D.unmount = (name === "stepper" ? mountStepper : mountHeads)({ data, parentElement, source });
+  const mount = name === "stepper" ? mountStepper : /** @type {Attention} */ (D.heads).mountHeads;
+  D.unmount = mount({ data, parentElement, source });
   return start;
 }
 

@@ -1,7 +1,7 @@
 // The colours of the views of heads: three scales, three palettes that colour-blind people can read, the pictures of
 // heads drawn in them, and the strokes of lines.
 
-import { ramp, rgb, setScale } from "./colours.js";
+import { fullColour, ramp, rgb, sayScale, setScale } from "./colours.js";
 import { say } from "./dom.js";
 import { mapsShown } from "./heads_state.js";
 import { sheetOf } from "./maps.js";
@@ -42,14 +42,13 @@ export function choosePalette(S) {
  * @param {boolean} single whether only the heads in view are compared
  */
 export function scaleOf(S, single) {
-  let top = 0;
-  if (S.scale === "max") {
-    for (const m of mapsShown(S)) {
-      const { layer, head } = S.pick[m.kind];
-      top = Math.max(top, single ? largest(weightsOf(m, layer, head)) : (m.largest ??= largest(m.weights)));
-    }
-  }
-  return { top: top || 1, log: S.scale === "log" };
+  const tops = mapsShown(S).map((m) => {
+    const { layer, head } = S.pick[m.kind];
+    const values = single ? weightsOf(m, layer, head) : m.weights;
+    if (S.scale === "max") return single ? largest(values) : (m.largest ??= largest(values));
+    return S.scale === "log" ? 1 : single ? fullColour(values, m.keys) : (m.full ??= fullColour(values, m.keys));
+  });
+  return { top: Math.max(0, ...tops) || 1, log: S.scale === "log" };
 }
 
 /** @param {ArrayLike<number>} values */
@@ -89,6 +88,7 @@ export function drawLegend(S) {
   const { top } = scaleOf(S, single);
   const ends = S.find(".ramp");
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
+  if (S.scale === "unit") return sayScale(S.find, top);
   say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
-  say(S.find(".scaled"), { max: t("up to the largest weight in view"), log: t("logarithmic") }[S.scale] ?? "");
+  say(S.find(".scaled"), S.scale === "max" ? t("up to the largest weight in view") : t("logarithmic"));
 }

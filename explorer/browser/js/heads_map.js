@@ -20,7 +20,7 @@ import {
 import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp } from "./numbers.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
@@ -116,12 +116,7 @@ function nameHead(S, kind) {
   sayKind(f.title, kind, TITLES[kind]);
   say(
     f.about,
-    [
-      layerName(layer),
-      nameInLayer(head),
-      kindsShown(S).length > 1 || S.view === "heads" ? "" : S.data.model,
-      m?.left ? t("words only, scaled to 1") : m ? "" : t("loading …"),
-    ]
+    [layerName(layer), nameInLayer(head), m?.left ? t("words only, scaled to 1") : m ? "" : t("loading …")]
       .filter(Boolean)
       .join(" · "),
   );
@@ -186,7 +181,7 @@ function drawHead(S, m, labels, cell, high) {
         ]
       : marks,
   });
-  if (small) f.about.textContent += ` · ${t("no number: below 0.005")}`;
+  f.about.textContent = [f.about.textContent, aboutNumbers(small)].filter(Boolean).join(" · ");
 }
 
 /**

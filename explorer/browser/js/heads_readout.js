@@ -16,7 +16,7 @@ import {
   showsSeveral,
 } from "./heads_state.js";
 import { NEXT_READ, SIDES, TITLES, nameInLayer, shortHead, shortName } from "./names.js";
-import { fourDecimals, percent, wholePercent, grouped } from "./numbers.js";
+import { decimals, percent, wholePercent } from "./numbers.js";
 import { keyRows, line, looksAt, numbered, tokenName, weighed, whyMasked, readsOn } from "./wording.js";
 import { weightsOf } from "./weights.js";
 import { inSentence, pieces, t } from "./words.js";
@@ -48,13 +48,13 @@ export function drawReadout(S) {
     lines.push(entry(t("key"), numbered(m.columns, cell.key, SIDES[kind][1])));
     if (cell.mask) lines.push(entry(t("weight"), whyMasked(cell.mask)));
     else {
-      lines.push(entry(t("weight"), make("b", "", fourDecimals(cell.weight))));
+      lines.push(entry(t("weight"), make("b", "", decimals(cell.weight))));
       lines.push(entry(t("rank"), t("{rank} of {count}", { rank: cell.rank, count: seen.length })));
     }
   }
   // In a lesson, neither term has been explained.
   if (seen.length && !S.mount.compact) {
-    const weight = fourDecimals(1 / seen.length);
+    const weight = decimals(1 / seen.length);
     const uniform = t("would be {weight} for each of {n} key", "would be {weight} for each of {n} keys", {
       n: seen.length,
       weight,
@@ -176,7 +176,7 @@ function leftOut(S, m) {
 
 /**
  * Draws the text around the pictures of all heads: above them what the head in view looks at, below them how to read a
- * picture and what to do next, and beside the large map what the head favours.
+ * picture, and beside the large map what the head favours.
  * @param {HeadsState} S
  */
 export function drawLead(S) {
@@ -184,9 +184,8 @@ export function drawLead(S) {
   const m = S.view === "heads" ? mapOf(S, kind) : undefined;
   const box = S.find(".lead");
   box.hidden = !m;
-  if (!m) for (const line of S.box.querySelectorAll(".how")) say(line, "");
-  if (!m) return;
-  const [legend, next] = S.box.querySelectorAll(".how");
+  const how = S.find(".how");
+  if (!m) return say(how, "");
   const { layer, head } = headInView(S, kind);
   const query = S.hover?.query ?? rowInView(S, m);
   const [side, keySide] = SIDES[kind];
@@ -204,31 +203,12 @@ export function drawLead(S) {
   sayAll(box, ...looksAt(row, m.columns, keySide, 3, look, fields));
   const [rows, columns] = rolesOf(kind);
   say(
-    legend,
-    t("Each picture is one head, or the mean of a layer’s heads. Rows: {rows}. Columns: {columns}.", { rows, columns }),
+    how,
+    S.box.clientWidth < 760
+      ? t("Rows: {rows}. Columns: {columns}. Tap a picture to open it.", { rows, columns })
+      : t("Rows: {rows}. Columns: {columns}. Click a picture to open it.", { rows, columns }),
   );
-  // A lesson may hide the buttons of the steps; the text then does not mention them.
-  const phone = S.box.clientWidth < 760;
-  const buttons = S.find(".walk").offsetWidth > 0;
-  const walks = S.last > 0 && kind !== "encoder" && (!phone || buttons);
-  sayAll(next, make("b", "", `${t("Next:")} `), nextDeed(phone, showsLarge(S), walks));
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
-}
-
-/** What to do next. @param {boolean} phone @param {boolean} large whether a picture can be seen large @param {boolean} walks whether there are steps to go */
-function nextDeed(phone, large, walks) {
-  if (phone && large)
-    return walks
-      ? t("tap a picture to open that head; ▸ above goes to the next word.")
-      : t("tap a picture to open that head.");
-  if (large)
-    return walks
-      ? t("point at a picture to see it large, click it to open it; the key → steps to the next word.")
-      : t("point at a picture to see it large, click it to open it.");
-  if (!walks) return t("click a picture to open that head.");
-  return phone
-    ? t("click a picture to open that head; ▸ above goes to the next word.")
-    : t("click a picture to open that head; the key → steps to the next word.");
 }
 
 /** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind @returns {[string, string]} */
@@ -258,19 +238,13 @@ function favours(m, layer, head) {
       );
 }
 
-/** The number of heads on screen. @param {HeadsState} S */
+/** How many heads pass the filters, if not all do. @param {HeadsState} S */
 function describeGrids(S) {
   return kindsShown(S).map((kind) => {
     const m = mapOf(S, kind);
-    if (!m) return "";
-    const heads = listHeads(m, { ...S, by: "keys" });
-    const all = m.layers * m.heads;
-    const count =
-      heads.length < all
-        ? t("{shown} of {n} head", "{shown} of {n} heads", { shown: heads.length, n: all })
-        : all > 1
-          ? t("all {heads} heads in {n} layer", "all {heads} heads in {n} layers", { heads: grouped(all), n: m.layers })
-          : t("1 head in 1 layer");
+    const shown = m && listHeads(m, { ...S, by: "keys" }).length;
+    if (!m || shown === m.layers * m.heads) return "";
+    const count = t("{shown} of {n} head", "{shown} of {n} heads", { shown: Number(shown), n: m.layers * m.heads });
     return t("{kind}: {count}.", { kind: TITLES[kind], count });
   });
 }

@@ -5,7 +5,7 @@ import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
@@ -16,11 +16,12 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, observer: ResizeObserver, width: number }} MapState */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
 
 const WIDEST = 54; // size of a cell, in pixels
 /** The length of labels, in pixels: at least, at most. @type {[number, number]} */
 const LABELS = [82, 180];
+const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
@@ -115,12 +116,13 @@ function draw(S) {
     return signed ? value + top : value;
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
+  const decimals = top < 0.995 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
-    if (i < last) return signed ? signedNumber(S.values[i], top) : cellNumber(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], decimals) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
-    return change ? signedNumber(change, 1) : "";
+    return change ? signedNumber(change, 2) : "";
   };
-  paintMap(canvas, theme, S.plot, {
+  const small = paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
     sheet: sheetOf(theme, cells, [levels], scale),
@@ -139,6 +141,7 @@ function draw(S) {
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });
+  S.bare = small === null;
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   const ramps = /** @type {[string, number, boolean, string][]} */ ([
@@ -152,18 +155,25 @@ function draw(S) {
   }
   S.find(".minus").hidden = !minus;
   const marks = [1, 2].filter((code) => mask.includes(code));
-  say(S.find(".marks"), marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`).join(" · "));
+  const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
+  if (small && !minus)
+    notes.push(
+      signed
+        ? t("no number: less than {least} from 0", { least: inSentence(`${0.5 * 0.1 ** decimals}`) })
+        : t("no number: below 0.005"),
+    );
+  say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
 
-/** A signed number for a cell, with as many decimals as all of a map that ends at `top`; "" if it would be 0. @param {number} value @param {number} top */
-function signedNumber(value, top) {
+/** A signed number for a cell; "" if it would be 0 in its decimals. @param {number} value @param {number} decimals */
+function signedNumber(value, decimals) {
   const size = Math.abs(value);
-  if (size < 0.005) return size < 1e-6 ? "0" : "";
-  const text = size.toFixed(top < 9.995 ? 2 : top < 99.95 ? 1 : 0);
+  const text = size.toFixed(decimals);
+  if (!Number(text)) return size < 1e-6 ? "0" : "";
   return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
 }
 
@@ -175,8 +185,8 @@ function choose(S, at) {
 }
 
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask }, at) {
-  if (!at) return say(find("output"), "");
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, bare }, at) {
+  if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;

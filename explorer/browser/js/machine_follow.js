@@ -21,6 +21,8 @@ import { nameInLayer } from "./names.js";
 
 const TEMPO = 1600; // ms per stage
 const SPEEDS = [1, 2, 0.5];
+/** The commands that lead to another block while a token is followed. @type {Record<string, number>} */
+const TURNS = { start: -1, end: 1 };
 const AHEAD = 4; // stops whose numbers are requested together
 
 /** Gives the view its second track: the stages, which its buttons and its slider lead through while a token is followed. @param {MachineState} S @returns {(command: string) => boolean} carries out a command then */
@@ -62,10 +64,20 @@ export function listenToTrail(S) {
   };
   return (name) => {
     if (name === "follow") choose(S, F.data ? "" : usual(S));
+    else if (F.data && name in TURNS) goTo(/** @type {ViewState} */ (F), blockBeside(F, TURNS[name]));
     else if (F.data && [...Object.values(STEPPING), "speed"].includes(name)) run(name);
     else return false;
     return true;
   };
+}
+
+/** The first stop in the block before or after the current one; the first or last stop if there is none. @param {MachineTrail} F @param {number} by 1 or −1 */
+function blockBeside({ stops, step }, by) {
+  const blockAt = (/** @type {number} */ at) => stops[at]?.block;
+  let to = step;
+  while (blockAt(to) === blockAt(step)) to += by;
+  while (by < 0 && blockAt(to) && blockAt(to - 1) === blockAt(to)) to--;
+  return to;
 }
 
 /** The token that is followed unless another is chosen: the current one of the open block. @param {MachineState} S */
@@ -192,10 +204,10 @@ function nameButtons(S, track) {
   if (slider.ariaLabel === named) return;
   slider.ariaLabel = named;
   const names = {
-    start: track === "step" ? t("To the first step") : t("To the first stage"),
+    start: track === "step" ? t("To the first step") : t("To the previous block"),
     back: track === "step" ? t("One step back") : t("One stage back"),
     forward: track === "step" ? t("One step forward") : t("One stage forward"),
-    end: track === "step" ? t("To the last step") : t("To the last stage"),
+    end: track === "step" ? t("To the last step") : t("To the next block"),
   };
   for (const [value, name] of Object.entries(names)) {
     const button = S.find(`.buttons [value=${value}]`);

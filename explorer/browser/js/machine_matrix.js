@@ -288,7 +288,7 @@ export function cardOf(S, stage, spot) {
   card.append(
     make("h4", "", head),
     make("p", "equation", sums),
-    make("p", "hint", `${words} ${t("Shown rounded; computed with all digits.")}`),
+    make("p", "hint", stage.op === "ids" ? words : `${words} ${t("Shown rounded; computed with all digits.")}`),
   );
   if (origin.terms.length && names) card.append(termsOf(S, origin.terms, names));
   card.append(...changeOf(S, stage, spot));

@@ -97,6 +97,7 @@ function overview(S) {
   const none = () => [t("this model has none: prompt and continuation are one text, which the decoder reads.")];
   const reads = { n: read.length, token: token(S, "target", step) };
   const sees = token(S, "target", step);
+  const names = { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") };
   return [
     paragraph(name(`${t("Encoder:")} `), ...(alone ? none() : encoded())),
     paragraph(
@@ -130,16 +131,21 @@ function overview(S) {
       ? []
       : [
           paragraph(
-            ...pieces(
-              "Around every attention and every network, {plus} adds what went in to what came out, and {norm} divides each token's numbers by how large they are on average. “Attention Is All You Need” calls both {both}.",
-              { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") },
-            ),
+            ...(data.diagram.norm === "pre"
+              ? pieces(
+                  "Before every attention and every network, {norm} brings each token's numbers to a common scale; after it, {plus} adds what went in to what came out. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
+                  names,
+                )
+              : pieces(
+                  "Around every attention and every network, {plus} adds what went in to what came out, and {norm} brings each token's numbers to a common scale. “Attention Is All You Need” calls both {both}.",
+                  names,
+                )),
           ),
         ]),
     make(
       "p",
       "hint",
-      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below. Linear shows only the token just read, its largest scores first.")} `,
+      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below.")} `,
       ...(width < data.numbers
         ? [
             `${t("The picture of a vector shows {shown} of its {numbers} numbers.", { shown: width, numbers: data.numbers })} `,
@@ -150,8 +156,6 @@ function overview(S) {
         ? [`${t("Such a picture is the mean of {heads} heads; below it stand heads × rows × columns.", { heads })} `]
         : []),
       ...pieces("The frame marks the token just read, {token}.", { token: sees }),
-      ...(alone ? [] : [" ", ...pieces("A token chosen in {list} is framed above.", { list: name(t("Source")) })]),
-      ` ${t("The arrow keys step.")}`,
     ),
   ];
 }

@@ -64,7 +64,8 @@ function labelsOf(wires) {
   const memory = wires.find(({ flow }) => flow === "memory");
   /** @type {MachinePlan["labels"]} */
   const labels = [];
-  if (memory) labels.push({ flow: "memory", text: t("memory"), x: memory.points[0][0] + 6, y: memory.points[1][1] });
+  if (memory)
+    labels.push({ flow: "memory before", text: t("memory"), x: memory.points[0][0] - 6, y: memory.points[1][1] });
   const loop = wires.find(({ flow }) => flow === "loop");
   if (loop)
     labels.push({

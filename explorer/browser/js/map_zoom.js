@@ -3,6 +3,7 @@
 
 import { columnAt } from "./canvas.js";
 import { clamp } from "./numbers.js";
+import { t } from "./words.js";
 
 /** @import { Plot } from "./types" */
 
@@ -60,7 +61,7 @@ export function sightOf(box) {
 }
 
 /**
- * Scrolls a map as little as needed to bring cells of a row into sight, beside the labels: the last one in any case.
+ * Scrolls a map to cells of a row that are out of sight, each to the middle, beside the labels: the last one in any case.
  * @param {HTMLElement} box
  * @param {Plot} plot
  * @param {number} right width of the labels on the right, in pixels
@@ -69,8 +70,12 @@ export function sightOf(box) {
  */
 export function bringIntoSight(box, { left, top, cell, places }, right, row, columns) {
   const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
-    clamp(at, (index + 1) * cell - room + 2, index * cell);
+    clamp(at, (index + 1) * cell - room + 2, index * cell) === at ? at : (index + 0.5) * cell - room / 2;
   box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
   for (const column of columns)
     box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), box.clientWidth - left - right);
 }
+
+/** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */
+export const aboutNumbers = (small) =>
+  small === null ? t("choose a cell for its number") : small ? t("no number: below 0.005") : "";

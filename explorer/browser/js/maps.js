@@ -22,7 +22,7 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const ROOMY = 23; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
+const ROOMY = 22; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
 const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
@@ -251,7 +251,8 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  */
 
 /**
- * Paints a map with its labels, numbers and marks; returns whether some weight is too small to be written as a number.
+ * Paints a map with its labels, numbers and marks; returns whether some weight is too small to be written as a number, or
+ * null if the cells are too small for numbers.
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {Plot} plot
@@ -270,7 +271,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const small = holdsNumbers(canvas, cell) && writeNumbers(pen, picture);
+  const small = holdsNumbers(canvas, cell) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -361,7 +362,7 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
   ctx.stroke();
 }
 
-/** Writes the weights into the cells; returns whether any is too small to be written. @param {Pen} pen @param {Picture} picture */
+/** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, places, keys, mask, rows },
   { values, scale = UNIT, numberOf = cellNumber },
@@ -372,7 +373,7 @@ function writeNumbers(
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
   const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
-  if (size < least) return false; // the numbers would touch
+  if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
     if (!text) return;

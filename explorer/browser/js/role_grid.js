@@ -57,7 +57,7 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   say(caption, grid.caption);
   const [least, , most] = legend.children[0].children;
   say(least, t("uniform or less"));
-  say(most, t("{times} × uniform", { times: grid.top }));
+  say(most, t("≥ {times} × uniform", { times: grid.top }));
   tiles.setAttribute("aria-label", t("{kind} heads", { kind: capitalised(kind) }));
   tiles.style.setProperty("--heads", `${heads}`);
   const cells = children(tiles, layers * (heads + 1), () => make("div"));

@@ -9,7 +9,6 @@ import { editsOf, readChanges } from "./head_changes.js";
 import { createLiveEngine } from "./live_engine.js";
 import { localised } from "./markup.js";
 import { recall, store } from "./memory.js";
-import { tour } from "./tour.js";
 import { readMessage } from "./wire.js";
 import { language, setWords, t } from "./words.js";
 
@@ -42,32 +41,31 @@ export function start() {
   if (embed) document.documentElement.dataset.embed = embed;
   listenToTerms(byId("tip"), header.terms);
   listenToOffline(header, places.base);
+  const attention = once(() => loadProgram(read, header.attention));
   const more = once(() => loadProgram(read, header.more));
-  const texts = once(async () => {
-    for (const address of header.views) setWords(partOf(await read(address, () => {})).words);
-  });
-  const about = { header, places, engine, read, more, texts, first };
+  const lessons = once(() => loadProgram(read, header.lessons));
+  const about = { header, places, engine, attention, more, lessons, first };
   if (header.page === "class") {
     drawNavigation(header, places, {}, "class");
     listenToTheme(() => {});
-    return loadLessons(about).then(({ openClass, lessons }) => openClass(byId("desk-place"), { lessons }));
+    return lessons().then(({ openClass, lessons }) => openClass(byId("desk-place"), { lessons }));
   }
   return header.page === "lessons" ? startLessons(about) : startDesk(about);
 }
 
-/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, read: Reader, more: () => Promise<typeof import("./desk_more.js")>, texts: () => Promise<void>, first: { query: Query, page: string } }} About */
+/** @typedef {{ header: SiteHeader, places: ReturnType<typeof pathPlaces>, engine: LiveEngine, attention: () => Promise<typeof import("./desk_attention.js")>, more: () => Promise<typeof import("./desk_more.js")>, lessons: () => Promise<typeof import("./lesson_site.js") & { lessons: import("./structs").LessonOnSite[] }>, first: { query: Query, page: string } }} About */
 
 /** The model that a query names. @param {SiteHeader} header @param {Query} query */
 const cardOf = ({ models }, { model }) => models.find(({ name }) => name === model) ?? models[0];
 
 /** @param {About} about */
-function startDesk({ header, places, engine, more, texts, first }) {
+function startDesk({ header, places, engine, attention, more, first }) {
   const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
+    attention,
     more,
-    texts,
     query: { ...header.query, ...first.query },
     page: first.page || header.page,
     moved: afterPaint((query, page, isNew) => {
@@ -82,8 +80,16 @@ function startDesk({ header, places, engine, more, texts, first }) {
   listenToTheme(() => desk.redraw());
   let tours = 0;
   const root = byId("tour-place").attachShadow({ mode: "open" });
-  root.append(templateOf("tour"));
-  byId("tour-button").onclick = () => void texts().then(() => tour(root, ++tours));
+  byId("tour-button").onclick = async () => {
+    say(byId("offline"), "");
+    try {
+      const { tour } = (await attention()).attention;
+      if (!root.firstChild) root.append(templateOf("tour"));
+      tour(root, ++tours);
+    } catch (error) {
+      say(byId("offline"), error instanceof Error ? error.message : `${error}`);
+    }
+  };
   return desk.ready;
 }
 
@@ -107,7 +113,7 @@ function afterPaint(run) {
 
 /** @param {About} about */
 async function startLessons(about) {
-  const { header, places, engine, more, texts, first } = about;
+  const { header, places, engine, attention, more, first } = about;
   const own = (/** @type {Query} */ query) =>
     Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
   /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
@@ -118,8 +124,8 @@ async function startLessons(about) {
   const desk = mountDesk(byId("desk-place"), {
     engine,
     models: header.models,
+    attention,
     more,
-    texts,
     query: { ...header.query, ...first.query },
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
@@ -132,7 +138,7 @@ async function startLessons(about) {
   });
   drawNavigation(header, places, desk.query(), "lessons");
   listenToTheme(() => desk.redraw());
-  const { openLessons, lessons: all } = await loadLessons(about);
+  const { openLessons, lessons: all } = await about.lessons();
   const options = {
     lessons: all,
     desk,
@@ -162,20 +168,14 @@ async function readOwn(header, engine, query) {
   return { predicted: answer.message.header.decoding.target.predicted, text: answer.text };
 }
 
-/** The program and the content of the lessons. @param {About} about @returns {Promise<typeof import("./lesson_site.js") & { lessons: import("./structs").LessonOnSite[] }>} */
-async function loadLessons({ header, read }) {
-  const { css, ...rest } = await loadProgram(read, header.lessons);
-  document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
-  return rest;
-}
-
 /** Loads a part of the program; what came with it stands beside what its module exports. @param {Reader} read @param {string[]} addresses @returns {Promise<any>} */
 async function loadProgram(read, addresses) {
   const files = await Promise.all(addresses.map((address) => read(address, () => {})));
-  const { script, looks, words, ...rest } = Object.assign({}, ...files.map(partOf));
+  const { script, looks, css, words, ...rest } = Object.assign({}, ...files.map(partOf));
   const { __headlightLooks: addLooks } = /** @type {any} */ (globalThis);
   if (words) setWords(words);
   addLooks(looks);
+  if (css) document.head.append(Object.assign(document.createElement("style"), { textContent: css }));
   const { default: entry } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   return { ...entry, ...rest };
 }

@@ -6,6 +6,7 @@ import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
 import { say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
+import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn, runsLeft } from "./scripts.js";
 import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
@@ -69,16 +70,24 @@ export function measureStage(S) {
 }
 
 /** The number of lines of words in sight, so that the buttons below stay on the first screen. @param {StepperState} S @param {Side} side */
-const linesOf = (S, side) =>
-  side === "target" && S.data.source.tokens.length
-    ? Math.max(2, Math.floor((innerHeight - 570) / 100))
-    : Math.max(3, Math.floor((innerHeight - 620) / 48));
+const linesOf = (S, side) => {
+  const below = side === "target" && S.data.source.tokens.length;
+  if (presenting(S.box)) return below ? 2 : 3;
+  return below ? Math.max(2, Math.floor((innerHeight - 570) / 100)) : Math.max(3, Math.floor((innerHeight - 620) / 48));
+};
 
-/** Says how many words are scrolled out of sight. @param {StepperState} S */
-function sayRest(S) {
+/** Says how many words are scrolled out of sight, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
+function sayRest(S, { column, lines }) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
-    const rest = S.boxes[side].filter(({ hidden }, i) => hidden && (side === "source" || i < S.step + 2)).length;
-    say(S.find(`.${side} .rest`), rest ? t("{n} more: scroll", "{n} more: scroll", { n: rest }) : "");
+    const boxes = S.boxes[side];
+    const n = boxes.filter(({ hidden }, i) => hidden && (side === "source" || i < S.step + 2)).length;
+    const looked = lines.filter((line) => column < 0 && line.side === side && boxes[line.span[0]]?.hidden);
+    const share = looked.reduce((sum, { weight }) => sum + weight, 0);
+    const rest =
+      share < 0.005
+        ? t("{n} more: scroll", { n })
+        : t("{n} more, with {share} of the weight: scroll", { n, share: wholePercent(share) });
+    say(S.find(`.${side} .rest`), n ? rest : "");
   }
 }
 
@@ -150,7 +159,7 @@ export function drawStage(S, written) {
   if (S.scrolls || S.guess || S.guessed) measureStage(S);
   S.guessed = S.guess;
   moveTo(S, curvesOf(S, view));
-  sayRest(S);
+  sayRest(S, view);
 }
 
 /** @param {StepperState} S @param {StageView} view */
@@ -257,23 +266,23 @@ function paint(S) {
   const { width, height } = S.stageSize;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
-  // Heavy curves last, so that thin ones do not cross them out.
-  for (const curve of [...S.curves].sort((a, b) => a.weight - b.weight)) {
-    const { x0, y0, x1, y1, weight, from, to, out, home } = curve;
-    trace(ctx, curve);
-    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
-    const passes = out.length || home.length;
-    const alpha = passes ? 0.6 + 0.4 * weight : 0.2 + 0.7 * weight;
-    ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
-    ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
-    // A rim sets a curve that passes other words off from them.
-    if (passes) {
-      Object.assign(ctx, { strokeStyle: S.theme.ground, lineWidth: 1 + 9 * weight + 2 * RIM, lineCap: "butt" });
+  // Heavy curves last, so that thin ones do not cross them out. A rim sets those that pass other words off from these;
+  // all rims come first, since curves meet at one word.
+  const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
+  for (const rim of [2 * RIM, 0])
+    for (const curve of curves) {
+      const { x0, y0, x1, y1, weight, from, to, out, home } = curve;
+      const passes = out.length || home.length;
+      if (rim && !passes) continue;
+      trace(ctx, curve);
+      const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
+      const alpha = passes ? 0.6 + 0.4 * weight : 0.2 + 0.7 * weight;
+      for (const [at, side] of [from, to].entries())
+        ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${alpha})`.replaceAll(",", " "));
+      const lineCap = rim ? "butt" : "round";
+      Object.assign(ctx, { strokeStyle: rim ? S.theme.ground : ink, lineWidth: 1 + 9 * weight + rim, lineCap });
       ctx.stroke();
     }
-    Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight, lineCap: "round" });
-    ctx.stroke();
-  }
 }
 
 /**
@@ -289,9 +298,10 @@ export function listenToStage(S, go) {
     list.onscroll = () => {
       if (!S.data || S.scrolled === scrolledTo(S)) return;
       measureStage(S);
-      sayRest(S);
+      const view = viewOf(S);
+      sayRest(S, view);
       cancelAnimationFrame(S.moving);
-      S.curves = curvesOf(S, viewOf(S));
+      S.curves = curvesOf(S, view);
       paint(S);
     };
     const under = (/** @type {Event} */ event) => {

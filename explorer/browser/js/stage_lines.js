@@ -130,7 +130,7 @@ export function sentenceOf(S, { from, query, column, lines }) {
 const writtenAt = (S, at) => S.data.target.predicted[Math.max(0, at - 1)];
 
 const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
-const PAST = 4; // distance between the last word of a line and a curve beyond it, in pixels
+const PAST = 8; // distance between the last word of a line and a curve beyond it, in pixels
 
 /**
  * The gaps that lead from a word to the other sentence, the nearest line first: above a word of the translation, below

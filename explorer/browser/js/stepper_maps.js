@@ -2,12 +2,13 @@
 // readout, table.
 
 import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas.js";
-import { buttonsOf, children, isTouch, make, makeButton, say, sayAll } from "./dom.js";
+import { fullColour, sayScale } from "./colours.js";
+import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
 import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
-import { bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
@@ -63,9 +64,16 @@ export function layOut(S) {
   S.find(".stage").dataset.kind = S.kind;
 }
 
+/** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */
+function scaleOf(S) {
+  const m = S.maps[S.kind];
+  return { top: fullColour(weightsOf(m, S.pick[S.kind].layer, 0), m.keys) };
+}
+
 /** The pictures of a layer's heads, after that of their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
-export function sheetFor(S, kind, layer) {
-  const name = `${kind} ${layer}`;
+function sheetFor(S, kind, layer) {
+  const scale = scaleOf(S);
+  const name = `${kind} ${layer} ${scale.top}`;
   const m = S.maps[kind];
   const sheet =
     S.sheets.get(name) ??
@@ -73,6 +81,7 @@ export function sheetFor(S, kind, layer) {
       S.theme,
       m,
       Array.from({ length: m.heads + 1 }, (_, head) => weightsOf(m, layer, head)),
+      scale,
     );
   S.sheets.set(name, sheet);
   return sheet;
@@ -105,8 +114,10 @@ export function drawMap(S, kind) {
   if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
   f.followed = followed;
   const sight = sightOf(box);
+  const scale = scaleOf(S);
   const drawn = [
     ...Object.values(sight ?? {}),
+    scale.top,
     S.seq,
     layer,
     head,
@@ -140,6 +151,7 @@ export function drawMap(S, kind) {
       sheet: sheetFor(S, kind, layer),
       at: head,
       values: weightsOf(m, layer, head),
+      scale,
       labels: /** @type {import("./maps.js").Labels} */ (f.labels), // measured for the layout
       titles: AXES[kind],
       row,
@@ -229,6 +241,7 @@ export function drawPick(S) {
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
+  sayScale(S.find, scaleOf(S).top);
   const rows = shownRows(S, S.kind);
   const side = m.heads > 7 ? 26 : 42;
   const scale = side / Math.max(m.keys, m.queries);
@@ -260,10 +273,10 @@ export function drawCaption(S, kind) {
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
   const high = sight ? Math.floor((sight.height - top) / cell) : m.queries;
   const cut = [
-    seen < m.keys ? ` · ${t("{seen} of {n} columns: scroll", { seen, n: m.keys })}` : "",
-    high < shownRows(S, kind) ? ` · ${t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) })}` : "",
-  ].join("");
-  say(f.about, `${layerName(layer)} · ${which}${f.small ? ` · ${t("no number: below 0.005")}` : ""}${cut}`);
+    seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : "",
+    high < shownRows(S, kind) ? t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) }) : "",
+  ];
+  say(f.about, [layerName(layer), which, ...cut, cut[0] ? "" : aboutNumbers(f.small)].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
@@ -273,7 +286,7 @@ export function drawCaption(S, kind) {
 
   // The sentence below the words says the same of the row in view.
   const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
-  if (kind === S.kind && !S.mapped && !other) return sayAll(f.caption);
+  if (kind === S.kind && !other) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const row = numbered(m.rows, query, side);
   const last = encoder ? 0 : lastRead(S, query);
@@ -314,15 +327,6 @@ export function drawReadout(S) {
             make("b", "", decimals(weight)),
             ` · ${t("rank {rank} of {count}", { rank, count: seen.length })}`,
           ),
-      make(
-        "div",
-        "hint",
-        !c.locked
-          ? t("click or Enter to lock")
-          : isTouch()
-            ? t("locked · tap again to unlock")
-            : t("locked · Esc to unlock"),
-      ),
     );
     const { left, top, cell, places } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);

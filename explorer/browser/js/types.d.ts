@@ -266,8 +266,8 @@ export interface StepperFigure extends HeadsFigure {
   readout: HTMLElement;
   /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
   drawn?: string;
-  /** Whether some weight is too small for the number in its cell. */
-  small?: boolean;
+  /** Whether some weight is too small for the number in its cell; null if no cell has room for one. */
+  small?: boolean | null;
   /** Whether the screen shows any of the canvas, at the last layout. */
   inSight?: boolean;
 }
@@ -330,7 +330,9 @@ export type KindMap = AttentionMap &
   FormOfMap & {
     form: string;
     weights: Float32Array;
+    /** Its largest weight, and the one that has the full colour, once they are known. */
     largest?: number;
+    full?: number;
     /** In a map over words only: the mean share of each row that was left out, by head. */
     left?: Float64Array;
   };

@@ -91,8 +91,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        with st.columns(2)[0]:  # below A, and as wide
-            draw_map(comparison.difference, key="compare_difference", away=translation.model)
+        draw_map(comparison.difference, key="compare_difference", away=translation.model)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:

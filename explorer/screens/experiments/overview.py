@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, length_curves, validation_curves
-from explorer.runs.experiment_relations import Outcome, measure_of, overall
+from explorer.runs.experiment_relations import Outcome, any_runs, measure_of, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -22,98 +23,90 @@ from model.experiments.stored import ResultError
 EXPERIMENT = "experiment"  # key of the box of experiments, and name of its URL parameter
 ALL = "all"  # its value for this overview
 MEASURES = {
-    "exact_match": (message("right"), message("Validation sentences exactly right, in %"), " %"),
-    "bleu": ("BLEU", message("BLEU on validation"), ""),
-    "loss": (message("loss"), message("Loss on validation, in nats per target token"), ""),
+    "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
+    "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
+    "loss": (message("loss"), message("Loss on validation, in nats per token, by updates"), ""),
 }
-_ACROSS = 2
-_CARD = 6  # the height of a card beside that of a variant
+_ACROSS = 3
 
 
 def draw_overview() -> None:
-    """Draw a card for each experiment whose variants differ, then lists of the others by what their runs show."""
+    """Draw a card for each experiment whose variants differ, then a list of the others by what their runs show."""
     stored: dict[str, tuple[ArmRuns, ...]] = {}
     for name, experiment in EXPERIMENTS.items():
         try:
             stored[name] = arm_runs(experiment)
         except ResultError as damaged:
             st.error(plain(str(damaged)))
-    run = {name: arms for name, arms in stored.items() if any(arm.runs for arm in arms)}
-    shows: dict[Outcome, dict[str, tuple[ArmRuns, ...]]] = defaultdict(dict)
-    for name, arms in run.items():
-        shows[overall(arms)][name] = arms
+    shows: dict[Outcome | None, list[str]] = defaultdict(list)
+    for name, arms in stored.items():
+        shows[overall(arms) if any_runs(arms) else None].append(name)
     st.caption(
-        t("Each card answers beside its first variant. “Undecided”: neither better or worse nor as good is shown."),
-        help=t(
-            "Tables have means over seeds (lowest to highest) of the weights that were best on validation. The "
-            "comparisons of a variant: score, equality of scores, updates to the target, loss, and score beyond where "
-            "that was tested. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the card, and a "
-            "difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “As good” holds for "
-            "other seeds on these test sentences (one of 96 is 1.04 points). p is before the correction. “Beyond”: "
-            "strings longer than any in training. Experiments share first variants, so they are not independent."
-        ),
+        t(
+            "Each variant is compared with the first one. Line: mean over the runs; band: lowest to highest run; n: "
+            "runs of each variant named, then of the first."
+        )
     )
-    _draw_cards(shows["difference"], with_curves=True)
-    _draw_cards(shows["equal"] | shows["undecided"], with_curves=False)
-    _draw_list(t("Too few runs to tell"), shows["too few"])
-    _draw_list(t("Not run yet"), [name for name in stored if name not in run])
+    for start in range(0, len(shows["difference"]), _ACROSS):
+        columns = st.columns(_ACROSS, gap="small")
+        for name, column in zip(shows["difference"][start : start + _ACROSS], columns, strict=False):
+            with column:
+                _draw_card(EXPERIMENTS[name], stored[name])
+    undecided = shows["equal"] + shows["undecided"]
+    _draw_list(t("No difference shown"), {name: " ".join(results.answer(stored[name])) for name in undecided})
+    _draw_list(t("Too few runs to tell"), {name: results.too_few(stored[name]) for name in shows["too few"]})
+    _draw_list(t("Not run yet"), dict.fromkeys(shows[None], ""))
 
 
-def _draw_cards(experiments: dict[str, tuple[ArmRuns, ...]], *, with_curves: bool) -> None:
-    """Draw cards in columns, each in the one that is shortest so far."""
-    columns, filled = st.columns(_ACROSS), [0] * _ACROSS
-    for name, arms in experiments.items():
-        shortest = filled.index(min(filled))
-        filled[shortest] += _CARD + len(arms)
-        with columns[shortest]:
-            _draw_card(EXPERIMENTS[name], arms, with_curves=with_curves)
-
-
-def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns], *, with_curves: bool) -> None:
-    """Draw the title, which opens the experiment, its answer, the numbers behind it, and its curves."""
-    with st.container(border=True, key=f"card_{experiment.name}"):
+def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the question, which opens the experiment, its answer, and the curves that show it."""
+    with st.container(border=True, key=f"card_{experiment.name}", height="stretch", gap="xsmall"):
         _draw_title(experiment)
-        draw_answer(arms)
-        if with_curves:
-            measure = measure_of(arms)
-            draw_small_figure(length_figure(arms) if measure == "beyond" else curves_figure(arms, measure))
+        st.markdown(plain(results.answer(arms)[0]))
+        measure = measure_of(arms)
+        draw = partial(length_figure, arms) if measure == "beyond" else partial(curves_figure, arms, measure)
+        draw_small_figure(draw(small=True))
 
 
-def curves_figure(arms: Sequence[ArmRuns], measure: str) -> Figure:
+def curves_figure(arms: Sequence[ArmRuns], measure: str, *, small: bool = False) -> Figure:
     """Draw one measure on validation over the updates."""
     _, title, unit = MEASURES[measure]
     top = 100.0 if measure == "exact_match" else None
     curves = validation_curves(arms, measure)
-    return band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top)
+    return band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top, small=small)
 
 
-def length_figure(arms: Sequence[ArmRuns]) -> Figure:
+def length_figure(arms: Sequence[ArmRuns], *, small: bool = False) -> Figure:
     """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
     curves, longest = length_curves(arms)
     title = t("Right by length, in %; dashed: the longest in training, {n:.0f} letters", n=longest)
-    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
+    mark = longest + 0.5
+    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=mark, small=small)
 
 
-def draw_answer(arms: Sequence[ArmRuns]) -> None:
-    """Draw the answer of an experiment that has runs, a table with the numbers behind it, and the conditions."""
-    st.markdown(f"**{plain(results.answer(arms))}**")
-    rows = results.rows(arms)
-    head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
-    st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
-    st.caption(plain(results.conditions(arms)))
-
-
-def _draw_list(title: str, experiments: Iterable[str]) -> None:
-    """Draw the titles of experiments, which open them."""
-    if experiments:
+def _draw_list(title: str, answers: Mapping[str, str]) -> None:
+    """Draw a line for each experiment: its question, which opens it, and its answer."""
+    if answers:
         st.markdown(f"##### {title}")
-    for name in experiments:
-        _draw_title(EXPERIMENTS[name])
+    with st.container(gap="xsmall"):
+        for name, answer in answers.items():
+            question, said = st.columns([1, 2], gap="small")
+            with question:
+                _draw_title(EXPERIMENTS[name])
+            said.caption(plain(answer))
 
 
 def _draw_title(experiment: Experiment) -> None:
-    label, key = plain(translated(experiment.title)), f"open_{experiment.name}"
-    st.button(label, key=key, type="tertiary", on_click=_open, args=(experiment.name,))
+    label, key = f"**{plain(translated(experiment.title))}**", f"open_{experiment.name}"
+    st.button(
+        label,
+        key=key,
+        type="tertiary",
+        on_click=_open,
+        args=(experiment.name,),
+        icon=":material/arrow_forward:",
+        icon_position="right",
+    )
 
 
 def _open(name: str) -> None:

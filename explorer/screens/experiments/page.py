@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import wide
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
@@ -18,11 +19,10 @@ from explorer.screens.experiments.overview import (
     EXPERIMENT,
     MEASURES,
     curves_figure,
-    draw_answer,
     draw_overview,
     length_figure,
 )
-from explorer.web import address, runtime
+from explorer.web import address
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
 from model.commands import typed
@@ -30,17 +30,14 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
-SHIPPED_PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm")}
-TEXT = "headlight"  # for both models
-
 
 def draw() -> None:
     """Draw all experiments, or the chosen one: its question, its results, and how to repeat it."""
     title, box = st.columns([3, 2], vertical_alignment="center")
-    with title:
-        st.markdown(f"#### {t('Why is the model built and trained this way?')}")
     with box:
         experiment = _choose()
+    heading = t("Why is the model built and trained this way?") if experiment is None else translated(experiment.title)
+    title.markdown(f"#### {plain(heading)}")
     if experiment is None:
         draw_overview()
         return
@@ -76,31 +73,24 @@ def _choose() -> Experiment | None:
 
 
 def _not_run(experiment: Experiment) -> str:
-    command = f"{typed('model.experiments')} {experiment.name}"
-    if experiment.reads_corpus:
-        return t(
-            "This experiment has not been run, so there is nothing to show. It needs a corpus that does not come with "
-            "Headlight. `{command}` runs it and stores its curves.",
-            command=f"{command} --data-dir DIR",
-        )
+    folder = " --data-dir DIR" if experiment.reads_corpus else ""
     return t(
         "This experiment has not been run, so there is nothing to show. `{command}` runs it and stores its curves.",
-        command=command,
+        command=f"{typed('model.experiments')} {experiment.name}{folder}",
     )
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    if overall(arms) == "too few":
-        st.markdown(f"**{plain(results.too_few(arms))}**")
-    draw_answer(arms)
-    _curves(arms, experiment.base.metric)
-    with st.expander(t("What the runs show, in numbers")):
-        _numbers(experiment, arms)
+    first, *others = [results.too_few(arms)] if overall(arms) == "too few" else results.answer(arms)
+    st.markdown(f"**{plain(first)}**\n" + "".join(f"\n- {plain(other)}" for other in others))
+    _draw_markdown_table(results.rows(arms))
+    st.caption(plain(results.conditions(arms)))
+    figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
-        figure = length_figure(arms)
-        draw_figure(figure)
-        with st.expander(t("By length as a table")):
-            draw_table(wide(figure.data), figure.caption, file="by-length")
+        figures.append(length_figure(arms))
+        draw_figure(figures[1])
+    with st.expander(t("What the runs show, in numbers")):
+        _numbers(arms, figures)
     with st.expander(t("What the models answer")):
         draw_table(
             sample_rows(arms),
@@ -108,20 +98,30 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             file="answers",
         )
         st.caption(t("The first run of each variant; an empty cell is an empty answer."))
-    _draw_links(experiment)
+    with st.expander(t("How a verdict is made")):
+        st.markdown(_procedure())
 
 
-def _draw_links(experiment: Experiment) -> None:
-    """Draw links to the maps of the shipped models that the experiment compares, if any, with the same text."""
-    here = [name for name in SHIPPED_PAIRS.get(experiment.name, ()) if name in runtime.models()]
-    with st.container(horizontal=True):
-        for name in here:
-            label = t("Where {name} looks", name=name)
-            st.page_link("pages/attention.py", label=label, query_params={"model": name, "text": TEXT})
+def _procedure() -> str:
+    """State what is compared, by which test, and what a verdict needs."""
+    return t(
+        "Tables have means over seeds (lowest to highest) of the weights that were best on validation. The "
+        "comparisons of a variant: score, equality of scores, updates to the target, loss, and score beyond where "
+        "that was tested. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the experiment, and "
+        "a difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “As good” holds for "
+        "other seeds on these test sentences (one of 96 is 1.04 points). p is before the correction. “Beyond”: "
+        "strings longer than any in training. Experiments share first variants, so they are not independent."
+    )
 
 
-def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the findings as sentences, and the table of the scores."""
+def _draw_markdown_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Draw a table whose cells take as many lines as they need."""
+    head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
+    st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
+
+
+def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
+    """Draw which runs are missing or failed, the table of the scores, and those of the figures."""
     _draw_list(results.findings(arms))
     decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
     formats = {
@@ -137,6 +137,9 @@ def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             "are scored with the weights that were best on validation."
         )
     )
+    for figure, file in zip(figures, ("curves", "by-length"), strict=False):
+        st.markdown(f"**{plain(figure.title)}**")
+        draw_table(wide(figure.data), figure.caption, file=file)
 
 
 def _draw_list(sentences: Sequence[str]) -> None:
@@ -144,20 +147,22 @@ def _draw_list(sentences: Sequence[str]) -> None:
         st.markdown(f"- {plain(sentence)}")
 
 
-def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
-    """Draw the curves of the stored runs."""
+def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:
+    """Draw the curves of the stored runs by the measure that is chosen, and return them."""
     names = {key: translated(MEASURES[key][0]) for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
     figure = curves_figure(arms, name)
     draw_figure(figure)
-    with st.expander(t("These curves as a table")):
-        draw_table(wide(figure.data), figure.caption, file="curves")
+    return figure
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the commands of the runs."""
-    with st.expander(t("The commands that made these runs")):
+    with st.expander(t("How to repeat these runs, and what they cost")):
+        if costs := results.cost_rows(arms):
+            _draw_markdown_table(costs)
+            st.caption(plain(results.cost_sentence(arms)))
         everything = f"{typed('model.experiments')} {experiment.name}"
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))
         for arm in arms:
@@ -169,5 +174,3 @@ def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
                 st.caption(
                     t("The first of two commands makes the files that a run starts from. It takes hours, but once.")
                 )
-            if arm.runs:
-                st.caption(plain(results.duration_sentence(arm)))

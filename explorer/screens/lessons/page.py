@@ -28,19 +28,19 @@ html { font-size: 23px !important; }
 </style>"""
 
 
-# Button and text of a lesson stay side by side, however narrow the screen and however long the text.
+# Each lesson has its button below its picture and its text beside them; wide screens have two lessons in a row.
 _LIST = """<style>
-[class*="st-key-lesson_entry_"] { flex-wrap: nowrap !important; }
-[class*="st-key-lesson_entry_"] > :last-child { flex: 1 1 0 !important; min-width: 0; }
-[class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
-[class*="st-key-lesson_entry_"] :has(> [data-testid="stImage"]) { flex: none; }
+.st-key-lesson_list {
+  display: grid !important; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1.2rem 2rem; }
+[class*="st-key-lesson_entry_"] {
+  display: grid !important; grid-template: auto 1fr / 6rem minmax(0, 1fr); gap: 0.3rem 0.9rem; align-items: start; }
+[class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
+[class*="st-key-lesson_entry_"] p { font-size: 0.93rem; line-height: 1.45; }
+[class*="st-key-lesson_entry_"] button { min-width: 6rem; padding: 0 0.4rem; }
 @media (max-width: 640px) {
-  [class*="st-key-lesson_entry_"] {
-    display: grid !important; grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
-  [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
+  [class*="st-key-lesson_entry_"] { grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
   [class*="st-key-lesson_entry_"] img { width: 4.2rem !important; }
-  [class*="st-key-lesson_entry_"] p { font-size: 0.9rem; line-height: 1.4; }
-  [class*="st-key-lesson_entry_"] button { min-width: 4.2rem; padding: 0 0.4rem; }
+  [class*="st-key-lesson_entry_"] button { min-width: 4.2rem; }
 }
 </style>"""
 
@@ -55,7 +55,7 @@ _LEAN = """<style>
 
 
 # The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
-# switch folds; what is open in the machine is told below the picture once it is folded.
+# switch folds; what is open in the machine is told right above it, or below the picture once it is folded.
 _BESIDE = """<style>
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
@@ -66,35 +66,37 @@ _BESIDE = """<style>
 .st-key-lesson_sheet > :has(> .st-key-lesson_feedback) {
   position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
 @media (max-width: 768px) {
-  .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 46dvh; }
+  .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 42dvh; }
   .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }
   [data-testid="stBidiComponentIsolated"] {
-    --machine-panel: static; --machine-controls: static; --machine-height: none; }
-  body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] { --machine-shown: none; }
+    --machine-panel: static; --machine-controls: static; --machine-height: none; --lead: none; }
+  body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
+    --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
   .st-key-lesson_bar > :first-child { flex: 1; min-width: 0; }
   .st-key-lesson_bar p { font-size: 0.875rem; line-height: 1.2; }
-  .stMainBlockContainer { padding-top: 5rem; }
+  .stMainBlockContainer { padding-top: 3.6rem; }
   .st-key-lesson_bar :is(.st-key-lesson_present, .st-key-lesson_leave) { display: none; }
   .st-key-lesson_bar button { min-height: 2rem; padding: 0 0.6rem; }
   .st-key-lesson_bar kbd { display: none; }
   .st-key-lesson_bar button p { display: block; }
   .st-key-lesson_sheet {
-    position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 44dvh; overflow: auto; overscroll-behavior: contain;
+    position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 40dvh; overflow: auto; overscroll-behavior: contain;
     padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
-  .st-key-lesson_sheet p { font-size: 0.95rem; line-height: 1.45; }
-  /* The question stays in reach while the text above it scrolls; its answers and the button stand in rows. */
+  .st-key-lesson_sheet p { font-size: 0.95rem; line-height: 1.4; }
+  /* The question stays in reach while the text above it scrolls; its answers and the button stand in one row. */
   .st-key-lesson_sheet:not(:has(.st-key-lesson_feedback [data-testid="stAlert"])) > :has([data-testid="stForm"]) {
     position: sticky; bottom: -1rem; z-index: 1; padding: 0.5rem 0 0.8rem; background: light-dark(#ffffff, #0f151b);
     border-top: 1px solid color-mix(in srgb, currentcolor 25%, transparent);
     box-shadow: 0 -12px 12px -8px rgb(0 0 0 / 20%); }
   .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; }
-  .st-key-lesson_sheet [data-testid="stForm"] > div > [data-testid="stVerticalBlock"] {
-    flex-flow: row wrap; align-items: end; gap: 0.5rem; }
-  .st-key-lesson_sheet [data-testid="stForm"] [data-testid="stElementContainer"] { flex: 1 1 auto; width: auto; }
+  .st-key-lesson_sheet [data-testid="stForm"] > [data-testid="stVerticalBlock"] { position: relative; }
+  .st-key-lesson_sheet [data-testid="stElementContainer"]:has([data-testid="stFormSubmitButton"]) {
+    position: absolute; right: 0; bottom: 0; width: auto; }
+  .st-key-lesson_sheet :is([role="radiogroup"], .stTextInput > :last-child) { margin-right: 10.5rem; }
   .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
   .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
   .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
@@ -118,18 +120,16 @@ def draw(tabs: Callable[[str], TabsOf]) -> None:
 def _draw_list(lessons: Library) -> None:
     heading(
         t("What would you like to understand?"),
-        t(
-            "Tours of 15 to 30 minutes: look at a model, say what you expect, and check it. A school lesson of 45 "
-            "minutes has time for “What is attention?” and one of 20 minutes."
-        ),
+        t("Tours of 15 to 30 minutes: look at a model, say what you expect, and check it."),
     )
     for problem in lessons.problems:
         st.warning(plain(t("A lesson cannot be read. {problem}", problem=problem)))
     if not lessons.lessons:
         st.info(t("There is no lesson here yet. The documentation (docs/lessons.md) explains how to write one."))
     st.html(_LIST)
-    for number, lesson in enumerate(lessons.lessons, start=1):
-        _draw_entry(number, lesson)
+    with st.container(key="lesson_list"):
+        for number, lesson in enumerate(lessons.lessons, start=1):
+            _draw_entry(number, lesson)
     if lessons.lessons:
         _draw_where_progress_is()
 
@@ -156,7 +156,7 @@ def _draw_where_progress_is() -> None:
 
 
 def _draw_entry(number: int, lesson: Lesson) -> None:
-    """Draw the button and a short description of one lesson."""
+    """Draw the picture, the button and a short description of one lesson."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
     again = t("Again") if complete == len(lesson.steps) else t("Continue")
@@ -173,15 +173,17 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
         n, minutes = len(lesson.steps), lesson.minutes
         if begun:
             length = t(
-                "{complete} of {n} page done, about {minutes} minutes",
-                "{complete} of {n} pages done, about {minutes} minutes",
+                "{complete} of {n} page done, about {minutes} minutes.",
+                "{complete} of {n} pages done, about {minutes} minutes.",
                 complete=complete,
                 n=n,
                 minutes=minutes,
             )
         else:
-            length = t("{n} page, about {minutes} minutes", "{n} pages, about {minutes} minutes", n=n, minutes=minutes)
-        st.markdown(f"**{number}. {plain(lesson.title)}** · {plain(length)}  \n{plain(lesson.about)}")
+            length = t(
+                "{n} page, about {minutes} minutes.", "{n} pages, about {minutes} minutes.", n=n, minutes=minutes
+            )
+        st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.about)} {plain(length)}")
 
 
 def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
@@ -240,7 +242,9 @@ def _draw_fold() -> None:
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
     """Draw lesson, step, and buttons to change the step, which Page Up, Page Down and presenter remotes press."""
     st.html(
-        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; }"  # Streamlit's paler keys have too little contrast
+        # Streamlit's paler keys have too little contrast, and look like words of the button.
+        "<style>.st-key-lesson_bar kbd { opacity: 1 !important; padding: 0 0.3rem; border: 1px solid;"
+        " border-radius: 4px; font-size: 0.7rem; }"
         "@media (pointer: coarse) { .st-key-lesson_bar kbd { display: none; } }"
         # Beside the name of the app, which stands there while the sidebar is folded.
         "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"

@@ -54,7 +54,7 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     with right:
         columns: Columns = {
             t("reads"): numbered(tokens),
-            t("must predict"): list(closed.label_tokens),
+            t("must predict") if is_right else t("predicts"): list(closed.label_tokens),
             t("masked (%)"): [round(100 * float(p), 2) for p in closed.probabilities],
             t("lifted (%)"): [round(100 * float(p), 2) for p in opened.probabilities],
             t("likeliest, lifted"): [model.target.label(int(i)) for i in opened.likeliest],
@@ -137,7 +137,12 @@ def draw_pair_tab() -> None:
         )
         st.info(plain(message))
         return
-    pair = t("{one} was trained with the mask, {other} without it; all else is the same.", one=WITH, other=WITHOUT)
+    pair = t(
+        "This tab always compares two models: {one} was trained with the mask, {other} without it; all else is the "
+        "same.",
+        one=WITH,
+        other=WITHOUT,
+    )
     st.caption(plain(pair))
     runs = Runs(runtime.CHECKPOINTS)
     metrics = {
@@ -185,7 +190,7 @@ def _draw_pair(text: str) -> None:
             head=name_in_kind(layer + 1, head + 1),
             share=100 * share,
         )
-        weights = cheat.map("decoder", cheat.decoder[layer, head], t("How it cheats"), lifted)
+        weights = cheat.map_ahead(cheat.decoder[layer, head], t("How it cheats"), lifted)
         draw_map(weights, key="pair_map", prefix=caption)
     with right:
         st.markdown(f"##### {t('Why a low loss is not enough')}")
@@ -193,6 +198,7 @@ def _draw_pair(text: str) -> None:
             t(
                 "In training the decoder reads the whole target at once. Without the mask, row *t* can look at token "
                 "*t* + 1, which is the token that it must predict: it copies, and the loss falls as low as that of an "
-                "honest model. When it translates, token *t* + 1 does not exist yet, and it has learned nothing else."
+                "honest model. When it translates, token *t* + 1 does not exist yet: what it has learned to copy is "
+                "not there."
             )
         )

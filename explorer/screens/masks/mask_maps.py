@@ -44,24 +44,19 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         layer=layer + 1,
         head=number + 1,
     )
-    sentence = sentences[row]
-    said = (
-        t(
-            "{head}. To {sentence} the model writes {answer}: the decoder reads {reads}.",
+    sentence, reading = quoted(sentences[row].text), readings(translation.model, sentences, switches, head)[row]
+    if reading.n_padding("encoder") or reading.n_padding("decoder"):
+        longest = quoted(max(sentences, key=lambda each: len(each.ids) + len(each.path)).text)
+        said = t(
+            "{head}, for {sentence}, filled up with padding to the length of {longest}.",
             head=title,
-            sentence=quoted(sentence.text),
-            answer=quoted(sentence.answer),
-            reads=quoted(" ".join(sentence.read_tokens)),
+            sentence=sentence,
+            longest=longest,
         )
-        if kind == "decoder"
-        else t("{head}, for {sentence}.", head=title, sentence=quoted(sentence.text))
-    )
-    if row:
-        about = quoted(sentences[0].text)
-        said += " " + t("It is in one batch with {about}; the shorter of two is filled up with padding.", about=about)
+    else:
+        said = t("{head}, for {sentence}.", head=title, sentence=sentence)
     draw_caption(said)
     before, after = st.columns(2, gap="large")
-    reading = readings(translation.model, sentences, switches, head)[row]
     with before:
         _draw_scores(reading, kind)
     with after:
@@ -71,16 +66,17 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
-    """Draw the choice of a sentence of the batch, which starts at the one with the most padding."""
+    """Draw the choice of a sentence of the batch; it starts at the current one, or if that is longest, the shortest."""
     key, about = f"masks_row_{len(sentences)}", sentences[0].text
-    shortest = min(range(len(sentences)), key=lambda i: len(sentences[i].ids) + len(sentences[i].path))
+    lengths = [len(each.ids) + len(each.path) for each in sentences]
+    first = lengths.index(min(lengths)) if lengths[0] == max(lengths) else 0
     if st.session_state.get(_ROW_FOR, about) != about:
-        st.session_state[key] = shortest
+        st.session_state[key] = first
     st.session_state[_ROW_FOR] = about
     chosen = st.selectbox(
         t("Sentence of the batch"),
         range(len(sentences)),
-        shortest,
+        first,
         format_func=lambda i: f"{i + 1}. {sentences[i].text}",
         key=key,
         bind=URL,
@@ -92,8 +88,6 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind) -> None:
     """Draw the score of every cell."""
     scores = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
     about = t("Query · key / √d_head, computed for every cell, closed or not.")
-    if scores.has_blanks:
-        about = f"{about} {t('A cell without a number is within 0.005 of 0.')}"
     draw_map(scores, key="masks_scores", prefix=about)
 
 
@@ -105,8 +99,6 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
         if (weights.mask != VISIBLE).any()
         else t("No cell is closed; each row sums to 1.")
     )
-    if weights.has_blanks:
-        about = f"{about} {t('An open cell without a number is below 0.005.')}"
     draw_map(weights, key="masks_weights", prefix=about)
 
 

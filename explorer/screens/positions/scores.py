@@ -17,6 +17,7 @@ from explorer.web.page_parts import URL, draw_caption, draw_plot
 from model.analysis.position_scores import HEADS, ByDistance
 
 IN_SCORES = ("sinusoidal", "RoPE", "ALiBi", "none")
+OF_CONFIG = {"sinusoidal": "sinusoidal", "alibi": "ALiBi", "none": "none"}  # what the tab opens on; else on RoPE
 
 
 def draw_scores_tab(model: ModelDescription) -> None:
@@ -26,7 +27,9 @@ def draw_scores_tab(model: ModelDescription) -> None:
     names = [*IN_SCORES, *([] if learned is None else [LEARNED])]
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
-        name = bound.segmented(t("Positions"), names, default="RoPE", key="pe_in")
+        name = bound.segmented(
+            t("Positions"), names, default=OF_CONFIG.get(model.model_config.positions, "RoPE"), key="pe_in"
+        )
     if name == "ALiBi":
         with right:
             head = int(st.slider(t("Head of {n}", n=HEADS), 1, HEADS, 1, key="pe_slope", bind=URL))

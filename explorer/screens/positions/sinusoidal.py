@@ -136,8 +136,8 @@ def comparison(config: ModelConfig, difference: float | None) -> str:
     """A sentence that compares the table with what the loaded model adds."""
     if difference is not None:
         return t(
-            "These are the rows that the loaded model adds: computed in float64, stored in float32; the largest "
-            "difference between the two tables is {difference:.1g}.",
+            "These are the rows that the loaded model adds. Here they are computed in float64, in the model they are "
+            "float32; they differ by at most {difference:.1g}.",
             difference=difference,
         )
     return {
@@ -179,9 +179,7 @@ def draw_rotation_tab(model: ModelDescription) -> None:
             r"\begin{pmatrix}\cos k\omega & \sin k\omega\\ -\sin k\omega & \cos k\omega\end{pmatrix}"
             r"\begin{pmatrix}\sin\\ \cos\end{pmatrix}_{p},\quad \omega = base^{-2i/d}"
         )
-        draw_table(
-            figures.rotation_columns(check), t("M_k for each sine–cosine pair and its largest error"), file="rotation"
-        )
+        draw_table(figures.rotation_columns(check), t("M_k for each sine–cosine pair"), file="rotation")
         draw_caption(
             t(
                 "PE(p + {k}) = M · PE(p) holds at the only position that is left: the largest error is {error:.1e} "

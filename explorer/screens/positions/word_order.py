@@ -81,7 +81,7 @@ def _suggest(translation: Translation, with_positions: Shuffle, without: Shuffle
     if not sentence or sentence == translation.source.text or with_positions.path != without.path:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(t("This sentence is translated alike with and without positions."))
+        st.markdown(t("Unshuffled, this sentence is translated alike with and without positions."))
         label = t("Try “{sentence}”", sentence=sentence)
         st.button(label, key="pe_order_matters", on_click=choose_example, args=(sentence,))
 
@@ -114,7 +114,6 @@ def _translations(with_positions: Shuffle, without: Shuffle, model: ModelDescrip
         t("encoder"): list(runs),
         t("original sentence gives"): [decode(run.path) for run in runs.values()],
         t("shuffled sentence gives"): [decode(run.shuffled_path) for run in runs.values()],
-        t("largest difference of a weight"): [f"{run.difference:.2g}" for run in runs.values()],
     }
 
 
@@ -129,12 +128,11 @@ def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw exact match by length, if the task has long sentences, and the current sentence repeated."""
     trained, unknown = 0, t("it was trained on data of its own.")
     lengths: tuple[Length, ...] = ()
-    if model.data_config.task in TASKS:
-        try:
-            with st.spinner(t("Translating sentences of every length …")):
-                trained, lengths = _lengths(translation.model, runtime.fingerprint(translation.model))
-        except DataError as error:
-            unknown = str(error)
+    try:
+        with st.spinner(t("Translating sentences of every length …")):
+            trained, lengths = _lengths(translation.model, runtime.fingerprint(translation.model))
+    except DataError as error:
+        unknown = str(error)
     if trained:
         st.markdown(
             t(
@@ -146,15 +144,15 @@ def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
     else:
         why = t("The length of this model's training sentences is not known here: {reason}", reason=unknown)
         st.info(plain(why))
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        if any(length.tokens > trained for length in lengths):
+    beside = st.container()
+    if any(length.tokens > trained for length in lengths):
+        left, beside = st.columns([3, 2], gap="large")
+        with left:
             draw_plot(figures.length_plot(lengths, trained), "pe_lengths")
-        else:
-            st.caption(t("This model's task has no longer sentences with known answers. Try longer ones on the right."))
-    with right:
+    with beside:
         label = t("Repeat the sentence … times")
-        repeats = int(st.slider(label, 1, MAX_REPEATS, 2, key="pe_times", bind=URL))
+        enough = max(2, min(MAX_REPEATS, trained // len(translation.source) + 1))  # longer than any in training
+        repeats = int(st.slider(label, 1, MAX_REPEATS, enough, key="pe_times", bind=URL))
         _draw_repeated(translation, model, repeats, trained)
     draw_caption(beyond_the_table(model))
 

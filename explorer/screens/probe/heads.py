@@ -19,10 +19,9 @@ from explorer.probing.role_grid import THUMBNAILS, role_grids
 from explorer.probing.roles import needed_note, role_title, rule, statistic_title
 from explorer.probing.tables import (
     FIRST,
+    clearest_first,
     colour_range,
     gold_note,
-    head_rows,
-    heads,
     kinds_with,
     roles,
     sensitivity,
@@ -34,6 +33,10 @@ from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_table, table_height
 from model.points import Head
 
+_ROWS = 16  # of the table that are in sight
+_ROLE = 330  # pixels, in which two roles of a head are whole
+_MORE = 17  # pixels: half a row shows that others follow
+
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
     """Draw the thumbnails, the table, and one score as a map."""
@@ -44,7 +47,9 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
     left.caption(explained(f"{translated(THUMBNAILS)} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
-        st.caption(explained(rule()))
+        # The help of the column of error rates says the same of annotated words.
+        gold = "" if probe.gold in ("words", "tokens") else gold_note(probe)
+        st.caption(explained(f"{rule()} {sensitivity(probe)} {gold}"))
     if not probe.gold and "cross" in probe.kinds:
         label = t("Align the words statistically")
         st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
@@ -65,17 +70,11 @@ def _draw_table(probe: Probe) -> None:
     every_kind, names = list(probe.kinds), sorted({role.name for role in head_roles.values()})
     draw = partial(left.segmented_control, t("Kinds"), every_kind, selection_mode="multi", label_visibility="collapsed")
     kinds = bound.several(draw, every_kind, key="probe_kinds", default=every_kind)
-    any_role = t("Heads with any role")
-    draw = partial(right.multiselect, t("Roles"), names, placeholder=any_role, label_visibility="collapsed")
+    by_role = t("Filter by role")
+    draw = partial(right.multiselect, t("Roles"), names, placeholder=by_role, label_visibility="collapsed")
     wanted = bound.several(draw, names, key="probe_roles", title_of=role_title)
     every = st.session_state.get("probe_every", False)
-    all_rows = head_rows(probe, kinds or probe.kinds, tuple(STATISTICS) if every else ())  # which fits the screen
-    places = [place for place in heads(probe) if place[0] in (kinds or probe.kinds)]
-    by_head = {
-        place: row
-        for place, row in zip(places, all_rows, strict=True)
-        if not wanted or head_roles[place].name in wanted
-    }
+    by_head = clearest_first(probe, kinds or probe.kinds, wanted, tuple(STATISTICS) if every else ())
     rows = list(by_head.values())
     if not rows:
         st.info(t("No head has one of these roles."))
@@ -83,18 +82,18 @@ def _draw_table(probe: Probe) -> None:
     event = draw_table(
         [_aligned(row, rows) for row in rows],
         t("Heads with their roles and scores"),
-        height=table_height(len(rows), most=24),
+        height=table_height(len(rows), most=_ROWS) + (_MORE if len(rows) > _ROWS else 0),
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",
         column_config={
+            t("role"): st.column_config.TextColumn(width=_ROLE),
             statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
         },
     )
     st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    about = " ".join((needed_note(probe.seeds), sensitivity(probe), t("Without a role, the nearest score is shown.")))
-    # The help of the column of error rates says the same.
-    st.caption(plain(about if probe.gold in ("words", "tokens") else f"{about} {gold_note(probe)}"))
+    order = t("The clearest heads come first. Of two roles, the numbers are those of the first.")
+    st.caption(plain(f"{needed_note(probe.seeds)} {order}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
         kind, layer, head = list(by_head)[selected[0]]
@@ -107,7 +106,7 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
     """A row with numbers of the same width, by spaces as wide as a digit, so that a column sorts as text."""
     aligned = {}
     for name, value in row.items():
-        if name in (t("kind"), t("head"), t("role"), t("judged by")) or not value:
+        if name in (t("head"), t("role")) or not value:
             aligned[name] = value or ""
         else:
             width = max(len(str(other[name] or "").split(" ")[0]) for other in rows)

@@ -16,6 +16,7 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.web import address, bound, page_parts
 from explorer.web.figures import draw_table, table_height
 
+IMPORTANCE = message("Importance")  # this part
 _BY_LOSS, _BY_GRADIENT = message("loss without the head"), message("gradient score")
 _CURVE_BY = "probe_prune_by"
 
@@ -50,6 +51,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             return
     loss = two_digits(importance.ablation.loss)
     st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=loss))
+    st.caption(t("The colours follow the square root of the change."))
     changes = importance.ablation.loss_change
     for kind, column in zip(changes, st.columns(max(2, len(changes))), strict=False):
         with column:
@@ -59,15 +61,14 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.caption(explained(importance.summary(len(measured.sample))))
     page_parts.draw_plot(agreement_plot(importance), "importance_agreement")
     rows = importance.rows()
-    columns = t("loss, zeroed (10⁻³ nats)"), t("loss, mean instead (10⁻³ nats)")
-    wide = {name: st.column_config.TextColumn(width=225) for name in columns}
-    height = table_height(len(rows), most=24)
+    columns = {t("loss, zeroed (10⁻³ nats)"): 175, t("loss, mean instead (10⁻³ nats)"): 225}
+    wide = {name: st.column_config.TextColumn(width=pixels) for name, pixels in columns.items()}
+    height = table_height(len(rows), most=12)
     draw_table(rows, t("Importance of every head"), file="importance", height=height, column_config=wide)
     st.caption(
         t(
-            "Changes of the loss in 10⁻³ nats per token and of right tokens in percentage points; gradient in nats per "
-            "sentence (Michel et al. 2019), and its rank. In brackets: 95 % intervals over sentences; of a "
-            "correlation, over heads."
+            "Changes of the loss in 10⁻³ nats per token and of right tokens in percentage points, with 95 % intervals "
+            "over sentences; gradient in nats per sentence (Michel et al. 2019), without one."
         )
     )
     _draw_alike(subject, measured)

@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.charts.measured_heads import coverage_plot
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
@@ -41,6 +40,7 @@ from model.points import Head
 ONE_HEAD = message("One head")
 PART = "probe_head_part"  # key, and URL parameter
 _WORDS = "probe_words"  # the same
+_NAMES = 330  # pixels, in which the longest names of statistics are whole
 
 
 def choose_head(config: ModelConfig, key: str) -> Head:
@@ -73,17 +73,15 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     place = kind, layer, head = choose_head(subject.model.model_config, "card")
     scores, name = measured.probe.kinds[kind], index_name(layer, head)
     role = role_of(scores, layer, head)
-    left, right = st.columns([3, 2])
-    with left:
-        title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
-        st.markdown(f"#### {plain(title)}")
-        rows, reading = evidence(scores, role, layer, head)
-        st.caption(explained(reading))
-    with right:
-        draw_note(subject.name, place)
+    rows, meaning, reading = evidence(scores, role, layer, head)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
+    left.markdown(f"#### {plain(title)}")
+    with right.popover(t("What this test says"), icon=":material/help:"):
+        st.caption(explained(f"{reading} {needed_note(measured.probe.seeds)}"))
+    st.caption(explained(meaning))
     if rows:
         draw_table(rows, t("The test of its role"))
-        st.caption(plain(needed_note(measured.probe.seeds)))
     parts = {
         message("Sentences"): lambda: _draw_sentences(subject, measured, place),
         message("Scores"): lambda: _draw_scores(measured, place),
@@ -123,6 +121,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
                     "they look alike, 1 if they never look at the same key."
                 )
             )
+        draw_note(subject.name, place)
 
 
 def _draw_scores(measured: Measured, place: Head) -> None:
@@ -134,27 +133,35 @@ def _draw_scores(measured: Measured, place: Head) -> None:
         brief_rows(rows, role_of(measured.probe.kinds[kind], layer, head).statistics, every=every),
         t("Scores of {kind} {head}", kind=translated(kind), head=index_name(layer, head)),
         file=f"scores-{kind}-{layer + 1}-{head + 1}",
+        column_config={t("statistic"): st.column_config.TextColumn(width=_NAMES if every else None)},
     )
-    st.caption(
-        plain(
-            t(
-                "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform "
-                "attention on the same rows and {seeds} untrained models of the same shape, all heads of the layer "
-                "together. “Above uniform” and “above untrained” are mean differences over the same sentences. {gold} "
-                "“Whole sample”: links and tokens of all sentences counted together, as the alignment error rate is "
-                "defined. “{without_sinks}”: as a share of the weight that does not go to the first token or <eos>. "
-                "Standard deviations and more decimals are in the tables of the tab “Take away”.",
-                seeds=measured.probe.seeds,
-                gold=gold_note(measured.probe),
-                without_sinks=t("sinks left out"),
-            )
+    said = t(
+        "Means over sentences, in brackets their 95 % intervals (bootstrap over sentences), beside uniform attention "
+        "on the same rows and {seeds} untrained models of the same shape, all heads of the layer together. {gold}",
+        seeds=measured.probe.seeds,
+        gold=gold_note(measured.probe),
+    )
+    if every:
+        said += " " + t(
+            "“Whole sample”: links and tokens of all sentences counted together, as the alignment error rate is "
+            "defined. "
+            "“{without_sinks}”: as a share of the weight that does not go to the first token or <eos>. Standard "
+            "deviations and more decimals are in the tables of the tab “Take away”.",
+            without_sinks=t("sinks left out"),
         )
-    )
+    st.caption(plain(said))
 
 
 def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
     """Draw why the head looks where it does, over the sample, once its button has been pressed."""
     what = f"terms {place}"
+    st.caption(
+        t(
+            "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
+            "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
+            "apart, under “One cell”."
+        )
+    )
     if not subject.asked(what, t("Take its scores apart over {sentences} sentences", sentences=SENTENCES)):
         return
     try:
@@ -168,13 +175,6 @@ def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
         return
     if terms is not None:
         draw_terms(terms_map(terms.table, terms.query_parts, terms.key_parts, ""), terms.caption(), "card_terms")
-        st.caption(
-            t(
-                "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
-                "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
-                "apart, under “One cell”."
-            )
-        )
 
 
 def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:
@@ -209,7 +209,6 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
 
 def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
-    weights = item.trace.weights(kind)[layer, head]
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
         if kind == "cross" and st.session_state.get(_WORDS):
@@ -220,5 +219,3 @@ def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expande
                 share=percent(float(left_out[layer, head])),
             )
         draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
-        if kind == "cross":
-            page_parts.draw_plot(coverage_plot(weights, item.trace.src_tokens), f"cover_{key}")

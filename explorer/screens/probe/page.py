@@ -13,7 +13,7 @@ from explorer.locale.text import plain
 from explorer.probing.measured import Measured
 from explorer.screens.probe.cross_checks import draw_cross_checks
 from explorer.screens.probe.heads import draw_heads
-from explorer.screens.probe.importance import draw_importance
+from explorer.screens.probe.importance import IMPORTANCE, draw_importance
 from explorer.screens.probe.one_head import ONE_HEAD, PART, draw_one_head
 from explorer.screens.probe.patching import draw_patching
 from explorer.screens.probe.sample_choice import Subject, adopt, draw_choice, read_ahead, subject
@@ -57,7 +57,10 @@ def draw() -> None:
         other = t("This page needs a Transformer; {model} is an LSTM. Choose another model.", model=described.name)
         st.info(plain(other))
         return
-    if changes_in_force.adopt(selection.model, described.model_config) and TAB not in address.present():
+    named = address.present()
+    if changes_in_force.adopt(selection.model, described.model_config) and (
+        named.get(TAB, EFFECT) == EFFECT and EFFECT_PART not in named
+    ):
         st.session_state.update(MOVED[SURGERY])  # a link with edits opens the part that shows them
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
@@ -107,13 +110,13 @@ def _draw_tabs(subject: Subject, measured: Measured | None) -> None:
 
     def draw_effect() -> None:
         parts: dict[str, Callable[[], None]] = {
+            IMPORTANCE: of_sample(draw_importance),
             SURGERY: partial(draw_surgery, subject, measured),
             message("Patching"): partial(draw_patching, subject, measured),
-            message("Importance"): of_sample(draw_importance),
             message("Cross-checks"): partial(draw_cross_checks, subject, measured),
         }
         names = list(parts)
-        parts[bound.segmented(t("Part"), names, key=EFFECT_PART, default=SURGERY, label_visibility="collapsed")]()
+        parts[bound.segmented(t("Part"), names, key=EFFECT_PART, default=IMPORTANCE, label_visibility="collapsed")]()
 
     page_parts.draw_tabs(
         "probe",

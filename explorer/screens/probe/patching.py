@@ -112,9 +112,12 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
             page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")
     st.markdown(t("##### The output of one head from the other sentence, at all positions"))
     st.caption(plain(grids.heads_summary()))
-    for kind, column in zip(grids.heads, st.columns(len(grids.heads)), strict=True):
+    heads = (
+        st.container() if grids.heads_matter else st.expander(t("Every head, each with under 5 % of the difference"))
+    )
+    for kind, column in zip(grids.heads, heads.columns(len(grids.heads)), strict=True):
         with column:
-            title, span = t("change in nats"), (-grids.top, grids.top)
+            title, span = t("change in nats"), (-grids.top_head, grids.top_head)
             page_parts.draw_plot(
                 layer_head_map(grids.head_change(kind), kind, title, span=span), f"patching_heads_{kind}"
             )

@@ -36,6 +36,7 @@ from explorer.probing.measured import Measured
 from explorer.probing.random_heads import measure_random
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import subsample
+from explorer.screens.probe.importance import measured_importance
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
@@ -74,9 +75,10 @@ def draw_surgery(subject: Subject, measured: Measured | None) -> None:
         undo, clear = changes_in_force.undo, changes_in_force.clear
         st.button(t("Undo"), key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=undo)
         st.button(t("Clear all"), key="surgery_clear", disabled=not changes, on_click=clear)
-    _draw_tools(subject.model.model_config, measured)
     if effect is not None:
         _draw_steps(effect)
+    _draw_tools(subject.model.model_config, measured)
+    if effect is not None:
         _draw_sample(subject, changes, effect.edit, measured)
 
 
@@ -90,6 +92,8 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
                 "you look: which words will change?"
             )
         )
+        if measured is not None and (importance := measured_importance(subject, measured)) is not None:
+            st.caption(plain(importance.to_try()))
         return None
     if measured is None and any(change.op == "mean" for change in changes):
         st.info(t("A head's mean is taken over the sample, and there is none yet: measure first."))
@@ -221,9 +225,9 @@ def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: 
 def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
     """Draw all tools; each applies its changes at once."""
     chosen = [(kind, *place) for kind in ATTENTION_KINDS for place in _chosen(kind)]
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    tools = st.container(horizontal=True, vertical_alignment="bottom")
     ops = {"zero": t("switch off (zero)"), "uniform": t("make uniform"), "mean": t("replace by mean")}
-    op = left.segmented_control(
+    op = tools.segmented_control(
         t("What to do with the chosen heads"),
         list(WHOLE),
         format_func=ops.__getitem__,
@@ -236,7 +240,7 @@ def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
         ),
     )
     label = t("Change {n} head", "Change {n:,} heads", n=len(chosen)) if chosen else t("Choose heads first")
-    right.button(
+    tools.button(
         label,
         type="primary",
         key="surgery_do",

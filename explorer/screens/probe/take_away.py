@@ -34,16 +34,17 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     st.caption(
         plain(
             t(
-                "{n} number, each with its standard deviation, both baselines and the number of sentences.",
-                "{n:,} numbers, each with its standard deviation, both baselines and the number of sentences.",
+                "In each file: {n} number, with its standard deviation, both baselines and the number of sentences.",
+                "In each file: {n:,} numbers, each with its standard deviation, both baselines and the number of "
+                "sentences.",
                 n=len(rows),
             )
         )
     )
     st.caption(
         t(
-            "The report also contains what has been measured on this sample in the tab “Effect on the answer”, and "
-            "notes on heads. So far: {sections}.",
+            "The report alone also contains what has been measured on this sample in the tab “Effect on the answer”, "
+            "with its intervals, and notes on heads. So far: {sections}.",
             sections=listed(section.title for section in sections) if sections else t("none of them"),
         )
     )
@@ -55,3 +56,4 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     with st.container(horizontal=True):
         for label, kind, mime, make in files:
             download_button(label, make, f"{name}-heads.{kind}", mime, key=f"probe_{kind}")
+    st.code(f'import pandas\n\nheads = pandas.read_csv("{name}-heads.csv")', language="python")

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from explorer.decoding.names import index_name
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain
 from explorer.probing.measured import Measured
@@ -20,6 +19,7 @@ from explorer.probing.syntax import (
     by_relation,
     by_tag,
     classes_of,
+    head_tag_rows,
     languages,
     load_pipeline,
     parse,
@@ -35,6 +35,8 @@ from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
 from model.points import Head
+
+_SENTENCE = 330  # pixels of a sentence in the table of hits; a click shows the whole
 
 
 def grammar_of(
@@ -88,8 +90,7 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
     """Draw what needs no parser: the weight on function words, content words and punctuation, by closed lists."""
     install = (
         t(
-            "With a trained spaCy pipeline this part also shows parts of speech and dependencies. Install it once, "
-            "then restart the app: python -m spacy download {pipeline}",
+            "With spaCy's pipeline {pipeline} installed, this part also shows parts of speech and dependencies.",
             pipeline=PIPELINES[lang],
         )
         if lang in PIPELINES
@@ -115,15 +116,18 @@ def _draw_without_pipeline(subject: Subject, measured: Measured, place: Head, la
 
 def _draw_tags(observed: Sequence[Observed], tags: Sequence[Sequence[str]], title: str, place: Head) -> None:
     """Draw the weight of the head on each kind of word beside uniform attention; the other heads behind a click."""
-    kind, name = place[0], index_name(*place[1:])
+    kind, *at = place
     st.markdown(title)
     scores = by_tag(observed, tags, kind)
-    rows = tag_rows(scores)
-    draw_table(
-        [row for row in rows if row[t("head")] in (t("uniform"), name)], t("Weight of the head on each kind of word")
+    draw_table(head_tag_rows(scores, *at), t("Weight of the head on each kind of word"))
+    st.caption(
+        t(
+            "Means over the sentences that have such a word; the rest of the weight is on <eos>. In brackets: 95 % "
+            "intervals of the difference, which hold for all heads and kinds of words at once."
+        )
     )
     with st.expander(t("All {kind} heads", kind=translated(kind))):
-        draw_table(rows, t("Weight of all heads on each kind of word"), file="kinds-of-words")
+        draw_table(tag_rows(scores), t("Weight of all heads on each kind of word"), file="kinds-of-words")
         st.caption(plain(tag_sentence(scores)))
 
 
@@ -150,7 +154,10 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return
-    draw_table(hit_rows(hits), t("Sentences in which the head looks from one word to the other"), file="hits")
+    widths = {t("weight"): st.column_config.NumberColumn(format="%.4f", width=80)}
+    widths |= {name: st.column_config.TextColumn(width=_SENTENCE) for name in (t("source"), t("target"))}
+    alt = t("Sentences in which the head looks from one word to the other")
+    draw_table(hit_rows(hits), alt, file="hits", column_config=widths)
     st.caption(plain(best_hit_sentence(hits, len(observed), head)))
 
 

@@ -19,7 +19,7 @@ from model.folder import METRICS
 
 
 def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
-    """Draw curves of several runs, one measure at a time; initially they include the run called `name`."""
+    """Draw curves of several runs, one measure at a time; initially the run called `name` and another."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
@@ -27,7 +27,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     chosen = st.multiselect(
         t("Runs to compare"),
         names,
-        default=[name] if name in names else names[:2],
+        default=_with_another(entries, names, name),
         max_selections=MAX_CURVES,
         key=f"compare_{name}",
         persist_state="session",
@@ -39,6 +39,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
         over_time = st.toggle(t("Over time"), key="compare_time", persist_state="session")
         log = st.toggle(
             t("Logarithmic"),
+            value=True,
             key="compare_log",
             persist_state="session",
             disabled="loss" not in measure,
@@ -61,3 +62,10 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     if figure.data["step"]:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(figure.data), figure.caption, file="curves")
+
+
+def _with_another(entries: Sequence[Entry], names: Sequence[str], name: str) -> list[str]:
+    """The run called `name` and another one, of the same task if there is one."""
+    tasks = {entry.name: entry.summary.get("task") for entry in entries}
+    others = sorted((other for other in names if other != name), key=lambda other: tasks[other] != tasks.get(name))
+    return [*([name] if name in names else others[1:2]), *others[:1]]

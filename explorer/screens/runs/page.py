@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description, rows, summary
@@ -29,8 +29,6 @@ from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answer
 
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
-# The table of the models that come with Headlight fits on a laptop's screen.
-_PIXELS = {message("name"): 195, message("score on test (95 %)"): 235}
 
 
 def draw() -> None:
@@ -58,15 +56,13 @@ def draw() -> None:
     with links:
         draw_links(entry)
     draw_actions(runs, entry)
-    st.caption(plain(description(entry, read_only=viewing())))
-    if not entry.busy and (course := diagnosis(metrics_of(runs, entry.name), True).sentence):
-        st.caption(plain(course))
+    course = "" if entry.busy else diagnosis(metrics_of(runs, entry.name), True).sentence
+    st.caption(plain(f"{description(entry, read_only=viewing())} {course}".strip()))
     draw_note(entry)
     tabs = {
         message("Watch heads form"): partial(draw_heads, runs, entry),
         message("Compare curves"): partial(draw_comparison, runs, entries, entry.name),
         message("Wrong answers"): partial(_wrong_answers, entry),
-        message("Import"): partial(draw_import, runs),
     }
     page_parts.draw_tabs("runs", tabs)
 
@@ -90,34 +86,45 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         selection_mode="multi-row",
         on_select=partial(_open_marked, key, by_row),
         column_config={
-            **{translated(name): text(width=pixels) for name, pixels in _PIXELS.items()},
-            # The score and what is written under the table say the same; the menu of a column shows these.
-            **dict.fromkeys((t("data"), t("right (%)"), "BLEU")),
-            t("score on test (95 %)"): text(
-                width=_PIXELS["score on test (95 %)"],
+            t("name"): text(width=195),  # with both scores beside it on a phone
+            t("data"): None,  # what is written under the table says it; the menu of a column shows it
+            t("right (%)"): number(
+                width=75, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
+            ),
+            "BLEU": number(width=60, format="%.1f", help=t("BLEU on test, where answers are sentences.")),
+            t("interval (95 %)"): text(
+                width=180,
                 help=t(
-                    "The share of sentences that are exactly right, or BLEU, with its 95 % interval and the number of "
-                    "sentences, all held out. The interval is Wilson's score interval or, of BLEU, roughly "
-                    "± 45 ÷ √sentences; a BLEU of 100 has none."
+                    "Of BLEU or, without it, of the share that is right, and the number of sentences: Wilson's score "
+                    "interval or, of BLEU, roughly ± 45 ÷ √sentences."
                 ),
             ),
             t("verdict"): text(
-                width=90,  # on a phone, the score beside it is cut, which shows that the table scrolls
+                width=132,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
-                    "has got better for a third of the run; learned by heart: right on training pairs, much worse on "
-                    "others; fails in use: right where the answer so far is given, wrong where the model writes it."
+                    "has got better for a third of the run, or the score for half of it; learned by heart: right on "
+                    "training pairs, much worse on others or not tested on others; fails in use: right where the "
+                    "answer so far is given, wrong where the model writes it."
                 ),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
-            t("took (min)"): number(format="%.1f", help=t("Training without evaluations.")),
+            t("device"): text(width=65),
+            t("took (min)"): number(
+                width=85,
+                format="%.1f",
+                help=t("Training without evaluations. Times of different devices, or of a busy machine, differ."),
+            ),
             t("note"): text(width="medium"),
-            t("parameters"): number(format="compact"),
-            t("loss"): number(format="%.4f", help=t("In nats per target token, on the sentences of the score.")),
-            t("updates"): number(format="localized"),
+            t("parameters"): number(width=88, format="compact"),
+            t("updates"): number(width=75, format="localized"),
         },
     )
-    st.caption(plain(summary(entries)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        hint = t("Tick one to open it below, several to compare or delete them.")
+        st.caption(f"{plain(summary(entries))} {hint}", width="stretch")
+        with st.popover(t("Import a model"), icon=":material/upload:"):
+            draw_import(runs)
     for entry in entries:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
@@ -136,5 +143,7 @@ def _wrong_answers(entry: Entry) -> None:
         st.info(t("There is no model in this folder yet."))
     elif entry.busy:
         st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
+    elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
+        st.info(t("There is none: at the end of training, all validation answers were exactly right."))
     else:
         draw_wrong_answers(entry.name)

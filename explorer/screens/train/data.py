@@ -48,7 +48,8 @@ class Unanswered(DataError):
 class Data:
     """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
 
-    The user's own data also have a proposal and, once chosen, the kind of tokens as settings.
+    The user's own data also have a proposal and, once chosen, the kind of tokens as settings; `few` says that they are
+    too few to learn a rule from.
     """
 
     task: str
@@ -58,6 +59,7 @@ class Data:
     wanted_name: str = ""
     proposal: Proposal | None = None
     tokens: Changes = ()
+    few: bool = False
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset, with the settings proposed for own data."""
@@ -79,7 +81,7 @@ def choose_data(checkpoints: Path) -> Data | None:
     if task == FILES:
         return _own_pairs(checkpoints)
     own = partial(st.session_state.update, train_task=FILES)
-    st.button(t("Bring your own sentence pairs"), icon=":material/upload_file:", type="tertiary", on_click=own)
+    st.button(t("Bring your own sentence pairs"), icon=":material/upload_file:", on_click=own)
     return _built_in(task or _PREFERRED)
 
 
@@ -175,7 +177,8 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     source = _choose_encoding(source)
     if table:
         columns_of(source.paths[0], None, source.encoding)  # a file that cannot be read has no settings
-    summary, settings = st.container(), st.expander(t("How it is read"), key="train_reading")
+    summary, held_out = st.container(), st.container()
+    settings = st.expander(t("How it is read"), key="train_reading")
     with settings:
         if table:
             source = _choose_columns(source)
@@ -183,8 +186,10 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         src_lang = _language(left, t("Language of the source"), "train_lang_source")
         tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
         keep, leave_out = chosen()
+        with held_out:
+            reading = _choose_division(source, checkpoints)
         reading = replace(
-            _choose_division(source, checkpoints),
+            reading,
             src_lang=src_lang,
             tgt_lang=tgt_lang,
             keep=keep,
@@ -199,7 +204,8 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         draw_findings(division.findings)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
-    return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal)
+    few = any(finding.kind == "few" for finding in division.findings)
+    return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal, few=few)
 
 
 def _choose_encoding(source: Source) -> Source:
@@ -347,7 +353,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
         t("Or paste pairs, one on each line"),
         key=_PASTED,
         persist_state="session",
-        height=90,
+        height=150,
         max_chars=MAX_PASTED,
         placeholder="twenty one -> 21\nforty -> 40",
         help=t(
@@ -355,18 +361,18 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
             "are separated by a tab."
         ),
     )
-    if (text or "").strip():
-        pasted = pasted_table(text)
-        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(t("Fill in a sample"), on_click=_fill_in_sample)
         download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
+    if (text or "").strip():
+        pasted = pasted_table(text)
+        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
     st.caption(_privacy())
     return ()
 
 
 def _privacy() -> str:
-    return t("Nothing leaves this machine. A small model can learn from a few hundred pairs.")
+    return t("The pairs stay on the machine that runs Headlight. A small model can learn from a few hundred of them.")
 
 
 def _fill_in_sample() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import capitalised, plain
 from explorer.web.figures import draw_table
 from model.config import PairFault
 from model.data.checks import CHOICES, LEFT_OUT, Finding
@@ -42,7 +42,7 @@ def draw_findings(findings: Sequence[Finding]) -> None:
         st.markdown(f"**{t('The check of these pairs')}**")
         for finding in findings:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(plain(finding.sentence), width="stretch")
+                st.markdown(plain(_sentence(finding)), width="stretch")
                 if finding.choice is not None:
                     key = _key(finding.choice)
                     st.session_state[key] = LEAVE_OUT if finding.left_out else KEEP
@@ -56,20 +56,21 @@ def draw_findings(findings: Sequence[Finding]) -> None:
                         label_visibility="collapsed",
                         width="content",
                     )
-            if finding.kind == "few held out":
-                st.caption(t("The share that is held out can be chosen under *How it is read*."))
-        if any(finding.lines for finding in findings):
+        with_pairs = [finding for finding in findings if finding.lines and finding.pairs]
+        if with_pairs:
             with st.expander(t("Lines to look at")):
-                for finding in findings:
+                for finding in with_pairs:
                     _draw_lines(finding)
 
 
+def _sentence(finding: Finding) -> str:
+    """The sentence of a finding; of rows that are no pairs, with the numbers of their lines."""
+    if finding.pairs or not finding.lines:
+        return finding.sentence
+    return f"{finding.sentence} {capitalised(name_lines(finding.lines))}."
+
+
 def _draw_lines(finding: Finding) -> None:
-    if not finding.lines:
-        return
-    if not finding.pairs:
-        st.caption(plain(f"{finding.sentence} {name_lines(finding.lines).capitalize()}."))
-        return
     rows = [
         {t("line"): str(line), t("source"): pair.source, t("target"): pair.target}
         for line, pair in zip(finding.lines, finding.pairs, strict=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 
@@ -12,10 +13,11 @@ from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService, Sizes, memory_text, sizes_at_once
+from explorer.runs.dry_run import ROUGH, Plan, PlanError, PlanService, Sizes, memory_text, sizes_at_once
 from explorer.runs.lifecycle import Runs
+from explorer.runs.origin import settings_to_repeat
 from explorer.runs.progress import queue_sentence
-from explorer.runs.settings import problem, setting
+from explorer.runs.settings import Changes, problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_added, choose_data
 from explorer.screens.train.settings import (
@@ -43,6 +45,7 @@ from model.user_error import UserError
 _ASKER, _SEEN = "_plan_asker", "_plan_seen"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
+_SHIPPED = "shipped"  # the choice of the settings of the model that comes with Headlight
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
@@ -73,17 +76,15 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.container(key="train_form").columns(
-        2, gap="large"
-    )  # on a laptop, the right half shows every preset
+    left, right = st.container(key="train_form").columns(2, gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
         return
     with right:
         data = _with_tokens(data, left)
-        preset = data.adapted(_choose_preset(data))
-        scope = f"{data.task}_{preset.name}"
+        choice, preset, given = _choose_preset(data, runs)
+        scope = f"{data.task}_{choice}"
         time, naming = st.columns([2, 3])
         with time:
             changes = time_field(preset, scope)
@@ -109,6 +110,7 @@ def _draw_form(runs: Runs) -> None:
             with parts:
                 model += part_fields(preset, scope)
         changes = data.tokens + model + changes
+    changes = tuple((dict(given) | dict(changes)).items())
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
@@ -118,7 +120,7 @@ def _draw_form(runs: Runs) -> None:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
-        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now)
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now, data.few)
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -148,32 +150,36 @@ def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
     return replace(data, tokens=(("tokenizer", kind.kind),))
 
 
-def _choose_preset(data: Data) -> Preset:
-    start = data.default_preset
+def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
+    """Draw the choice of sizes and settings to start from.
+
+    Returns the choice, a preset for the fields, and what this preset changes of the one that the command names.
+    """
+    start, shipped = data.default_preset, None
     names = [name for name in PRESETS if name == start or name not in TASKS]
+    if data.task in SHIPPED and (shipped := settings_to_repeat(runs.folder(data.task))) is not None:
+        names.insert(1, _SHIPPED)
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
-    st.session_state[key] = st.session_state.get(key) or start
+    st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
+    own = t("The settings of the “{name}” that comes with Headlight.", name=data.task)
+    titles = {name: own if name == _SHIPPED else f"{translated(PRESETS[name].title)}." for name in names}
     chosen = st.segmented_control(
         t("Model"),
         names,
+        format_func=lambda name: t("as “{name}”", name=data.task) if name == _SHIPPED else name,
         required=True,
         key=key,
         persist_state="session",
-        help=t("Sizes and settings to start from. You can change each of them below."),
+        help="\n\n".join(
+            (t("Sizes and settings to start from. You can change each of them below."), *map(plain, titles.values()))
+        ),
     )
-    preset = PRESETS[chosen or start]
-    said = f"{translated(preset.title)}."
-    if data.task in SHIPPED and data.task in runtime.models():
-        shipped = runtime.summary(data.task)
-        said += " " + t(
-            "The “{name}” that comes with Headlight has {parameters} parameters and {updates} updates.",
-            name=data.task,
-            parameters=count(shipped["parameters"]),
-            updates=f"{shipped['training']['max_steps']:,}",
-        )
-    st.caption(plain(said))
-    return preset
+    choice = chosen or start
+    st.caption(plain(titles[choice]))
+    if choice == _SHIPPED and shipped is not None:
+        return choice, *shipped
+    return choice, data.adapted(PRESETS[choice]), ()
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -201,8 +207,11 @@ def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
     return replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
-def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None) -> None:
-    """Draw the estimate and the Start button, on a timer until the estimate is known; `sizes` are shown before."""
+def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few: bool) -> None:
+    """Draw the estimate and the Start button, on a timer until the estimate is known; `sizes` are shown before.
+
+    The button stands out unless the pairs are too `few`.
+    """
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
     parameters, memory, duration = st.columns(3)
@@ -215,12 +224,13 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None) -> 
         amount = count(sizes.parameters)
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
-        taken = span(*[sizes.seconds * plan_service().pace] * 2)
+        taken = span(*(times * sizes.seconds * plan_service().pace for times in ROUGH))
     parameters.metric(t("Parameters"), counted)
     memory.metric(t("Memory needed"), needed)
     duration.metric(t("Takes"), plan.duration_text if plan else taken)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
-    if st.button(t("Start training"), type="primary", disabled=impossible, width="stretch"):
+    kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
+    if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer

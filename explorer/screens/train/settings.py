@@ -206,7 +206,7 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
         effect = unspellable_sentence(kind)
         if kind.kind == proposed:
             effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
-        (st.warning if kind.unspellable > FAILS else st.caption)(plain(effect))
+        (st.warning if kind.unspellable > FAILS and kind.kind != proposed else st.caption)(plain(effect))
     return kind
 
 
@@ -222,6 +222,9 @@ def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
         tokens=named(kind.kind),
     )
     draw_table(rows, alt, column_config=dict(zip(rows[0], _WIDTHS, strict=True)))
+    st.caption(
+        t("· stands between tokens, ␣ is a space that is a token, and ⟨…⟩ is unknown: training has no such token.")
+    )
     with st.expander(t("Compare the kinds of tokens"), key="train_kinds"):
         draw_table([_row(each) for each in proposal.kinds], t("The kinds of tokens, compared"), file="tokens")
         origin = (
@@ -232,8 +235,7 @@ def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
             if proposal.sampled
             else t("Vocabularies are made from the training pairs alone, and checked on the pairs that are held out.")
         )
-        marks = t("In the samples above, · stands between tokens, ␣ is a space that is a token, and ⟨…⟩ has no token.")
-        st.caption(plain(f"{origin} {marks}"))
+        st.caption(origin)
 
 
 def _cut(text: Encoding) -> str:

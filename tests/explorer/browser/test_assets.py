@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from explorer.browser import assets
+from explorer.browser import assets, bundle
 from explorer.web.warm_up import WarmUp
 from tests import loop
 
@@ -39,7 +39,8 @@ def joined(script: str) -> list[str]:
 def test_every_module_is_in_a_pack_or_in_a_page_without_a_server() -> None:
     packs = [assets.pack(name) for name in NAMES] + [assets.standalone(("stepper", "heads"))]
     used = {file for pack in packs for file in joined(json.loads(pack)["script"])} | {"mount.js", "standalone_boot.js"}
-    pages = {*assets.in_order("site.js", "live/worker.js", "desk_more.js", "lesson_site.js"), "service_worker.js"}
+    later = [f"{entry}.js" for entry, _, _ in bundle._LATER.values()]
+    pages = {*assets.in_order("site.js", "live/worker.js", *later), "service_worker.js"}
     there = {path.relative_to(JS).as_posix() for path in JS.rglob("*.js")}
     assert (used | pages) - {"palettes.js"} == there
 

@@ -77,7 +77,7 @@ def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(log
     del lines[0]["nll"]
     only = check(loss_figure(logged(lines[0], eval_line(10, 1.46, 0.1))))
     assert set(only.data["curve"]) == {"training, as optimised", "validation"}
-    assert "compare the curves' shapes, not their heights" in only.caption
+    assert "Training is measured as it is optimised" in only.caption
 
 
 def test_scores_are_in_percent_and_bleu_takes_their_place(metrics: Metrics, logged: Callable[..., Metrics]) -> None:
@@ -97,7 +97,7 @@ def test_curves_are_thinned_but_keep_their_end(logged: Callable[..., Metrics]) -
 def test_runs_side_by_side(metrics: Metrics) -> None:
     figure = check(comparison_figure({f"run <b>{number}</b>": metrics for number in range(MAX_CURVES + 3)}, "loss"))
     assert len(set(figure.data["curve"])) == MAX_CURVES
-    assert figure.caption.startswith("Validation loss at the end, best first: run <b>0</b> 1.20 (step 30), ")
+    assert figure.caption.startswith("Validation loss at the end: run <b>0</b> 1.20 (step 30), ")
     assert "None of these runs" in comparison_figure({"a": metrics}, "bleu").caption
 
 
@@ -107,7 +107,7 @@ def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, logged: Call
     figure = check(comparison_figure(runs, "training_loss", over_time=True, log=True))
     rows = list(zip(figure.data["curve"], figure.data["step"], figure.data["value"], strict=True))
     assert rows == [("timed", 1.0, 3.0), ("timed", 2.0, 2.0), ("timed", 3.0, 1.0)]
-    assert figure.caption == "Training loss at the end, best first: timed 1.00 (3 s). No times were logged by untimed."
+    assert figure.caption == "Training loss at the end: timed 1.00 (3 s). No times were logged by untimed."
     axes = figure.spec["layer"][0]["encoding"]
     assert axes["y"]["scale"]["type"] == "log"
     assert axes["x"]["title"].startswith("seconds of training")

@@ -26,7 +26,6 @@ FIGURES: dict[str, go.Figure] = {
     "chances": model_internals.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
     "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)]).figure,
     "head map": measured_heads.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,
-    "coverage": measured_heads.coverage_plot(np.ones((1, 4)), TOKENS).figure,
 }
 
 

@@ -36,7 +36,8 @@ ALONE = to_dict(ModelConfig(architecture="decoder"))
         ({"model": ALONE}, ["no encoder, 2 decoder layers × 4 heads, d_model 128; post-norm"], "encoder layer"),
         ({"model": LSTM}, ["LSTM, 1 encoder layer and 2 decoder layers, one head of attention"], "×"),
         ({"task": "phrases-en-de"}, ["by heart"], "held-out"),
-        ({"trained": False, "task": "files", "results": {}}, ["Not trained", "own data"], "held-out"),
+        ({"trained": False, "task": "files", "results": {}}, ["Not trained", "somebody's own pairs"], "held-out"),
+        ({"task": "files", "own_file": "numbers.tsv"}, ["the pairs in numbers.tsv"], "somebody"),
     ],
 )
 def test_facts_name_sizes_and_scores(changes: dict[str, Any], said: list[str], unsaid: str) -> None:

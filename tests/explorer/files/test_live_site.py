@@ -79,7 +79,8 @@ def test_every_address_in_every_header_exists_with_its_size_and_hash(files: dict
         program, given = header(files, name)
         assert (given["root"], given["page"]) == (root, name.removesuffix("index.html").strip("/") or "translate")
         assert posixpath.normpath(posixpath.join(posixpath.dirname(name), program)) in files
-        named |= {program.removeprefix(root), *given["more"], *(each["address"] for each in given["languages"])}
+        named |= {program.removeprefix(root), *(each["address"] for each in given["languages"])}
+        named |= {*given["attention"], *given["more"]}
         for model in given["models"]:
             for file in (
                 *model["files"].values(),
@@ -136,23 +137,25 @@ def test_the_service_worker_knows_every_file(files: dict[str, bytes]) -> None:
     assert "%" not in text
 
 
-def test_each_part_of_the_program_is_a_single_script_and_no_module_is_in_two(files: dict[str, bytes]) -> None:
+def test_each_part_of_the_program_is_one_script_that_takes_what_the_first_has(files: dict[str, bytes]) -> None:
     parts = {address.split("/")[1][:4]: json.loads(files[address]) for address in files if address.startswith("code/")}
-    site, more = parts["site"], parts["more"]
+    site, attention, more = parts["site"], parts["atte"], parts["more"]
     for script, exports in (
         (site["script"], ['export default modules["site.js"].start;']),
         (site["worker"], []),
+        (attention["script"], ['export default modules["desk_attention.js"];']),
         (more["script"], ['export default modules["desk_more.js"];']),
     ):
         assert re.findall(r"(?:^|[;}])\s*((?:import|export) [^;]*;)", script) == exports
         assert "importScripts" not in script
         # The page imports one script: a later part of its program, which it was given the bytes of.
         assert len(re.findall(r"\bimport\(", script)) == (script == site["script"])
-    taken, made = (re.findall(rf'= modules\["([^"]+)"\]{end}', more["script"]) for end in (";", r" \?\?="))
-    assert {*taken} <= {*re.findall(r'= modules\["([^"]+)"\] \?\?=', site["script"])}
-    assert not {*taken} & {*made}
-    for name in ("mountMachine", "showCell", "createLiveEngine", "put"):
-        assert sum(f"function {name}(" in part["script"] for part in (site, more)) == 1, name
+    for later in (attention, more):
+        taken, made = (re.findall(rf'= modules\["([^"]+)"\]{end}', later["script"]) for end in (";", r" \?\?="))
+        assert {*taken} <= {*re.findall(r'= modules\["([^"]+)"\] \?\?=', site["script"])}
+        assert not {*taken} & {*made}
+    for name in ("mountMachine", "showCell", "mountHeads", "tour", "createLiveEngine", "put"):
+        assert sum(f"function {name}(" in part["script"] for part in (site, attention, more)) == 1, name
 
 
 @pytest.mark.parametrize("document", ["inside/index.html", "one file"])
@@ -204,7 +207,8 @@ def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
     assert set(json.loads(program)) == {"script", "worker", "looks"}
     assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
     contents = {address: array.tobytes() for address, array in arrays.items()}
-    assert set(json.loads(contents.pop(given["more"][0]))) == {"script", "looks"}
+    for part in ("attention", "more"):
+        assert set(json.loads(contents.pop(given[part][0]))) == {"script", "looks", "css"}
     left = {file.address for file in model.card.earlier.values()}
     assert contents == {address: content for address, content in model.files.items() if address not in left}
     assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)

@@ -1,5 +1,6 @@
 """Language packs: what is read, what is left out and why, numbers and plural forms, and that every message is found."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,13 @@ SLAVIC = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packs that the app uses beside its own."""
-    monkeypatch.setenv("HEADLIGHT_LOCALES", str(tmp_path))
-    return tmp_path
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of packs that the app uses beside its own; they are looked up anew, as in each run of a page."""
+    with monkeypatch.context() as patch:
+        patch.setenv("HEADLIGHT_LOCALES", str(tmp_path))
+        packs()
+        yield tmp_path
+    packs()
 
 
 def entry(english: str, *written: str, several: str = "") -> str:

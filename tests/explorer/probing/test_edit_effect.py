@@ -97,4 +97,6 @@ def test_a_change_in_words_names_the_measures_that_are_known() -> None:
         "33.3 %, by −66.7 (−100.0 to 0.0, not distinguishable from zero) percentage points"
     )
     same = quality_words(Quality(first, None, 30.0), Quality(first, None, 12.34))
-    assert "by 0.000 (0.000 to 0.000, not distinguishable from zero); BLEU from 30.0 to 12.3" in same
+    assert "by 0.000 (0.000 to 0.000, not distinguishable from zero); BLEU from 30.0 to 12.3 on these sentences" in same
+    unchanged = quality_words(before, Quality(second, np.ones(3), None))
+    assert unchanged.endswith("exact match 100.0 % in both, of the same sentences"), "no interval of no width"

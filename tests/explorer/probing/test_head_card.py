@@ -9,12 +9,22 @@ import re
 import numpy as np
 
 from explorer.files.tables import table_csv
-from explorer.probing.head_card import MIN_ROWS, Example, coverage_caption, example_statistic, examples, similar_heads
+from explorer.probing.head_card import MIN_ROWS, Example, example_statistic, examples, similar_heads
+from explorer.probing.importance import name_of
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.roles import role_of
-from explorer.probing.tables import colour_range, head_numbers, head_rows, kinds_with, number_rows, summary, whole_title
-from tests.explorer.probed import observed, one_hot
+from explorer.probing.tables import (
+    brief_rows,
+    clearest_first,
+    colour_range,
+    head_numbers,
+    head_rows,
+    kinds_with,
+    number_rows,
+    summary,
+    whole_title,
+)
 
 
 def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> None:
@@ -37,10 +47,12 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     assert examples(scores, statistic, 0, 0, rows)["Best"].gain < best.gain, "a mean over two rows is chance"
     assert examples(scores, "aligned_input_without_sinks", 0, 0, [2] * len(rows)), "unless all are as short"
     plain = measured.probe.kinds["encoder"]
-    assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
+    unclear = role_of(plain, 0, 0)
+    assert not unclear.clear
+    assert example_statistic(unclear, plain) == unclear.judged[0], "what it was judged by, though it is not clear"
 
 
-def test_similar_heads_are_those_of_the_smallest_divergence_and_coverage_has_its_mean(measured: Measured) -> None:
+def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) -> None:
     scores = measured.probe.kinds["encoder"]
     lines = similar_heads(scores, 1, 2)
     divergences = scores.similarity[4 + 2].copy()
@@ -48,10 +60,6 @@ def test_similar_heads_are_those_of_the_smallest_divergence_and_coverage_has_its
     nearest = divmod(int(divergences.argmin()), 4)
     assert len(lines) == 3
     assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")
-    item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
-    assert coverage_caption(item.trace.cross[0, 0], item.trace.src_tokens).endswith(
-        "would be 0.75): “<eos>” 0.00; of the others, most 1 “s0” (1.00), least 1 “s0” (1.00)."
-    )
 
 
 def test_tables_agree_with_the_scores(measured: Measured) -> None:
@@ -66,7 +74,26 @@ def test_tables_agree_with_the_scores(measured: Measured) -> None:
     assert "next token" in rows[0]
     assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
     assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
-    assert summary(measured.probe).startswith("4 of 12 heads have a clear role")
+    assert summary(measured.probe).startswith("4 of 12 heads have a clear role: ")
+    ordered = clearest_first(measured.probe, measured.probe.kinds, ())
+    clear = [role_of(measured.probe.kinds[kind], *place).clear for kind, *place in ordered]
+    assert clear == [True] * 4 + [False] * 8, "heads with a role come first"
+    assert {row["head"] for row in ordered.values()} == {name_of(head) for head in ordered}
+    assert [row["role"].startswith("none; nearest: ") for row in ordered.values()] == [not each for each in clear]
+    only = clearest_first(measured.probe, ["cross"], ("alignment (predicts)",))
+    assert {(head[0], row["role"]) for head, row in only.items()} == {("cross", "alignment (predicts)")}
+
+
+def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_word(measured: Measured) -> None:
+    rows = head_numbers(measured.probe, "cross", 0, 0)
+    names = {"aligned": "alignment accuracy", "aligned_input": "alignment accuracy (just read)"}
+    for role, own in names.items():
+        said = {row["statistic"] for row in brief_rows(rows, (role,))}
+        assert {name in said for name in set(names.values()) - {own}} == {False}
+        assert own in said
+    assert any(row["statistic"] == "mean distance (tokens)" for row in brief_rows(rows, every=True)) is any(
+        row["statistic"] == "mean distance" for row in rows
+    )
 
 
 def test_maps_of_one_statistic_share_a_colour_scale(measured: Measured) -> None:

@@ -34,7 +34,9 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     heads = ["cross L1 H1", "encoder L1 H1", "decoder L1 H1", "encoder L1 H2"]
     assert [row["head"] for row in importance.rows()] == heads
     first, *_, last = importance.rows()
-    assert list(first.values())[1:] == ["+2000 (+1950 to +2050)", "+2000 (+1950 to +2050)", "−20.0", "2.0", "1"]
+    points = "−20.0 (−21.0 to −19.0)"
+    changes = ["+2000 (+1950 to +2050)", "+2000 (+1950 to +2050)"]
+    assert list(first.values()) == [1, "cross L1 H1", *changes, points, "2.0", 1]
     assert last["loss, zeroed (10⁻³ nats)"] == "≈ 0 (at most 50)"
 
 
@@ -49,6 +51,7 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
         (one, "from 1.0 to 1.5 nats per token, by +0.50 (+0.45 to +0.55)"),
         (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2 by the loss, and 2 by the"),
+        (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
         (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
         (importance.words(("encoder", 0, 1)), "−0.00040 (−0.050 to +0.050), not distinguishable from zero"),
         (importance.agreement(), "It tells something: rank correlation +1.00 (+1.00 to +1.00). "),

@@ -1,5 +1,6 @@
 """Statistics of heads over a sample, and the roles of heads: planted heads must be recognised."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from explorer.decoding.attention_maps import diagonal, mirror
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import (
+    STATISTICS,
     WITHOUT_SINKS,
     Probe,
     SentenceScores,
@@ -17,7 +19,17 @@ from explorer.probing.measurement import (
     summarised,
 )
 from explorer.probing.pattern_cells import lexical_cells
-from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, evidence, role_of, second_job, shortfall
+from explorer.probing.roles import (
+    MARGIN,
+    MIN_SENTENCES,
+    NO_ROLE,
+    TOO_FEW,
+    evidence,
+    evidence_row,
+    role_of,
+    second_job,
+    shortfall,
+)
 from model.analysis import bootstrap
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
@@ -187,7 +199,7 @@ def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
     found = probed(encoder=(HEADS["sink and previous"], both(0.55), both(0.8))).kinds["encoder"]
     jobs = [second_job(found, role_of(found, 0, head), 0, head) for head in range(3)]
     assert jobs == [None, "next", None], "the last one is below the margin"
-    rows, said = evidence(found, role_of(found, 0, 1), 0, 1)
+    rows, _, said = evidence(found, role_of(found, 0, 1), 0, 1)
     assert [row["judged by"] for row in rows] == ["previous token, sinks left out", "next token"]
     assert "a second job" in said
     straight = observed(9, 9, cross=(HEADS["itself"],), alignment=tuple((i,) for i in range(8)))
@@ -198,14 +210,46 @@ def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
 
 def test_evidence_holds_score_baselines_and_size() -> None:
     found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
-    (row,), _ = evidence(found, role_of(found, 0, 0), 0, 0)
+    (row,), meaning, _ = evidence(found, role_of(found, 0, 0), 0, 0)
     item = found.scores["previous" + WITHOUT_SINKS]
     value, low, high = item.over_uniform.at(0, 0)
     assert value == pytest.approx(1 - item.uniform)
     assert row["mean"] == "1.00 (1.00 to 1.00)"
     assert row["above uniform"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
-    assert row["needed"] == f"+{MARGIN:.2f}, +{MARGIN + item.untrained_std[0]:.2f}"
+    value, low, high = (end - item.untrained_std[0] for end in item.over_untrained.at(0, 0))
+    assert row["above untrained − 1 SD"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
+    assert meaning == "Previous token, sinks left out: weight on the token before."
     assert row["sentences"] == f"{item.sentences}"
+
+
+def test_an_end_just_below_the_margin_is_not_rounded_up_to_it() -> None:
+    found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
+    name = "previous" + WITHOUT_SINKS
+    item = found.scores[name]
+    low = replace(item.over_uniform, low=np.full_like(item.over_uniform.low, MARGIN - 0.002))
+    for uniform, decimals in ((low, 3), (item.over_uniform, 2)):
+        scores = {**found.scores, name: replace(item, over_uniform=uniform)}
+        said = evidence_row(replace(found, scores=scores), name, 0, 0)["above uniform"]
+        assert (f"(+{MARGIN - 0.002:.3f} to" in said) is (decimals == 3)
+        assert len(said.split(" ")[0]) == len("+0.") + decimals
+
+
+def test_two_baselines_count_as_one_only_if_untrained_heads_hardly_differ() -> None:
+    found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
+    name, role = "previous" + WITHOUT_SINKS, role_of(found, 0, 0)
+    item, said = found.scores[name], []
+    for deviation in (0.001, 0.03):
+        alike = replace(item, untrained=np.full_like(item.untrained, item.uniform), untrained_std=np.full(1, deviation))
+        *_, reading = evidence(replace(found, scores={**found.scores, name: alike}), role, 0, 0)
+        said.append("the two baselines count as one" in reading)
+    assert said == [True, False]
+
+
+def test_every_statistic_has_a_meaning_of_its_own() -> None:
+    assert not [name for name, each in STATISTICS.items() if each.full.startswith("the same")]
+    straight = observed(9, 9, cross=(HEADS["itself"],), alignment=tuple((i,) for i in range(8)))
+    (_, meaning, _) = evidence(found := probe_of([straight] * MIN_SENTENCES).kinds["cross"], role_of(found, 0, 0), 0, 0)
+    assert "weight on the right source token of what the row" in meaning
 
 
 @pytest.mark.slow

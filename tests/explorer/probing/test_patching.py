@@ -1,5 +1,7 @@
 """Patching over many pairs: which pairs are taken, what is averaged, and when a head is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,11 +31,21 @@ def test_it_opens_on_a_sentence_that_changes_the_answer_and_on_the_row_that_chan
     row = int(np.abs(row_changes(reverse, translation, other)).argmax())
     assert row == 8 - place, "the model reverses letters"
     grids = patched(reverse, translation, other, row)
+    assert row > 0, "the decoder has rows before it"
     assert f"“{other[place]}” becomes likeliest" in grids.caption("encoder")
+    assert "output of L1" in grids.caption("encoder"), "the embedding of the replaced token has all of it anyway"
+    assert "is there by construction: the embedding of the replaced token." in grids.caption("encoder")
+    assert "by construction: the output from which the prediction is computed." in grids.caption("decoder")
+    assert f"at {row + 1} “{grids.columns['decoder'][-1]}”, output of L2" not in grids.caption("decoder")
+    assert grids.heads_matter
+    several = patched(reverse, translation, "xxxxxxxxx", row)
+    assert "Not counted" not in several.caption("encoder"), "no single token is the difference"
     with pytest.raises(PatchError, match="equal length in tokens"):
         row_changes(reverse, translation, "short")
     untouched = patched(reverse, translation, other, (row + 4) % 9)
     assert untouched.top >= FLOOR, "what hardly changes stays pale"
+    still = {kind: np.full_like(values, grids.grid.own) for kind, values in grids.heads.items()}
+    assert not replace(grids, heads=still).heads_matter
 
 
 def test_effects_are_averaged_as_shares_of_the_whole_difference(measured: Measured, reverse: LoadedModel) -> None:

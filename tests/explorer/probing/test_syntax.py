@@ -117,6 +117,10 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
     rows = syntax.tag_rows(cross)
     assert rows[0]["head"] == "uniform"
     assert rows[1]["DET"] == 1.0
+    own = next(row for row in syntax.head_tag_rows(cross, 0, 0) if row["kind of word"] == "DET")
+    low, high = (f"{float(end):+.2f}".replace("-", "−") for end in cross.gain["DET"].at(0, 0)[1:])
+    assert (own["weight"], own["sentences"]) == ("1.00", 3)
+    assert own["above uniform"].endswith(f"({low} to {high})")
     assert syntax.tag_sentence(cross).startswith("No head is above"), "three sentences show nothing"
     many = parsed * 10
     clear = syntax.tag_sentence(by_tag(planted(many), [sentence.tags for sentence in many], "cross"))

@@ -11,7 +11,7 @@ import pytest
 from explorer.charts.experiment_bands import band_figure, bands, wide
 from explorer.runs import experiment_arms
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
-from explorer.runs.experiment_findings import answer, conditions, duration_sentence, findings, rows
+from explorer.runs.experiment_findings import answer, conditions, cost_rows, cost_sentence, findings, rows
 from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
@@ -62,9 +62,9 @@ def test_missing_and_failed_runs_are_reported() -> None:
 def test_the_table_has_mean_range_and_count() -> None:
     first, second = table(planted(GOOD, ()))
     numbers = {"runs": 2, "right on test (%)": 99.5, "right on test (%), lowest": 99.0, "updates until 99 %": 25}
-    numbers |= {"runs that reached 99 %": 2, "tokens/s": 1000, "different answers": 3, "empty answers": 1}
+    numbers |= {"runs that reached 99 %": 2, "different answers": 3, "empty answers": 1}
     assert first.items() >= {"variant": "one", **numbers}.items()
-    assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
+    assert (second["runs"], second["right on test (%)"]) == (0, None)
     assert not any("long" in name for name in first)
     far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
     one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
@@ -89,8 +89,13 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     ticks = figure.spec["layer"][0]["encoding"]["y"]["axis"]["values"]
     assert [ticks[0], ticks[-1], len(ticks) % 2] == [0, 100, 1], "the top stays if every second label is left out"
-    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in figure.caption
     assert set(figure.data["mark"]) == {15}
+    ends = band_figure(ways, x_title="updates", title="Right", unit=" %").caption
+    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in ends
+    falls = {"a": [([1, 2, 3, 4], [100.0, 50.0, 10.0, 60.0])], "b": [([1, 2, 3, 4], [90.0, 80.0, 50.0, 0.0])]}
+    falls["never"] = [([1, 2], [40.0, 30.0])]
+    by_length = band_figure(falls, x_title="letters", title="Right", unit=" %", mark=2.5)
+    assert "in letters: b 3; a 2; never 0." in by_length.caption, "what is right again later does not count"
     assert "Nothing to draw yet" in band_figure({}, x_title="letters", title="", unit=" %").caption
 
 
@@ -104,8 +109,6 @@ def test_what_the_page_draws_from() -> None:
     rows = experiment_arms.sample_rows(arms)
     assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
     assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
-    told = "day unknown: on Linux x86_64, 2 cores, 1 used, PyTorch t, 2 seconds per run"
-    assert duration_sentence(arms[0]).startswith(told)
     # Curves by length go beyond the test split.
     groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}, "valid": {"words": 1.0}}
     lengths = replace(GOOD[0], groups=groups)
@@ -132,20 +135,20 @@ def with_long(one: StoredRun, share: float) -> StoredRun:
 
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-NEAR, WORSE = "“two” is as good as “one”, within 1 percentage point.", "“two” is worse than “one”."
-TOO_FEW, UNDECIDED = "“two” beside “one”: too few runs to tell.", "“two” beside “one”: undecided."
-FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”." for which in ("fewer", "more"))
+NEAR, WORSE = "“two” is as good as “one”, within 1 percentage point", "“two” is worse than “one”"
+TOO_FEW, UNDECIDED = "“two” beside “one”: too few runs to tell", "“two” beside “one”: undecided"
+FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”" for which in ("fewer", "more"))
 
 
 @pytest.mark.parametrize(
     ("one", "two", "said"),
     [
         (ten(), ten(0.6), WORSE),
-        (ten(0.6), ten(), "“two” is better than “one”."),
+        (ten(0.6), ten(), "“two” is better than “one”"),
         (ten(), ten(), NEAR),
         # Two evaluations (at every tenth update) make a difference; one does not.
-        (ten(late=5), ten(), f"{FEWER} {NEAR}"),
-        (ten(), ten(late=5), f"{MORE} {NEAR}"),
+        (ten(late=5), ten(), f"{FEWER}. {NEAR}"),
+        (ten(), ten(late=5), f"{MORE}. {NEAR}"),
         (ten(), ten(late=3), NEAR),
         (ten(), ten(loss=0.9), f"“two” has a higher loss than “one”. {NEAR}"),
         (ten(), ten(loss=0.5), NEAR),
@@ -166,39 +169,51 @@ FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”." f
 )
 def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], said: str) -> None:
     arms = planted(one, two)
-    assert answer(arms) == said
+    assert [sentence.split(" (")[0].rstrip(".") for sentence in answer(arms)] == said.rstrip(".").split(". ")
     assert ("too few" in said) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
     claims = ("better", "worse", "fewer", "more", "higher")
     assert differs(arms) == any(claim in said for claim in claims)
     assert measure_of(arms) == ("loss" if "higher" in said else "exact_match")
 
 
-def test_an_answer_names_both_sides_and_the_table_has_every_number() -> None:
-    arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()])
-    assert (
-        answer(arms)
-        == "“arm 1” and “arm 2” are worse than “arm 0”. “arm 2” reaches 99 % after more updates than “arm 0”."
-    )
+def told(arms: Sequence[ArmRuns]) -> list[str]:
+    """The answer with plain spaces."""
+    return [sentence.replace("\N{NO-BREAK SPACE}", " ") for sentence in answer(arms)]
+
+
+def test_an_answer_names_both_sides_with_means_and_runs_and_the_table_has_every_number() -> None:
+    arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
+    assert told(arms) == [
+        "“arm 1” and “arm 2” are worse than “arm 0” (60.2 % and 70.2 % against 90.2 %; n = 10, 10 and 10).",
+        "“arm 2” reaches 99 % after more updates than “arm 0” (50 against 20; n = 10 and 10).",
+        "“arm 3” is as good as “arm 0”, within 1 percentage point (90.2 % against 90.2 %; n = 5 and 10).",
+    ]
     assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()] for row in rows(arms)] == [
-        ["arm 0: 10 runs", "90.2 (90 to 90.4)", ""],
-        ["arm 1: 10 runs", "60.2 (60 to 60.4)", "worse"],
-        ["arm 2: 10 runs", "70.2 (70 to 70.4)", "worse, more updates (50 against 20)"],
-        ["arm 3: 10 runs", "90.2 (90 to 90.4)", "as good within 1 point"],
+        ["arm 0", "10", "90.2 (90 to 90.4)"],
+        ["arm 1", "10", "60.2 (60 to 60.4)"],
+        ["arm 2", "10", "70.2 (70 to 70.4)"],
+        ["arm 3", "5", "90.2 (90 to 90.4)"],
     ]
     assert "4 test sentences; 4 comparisons of each variant." in conditions(arms)
-    assert rows(arms_of([ten(width=0)]))[0]["right (%)"] == "90 (all\N{NO-BREAK SPACE}10)"
+    assert rows(arms_of([ten(width=0)]))[0]["right (%): mean (lowest to highest)"] == "90 (all\N{NO-BREAK SPACE}10)"
 
 
 def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_named_first() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
-    assert answer(arms) == (
-        "“arm 1” is worse than “arm 0”. “arm 1” is right more often than “arm 0” beyond the trained lengths."
-    )
-    assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()][2:] for row in rows(arms)][1:] == [
-        ["30.2 (30 to 30.4)", "better beyond, worse"],
-        ["2.2 (2 to 2.4)", "worse beyond, as good within 1 point"],
-        ["10.7 (10.5 to 10.9)", "undecided beyond, as good within 1 point"],
+    assert told(arms) == [
+        "“arm 1” is worse than “arm 0” (60.2 % against 90.2 %; n = 10 and 10).",
+        "“arm 1” is right more often than “arm 0” beyond the trained lengths (30.2 % against 10.2 %; n = 10 and 10).",
+        "“arm 2” is right less often than “arm 0” beyond the trained lengths (2.2 % against 10.2 %; n = 10 and 10).",
+        "“arm 2” and “arm 3” are as good as “arm 0”, within 1 percentage point "
+        "(90.2 % and 90.2 % against 90.2 %; n = 10, 10 and 10).",
     ]
+    either = [with_long(each, (0.05, 0.2)[each.seed % 2]) for each in ten()]
+    assert told(arms_of([ten(), either], also="long"))[-1] == (
+        "“arm 1” beside “arm 0” beyond the trained lengths: undecided "
+        "(12.5 % against 10.2 %; n = 10 and 10; p = 1 for a difference, 0.013 needed)."
+    )
+    beyond = [row["beyond (%): mean (lowest to highest)"] for row in rows(arms)]
+    assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in beyond[1:3]] == ["30.2 (30 to 30.4)", "2.2 (2 to 2.4)"]
     assert (measure_of(arms), measure_of(arms_of([ten(), ten(beyond=0.9)]))) == ("beyond", "exact_match")
 
 
@@ -215,29 +230,44 @@ def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_name
 def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm, several: bool) -> None:
     arms = [ArmRuns(arm, PLANTED.recipe(arm), ten()) for arm in (first, other)]
     assert ("“b” changes more than one thing" in conditions(arms)) is several
-    assert ("rate 0.008" in rows(arms)[1]["variant"]) is (other.preset == "lstm-tiny")
+    assert (cost_rows(arms)[1]["highest rate"] == "0.008") is (other.preset == "lstm-tiny")
 
 
 @pytest.mark.parametrize(
-    ("arms", "verdict", "needed"),
+    ("arms", "chance", "needed"),
     [
         (
             [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
-            "undecided (p = 0.018)",
+            "n = 4 and 10; p = 0.018 for a difference, 0.0038 needed",
             "p ≤ 0.0038 (Holm, 13 comparisons left)",
         ),
-        ([(*ten()[:9], *ten(0.914)[:1]), ten()[:3]], "undecided (p = 0.021)", "p ≤ 0.013 (Holm, 4 comparisons left)"),
-        ([ten(), ten(0.6), ten()], "worse", ""),  # all verdicts are made
-        ([ten(width=0.2), ten(0.93, width=0.2)], "undecided", ""),  # would be missed without the correction as well
+        (
+            [(*ten()[:9], *ten(0.914)[:1]), ten()[:3]],
+            "n = 3 and 10; p = 0.021 for “as good”, 0.013 needed",
+            "p ≤ 0.013 (Holm, 4 comparisons left)",
+        ),
+        ([ten(), ten(0.6), ten()], "", ""),  # all verdicts are made
+        # Would be missed without the correction as well.
+        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 0.5 for a difference, 0.013 needed", ""),
     ],
 )
-def test_the_p_of_what_only_the_correction_leaves_open_is_shown(
-    arms: list[tuple[StoredRun, ...]], verdict: str, needed: str
-) -> None:
-    assert rows(arms_of(arms))[1]["verdict"] == verdict
-    said = conditions(arms_of(arms))
-    assert needed in said
-    assert ("Holm" in said) is bool(needed)
+def test_the_p_of_what_is_left_open_is_shown(arms: list[tuple[StoredRun, ...]], chance: str, needed: str) -> None:
+    said = next((sentence for sentence in told(arms_of(arms)) if sentence.startswith("“arm 1”")), "")
+    assert chance in said
+    assert ("needed" in said) is ("undecided" in said) is bool(chance)
+    assert needed in conditions(arms_of(arms))
+    assert ("Holm" in conditions(arms_of(arms))) is bool(needed)
+
+
+def test_what_runs_cost_is_a_table_that_says_what_was_not_recorded() -> None:
+    old, new = run(1, 0.9, 0.1, (1.0,), tokens_per_s=0.0), run(2, 0.9, 0.1, (1.0,), seconds=4.0, day="2026-11-26")
+    arms = planted((old,), (old, new))
+    assert [list(row.values()) for row in cost_rows(arms)] == [
+        ["one", "0.004", "100", "2", "not recorded", "not recorded"],
+        ["two", "0.004", "100", "2 to 4", "1,000", "2026-11-26"],
+    ]
+    assert cost_sentence(arms).startswith("Made on Linux x86_64, 2 cores, 1 used, PyTorch t. Seconds are wall-clock")
+    assert [row["variant"] for row in cost_rows(planted((old,), ()))] == ["one"]
 
 
 def arms_of(groups: Sequence[Sequence[StoredRun]], also: str = "") -> tuple[ArmRuns, ...]:
@@ -278,6 +308,5 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated(also: str)
 def test_stored_experiments_have_a_verdict() -> None:
     for experiment in EXPERIMENTS.values():
         arms = arm_runs(experiment)
-        assert answer(arms).endswith(".")
-        assert len(answer(arms).split()) <= 35
+        assert all(len(sentence.split()) <= 45 and sentence.endswith(".") for sentence in answer(arms))
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3

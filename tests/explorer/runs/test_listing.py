@@ -1,5 +1,7 @@
 """The texts in the list of runs and models, and about a run that is being watched."""
 
+from typing import Any
+
 import pytest
 
 from explorer.runs.lifecycle import Entry
@@ -16,20 +18,8 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 
 def test_columns_without_a_value_are_left_out() -> None:
     first, second = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
-    assert first == {
-        "name": "a",
-        "score on test (95 %)": "25.0 %",
-        "verdict": "untrained",
-        "parameters": 5,
-        "right (%)": 25,
-    }
-    assert second == {
-        "name": "b",
-        "score on test (95 %)": "",
-        "verdict": "untrained",
-        "parameters": None,
-        "right (%)": None,
-    }
+    assert first == {"name": "a", "right (%)": 25, "verdict": "untrained", "parameters": 5}
+    assert second == {"name": "b", "right (%)": None, "verdict": "untrained", "parameters": None}
     assert rows([]) == []
     own, shipped = rows([entry("a", modified=1000.0), entry(SHIPPED[0], modified=1000.0)])
     assert own["when"], "and of a shipped model, a clone's files say when it was cloned"
@@ -39,28 +29,40 @@ def test_columns_without_a_value_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("results", "score"),
+    ("results", "scores"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, "50.0 % (22–78) of 8, validation"),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, "100.0 % (89–100) of 30"),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, None, "22–78 % of 8, validation")),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, None, "89–100 % of 30")),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, "100.0 % (99.7–100) of 1,505"),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, "99.7 % (99.3–99.9) of 1,505"),
-        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, "BLEU 39.5 (38–40.9) of 1,000"),
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, "BLEU 100.0, all 98 right"),
-        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, "97.0 %"),  # BLEU of single words says nothing
-        ({"test": {"exact_match": True, "sentences": True}}, ""),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, None, "99.7–100 % of 1,505")),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, None, "99.3–99.9 % of 1,505")),
+        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, (7.0, 39.45, "BLEU 38–40.9 of 1,000")),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, 100.0, "96.2–100 % of 98")),
+        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, "")),  # BLEU of single words says nothing
+        ({"test": {"exact_match": True, "sentences": True}}, (None, None, "")),
     ],
 )
-def test_a_score_has_its_interval(results: object, score: str) -> None:
+def test_scores_are_numbers_and_the_main_one_has_its_interval(
+    results: Any, scores: tuple[float | None, float | None, str]
+) -> None:
+    one = entry("a", task="dates", device="cuda:0", results={**results, "seconds": 90})
     full = entry("b", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "bleu": 60.0}})
-    row, other = rows([entry("a", task="dates", results={**results, "seconds": 90}), full])  # type: ignore[dict-item]
+    row, other = rows([one, full])
     assert row["data"].startswith("Dates")
-    assert (row["score on test (95 %)"], row["took (min)"], other["score on test (95 %)"]) == (
-        score,
-        1.5,
-        "BLEU 60.0, validation",
-    )
+    assert (row["right (%)"], row["BLEU"], row.get("interval (95 %)", "")) == scores
+    assert (row["took (min)"], row["device"]) == (1.5, "CUDA")
+    assert (other["data"], other["BLEU"]) == ("pairs.csv", 60.0)
+
+
+def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_learned_by_heart() -> None:
+    results = {"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}, "trained_steps": 5}
+    phrases = entry("a", task="phrases-en-de", trained=True, results=results)
+    [row] = rows([phrases], {"a": "learned"})
+    assert (row["interval (95 %)"], row["verdict"]) == ("98 learned by heart", "learned by heart")
+    assert "Validation and test are the very pairs that it learned." in description(phrases)
+    other = entry("b", task="dates", trained=True, results=results)
+    assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
+    assert "very pairs" not in description(other)
 
 
 LAST = {"trained_steps": 1500}
@@ -85,7 +87,7 @@ def test_the_verdict_in_a_word_and_what_is_not_possible(run: Entry, verdict: str
     assert verdict_text(run, "diverged") == verdict
     assert said in description(run, now=1000.0 + 3 * 86_400)
     assert "neither renamed" in description(run, read_only=True)
-    assert summary([run]).startswith("1 run or model; ")
+    assert summary([run]).startswith("1 run or model")
 
 
 A, B, C = (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from explorer.runs.origin import computed_sentence, differences, repeatable, settings_of
+from explorer.runs.origin import computed_sentence, differences, repeatable, settings_of, settings_to_repeat
 from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
 from model.data.files import DATA_FILE
@@ -23,6 +23,33 @@ def test_a_bundled_model_can_be_trained_again_but_not_longer() -> None:
     computed = "Computed on a GPU in bf16 with 1 thread, 2 processes, compiled, PyTorch 2.13."
     assert computed_sentence(runtime | {"torch_version": "2.13"}) == computed
     assert computed_sentence(runtime | {"settled": False}) == ""
+
+
+@pytest.mark.parametrize("name", ["reverse", "dates", "adjective-swap", "phrases-en-de"])
+def test_the_settings_of_a_bundled_model_are_those_that_it_was_trained_with(name: str) -> None:
+    found = settings_to_repeat(ROOT / "checkpoints" / name)
+    assert found is not None
+    preset, changes = found
+    config = read_config(ROOT / "checkpoints" / name)
+    assert dict(changes) == config["set"]
+    assert preset.training["max_steps"] == config["training"]["max_steps"]
+    for start, section in ((preset.model, config["model"]), (preset.training, config["training"])):
+        assert start.items() <= section.items()
+
+
+def test_settings_are_not_offered_where_they_alone_do_not_make_the_model(tmp_path: Path) -> None:
+    assert settings_to_repeat(ROOT / "checkpoints" / "multi30k-en-de") is None, "other weights and further pairs"
+    for broken in (
+        {"set": {"colour": "red"}},
+        {"set": {"max_steps": "many"}},
+        {"set": {"d_model": "3"}},
+        {"set": None},
+    ):
+        folder = save_run(tmp_path / "run")
+        write_json(folder / CONFIG, read_config(folder) | {"preset": "tiny", "set": {}})
+        assert settings_to_repeat(folder) is not None
+        write_json(folder / CONFIG, read_config(folder) | broken)
+        assert settings_to_repeat(folder) is None
 
 
 @pytest.mark.parametrize("broken", [{"set": None}, {"preset": 3}, {"training": []}])

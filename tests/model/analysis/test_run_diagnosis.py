@@ -130,6 +130,17 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
         "learning",
         "600 of 1,000",
     ),
+    "a falling loss, a score that stays": (
+        curves(FALL, falling(4.0, 0.6), then([i / 10 for i in range(8)], 0.75), 300),
+        "levelled",
+        "225 of 300 held-out pairs exactly right (75.0 %, 95 % interval 70 to 80 %) at best on validation, no better",
+    ),
+    "a falling loss, a score that rises late by two points": (
+        curves(FALL, falling(4.0, 0.6), then([i / 10 for i in range(8)], 0.73, 0.75), 300),
+        "learning",
+        "Train it longer.",
+    ),
+    "a falling loss, hardly any right": (curves(FALL, falling(4.0, 0.6), [0.1] * 20, 300), "learning", ""),
     "one evaluation": (curves([4.0, 3.9], [4.0]), "early", "1 evaluation"),
     "no evaluation": (curves(FALL, []), "early", "0 evaluations"),
     "nothing": (Curves(), "early", ""),

@@ -88,7 +88,7 @@ def test_columns_are_chosen_by_heading_number_or_language(tmp_path: Path) -> Non
             read_pairs(path, **({"src_lang": "en", "tgt_lang": "de"} | wrong))
 
 
-COLUMNS, EMPTY = "a number of columns other than 2", "an empty side"
+COLUMNS, EMPTY = "not divided into 2 columns as the other rows are", "an empty side"
 CONTROL = "control characters, or marks that reorder text"
 
 
@@ -164,7 +164,7 @@ def test_what_is_left_out_is_said_with_at_most_five_lines_of_each_reason(tmp_pat
     pairs = read_pairs(write(tmp_path / "a.tsv", "a\tb\n" * 9 + "a\t\n" * 8 + "x\n"))
     assert pairs.skipped_sentence() == (
         "9 rows left out: an empty side (lines 10, 11, 12, 13, 14 and 3 more); "
-        "a number of columns other than 2 (line 18)."
+        "not divided into 2 columns as the other rows are (line 18)."
     )
 
 

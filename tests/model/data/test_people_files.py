@@ -82,7 +82,7 @@ def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
 
 def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(pasted_table("a -> b\nc\nd -> e\nf -> g -> h").text, encoding="utf-8")
-    assert read_pairs(tmp_path / "a.tsv").skipped == {"a number of columns other than 2": (2, 4)}
+    assert read_pairs(tmp_path / "a.tsv").skipped == {"not divided into 2 columns as the other rows are": (2, 4)}
 
 
 @pytest.mark.parametrize(

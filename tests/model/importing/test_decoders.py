@@ -1,5 +1,6 @@
 """Imported models without an encoder compute what `transformers` computes, from ids to continuations."""
 
+import copy
 import json
 import random
 from pathlib import Path
@@ -12,6 +13,7 @@ from model import import_model, translate
 from model.checkpoint import load_model
 from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoding.decode import decode_batch, decode_recorded
+from model.fast.decoding import fast_decoder
 from model.importing.import_folder import import_folder
 from model.importing.source_folder import ImportFailed
 from model.recording import AttentionRecorder
@@ -159,6 +161,28 @@ def test_continuations_and_their_records_are_the_same(pair: Pair) -> None:
         for layer, weights in enumerate(full.attentions):
             largest = max(largest, difference(torch.from_numpy(recorded.trace.decoder[layer]), weights[0], pair.most))
     print(f"largest difference of attention, step by step: {largest:.1e}")
+
+
+def test_in_float64_steps_compute_what_transformers_computes_at_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So whatever differs more in float32 is rounding."""
+    theirs, ours = copy.deepcopy(pair.theirs).double(), copy.deepcopy(pair.ours.transformer).double()
+    text, mine = pair.both(SENTENCES[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "float32", torch.float64)  # to which transformers converts norms, scores and softmax
+        full = theirs(input_ids=torch.tensor([text]), output_attentions=True)
+    recorder, decoder = AttentionRecorder(), fast_decoder(ours)
+    state, rows = decoder.start(torch.tensor([mine[:1]])), []
+    for token in mine[1:]:
+        logits, state = decoder.step(torch.tensor([token]), state, tap=recorder)
+        rows.append(logits[0, pair.columns])
+    largest = max(1.0, float(full.logits.abs().max()))
+    differences = [difference(torch.stack(rows), full.logits[0, 1:], 1e-10 * largest) / largest]
+    for layer, weights in enumerate(full.attentions):
+        for n, row in enumerate(recorder.calls["decoder", layer], start=1):
+            differences.append(difference(row[0, :, 0], weights[0, :, n, : n + 1], 1e-10))
+    print(f"in float64, step by step: logits {differences[0]:.1e}, attention {max(differences[1:]):.1e}")
 
 
 @pytest.mark.parametrize(

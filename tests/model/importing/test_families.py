@@ -97,12 +97,13 @@ class Pair:
         self.theirs.save_pretrained(theirs)
         pad, eos, unk = (getattr(self.tokenizer, f"{each}_token_id") for each in ("pad", "eos", "unk"))
         self.pad = pad
-        ends = {"source": codes[0] if name == "mbart" else eos, "target": eos}
-        self.ids = {}
-        for side, end in ends.items():
-            special = {pad: PAD, end: EOS, unk: UNK}
-            rest = (i for i in range(config.vocab_size) if i not in special)
-            self.ids[side] = special | {i: 4 + n for n, i in enumerate(rest)}
+        special = {pad: PAD, eos: EOS, unk: UNK}
+        rest = (i for i in range(config.vocab_size) if i not in special)
+        target = special | {i: 4 + n for n, i in enumerate(rest)}
+        source = target
+        if name == "mbart":  # the source has special tokens of its own before the target's entries
+            source = {i: 4 + n for i, n in target.items()} | {pad: PAD, codes[0]: EOS, unk: UNK}
+        self.ids = {"source": source, "target": target}
         self.columns = [self.ids["target"][i] for i in range(config.vocab_size)]
         self.found = import_folder(theirs, folder / "ours", languages=Languages(*asked[:2]))
         self.ours = load_model(folder / "ours")
@@ -132,6 +133,14 @@ def test_ids_and_text_are_the_same(pair: Pair) -> None:
         known = [i for i in theirs if i not in (pair.tokenizer.unk_token_id, *pair.codes)]
         spelt = pair.tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         assert pair.ours.target.decode([pair.ids["target"][i] for i in known]).split() == spelt.split()
+
+
+def test_one_table_of_the_file_is_one_in_memory(pair: Pair) -> None:
+    source, target = (pair.found.parameters.get(f"{side}_embedding.weight") for side in ("src", "tgt"))
+    if source is None:
+        assert pair.ours.model_config.share_embeddings == "all"
+    else:
+        assert target.untyped_storage().data_ptr() == source.untyped_storage().data_ptr()
 
 
 def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:

@@ -111,6 +111,7 @@ def test_a_finished_run_is_a_complete_model_with_its_history(finished: Path) -> 
     config = read_json(finished / "config.json")
     assert loaded.summary["trained"]
     assert config["results"]["trained_steps"] == 12
+    assert config["results"]["longest_source"] == max(len(pair.source) for pair in string_task().splits["train"])
     assert config["results"]["test"]["sentences"] == 8
     assert config["runtime"] == SETTLED.to_dict()
     assert f"exact match {config['results']['test']['exact_match']:.4f}" in loaded.card

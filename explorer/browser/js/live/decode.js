@@ -171,23 +171,22 @@ function rankedOnce(logProbs) {
 /** ln Σ p^(1/T) at each of `TEMPERATURES`, 0 at temperature 1. @param {Float32Array} logProbs */
 function logSums(logProbs) {
   const largest = largestOf(logProbs);
-  let [a, b, c, d, e, f, g] = [0, 0, 0, 0, 0, 0, 0]; // an array would be written to for each token
+  const sums = new Float64Array(TEMPERATURES.length);
   for (let i = 0; i < logProbs.length; i++) {
     // Powers of p^(1/3) cost a fraction of an exponential each.
     const third = power((logProbs[i] - largest) / 3);
     const square = third * third;
     const cube = square * third; // p
     const tenth = square * square * square * square * square; // p^(10/3)
-    a += tenth * tenth * tenth;
-    b += tenth;
-    c += cube * cube;
-    d += power((logProbs[i] - largest) / 0.7);
-    e += square;
-    f += Math.sqrt(cube);
-    g += third;
+    sums[0] += tenth * tenth * tenth;
+    sums[1] += tenth;
+    sums[2] += cube * cube;
+    sums[3] += power((logProbs[i] - largest) / 0.7);
+    sums[5] += square;
+    sums[6] += Math.sqrt(cube);
+    sums[7] += third;
   }
-  const at = (/** @type {number} */ sum, /** @type {number} */ i) => Math.log(sum) + largest / TEMPERATURES[i];
-  return [a, b, c, d, 1, e, f, g].map((sum, i) => (TEMPERATURES[i] === 1 ? 0 : Math.fround(at(sum, i))));
+  return Array.from(sums, (sum, i) => sum && Math.fround(Math.log(sum) + largest / TEMPERATURES[i]));
 }
 
 /** What a model computed for the last source and its edits: each step by its tokens, with the weights recorded in it. @type {WeakMap<Transformer, { of: string, steps: Map<string, { value: any, weights: [string, any][] }> }>} */

@@ -3,7 +3,7 @@
 
 import { ACTIVATIONS, sigmoid } from "../activations.js";
 import { alibiSlope, rotated, sinusoidal } from "./positions.js";
-import { add, layerNorm, mapped, softmax, vectorOf } from "./vectors.js";
+import { activated, add, layerNorm, softmax, vectorOf } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./vectors.js").Affine} Affine */
@@ -46,7 +46,7 @@ export class Transformer {
     x = tap(`${side}.embedding`, x);
     x = tap(
       `${side}.scaled`,
-      x.map((/** @type {Vector} */ row) => mapped(row, (value) => value * this.factor)),
+      x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)),
     );
     x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => {
       const position = this.position(side, offset + i);
@@ -167,9 +167,8 @@ export class Transformer {
 
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
   feedForward(name, x, tap) {
-    const hidden = this.projected(`${name}.linear1`, x, tap).map((row) =>
-      mapped(row, ACTIVATIONS[this.config.activation]),
-    );
+    const activation = ACTIVATIONS[this.config.activation];
+    const hidden = this.projected(`${name}.linear1`, x, tap).map((row) => activated(row, activation));
     return this.projected(`${name}.linear2`, tap(`${pointOf(name)}.activation`, hidden), tap);
   }
 

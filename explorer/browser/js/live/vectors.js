@@ -19,10 +19,10 @@ export function add(x, y) {
   return sum;
 }
 
-/** As x.map(compute), several times as fast. @param {Vector} x @param {(value: number, i: number) => number} compute @returns {Vector} */
-export function mapped(x, compute) {
+/** As x.map(activation), several times as fast as long as nothing else calls it. @param {Vector} x @param {(value: number) => number} activation @returns {Vector} */
+export function activated(x, activation) {
   const out = vectorOf(x.length);
-  for (let i = 0; i < out.length; i++) out[i] = compute(x[i], i);
+  for (let i = 0; i < out.length; i++) out[i] = activation(x[i]);
   return out;
 }
 
@@ -32,13 +32,14 @@ export function mapped(x, compute) {
  * @param {Affine} norm @param {Vector} x @returns {Vector}
  */
 export function layerNorm({ weight, bias }, x) {
-  let mean = 0;
-  for (const value of x) mean += value / x.length;
-  let variance = 0;
-  for (const value of x) variance += (value - mean) ** 2 / x.length;
-  const factor = 1 / Math.sqrt(variance + 1e-5);
-  const at = (/** @type {Float32Array} */ numbers, /** @type {number} */ i) => numbers[numbers.length > 1 ? i : 0];
-  return mapped(x, (value, i) => (value - mean) * factor * at(weight, i) + (bias ? at(bias, i) : 0));
+  const [every, n] = [weight.length > 1 ? 1 : 0, x.length];
+  let [mean, squares] = [0, 0];
+  for (let i = 0; i < n; i++) mean += x[i] / n;
+  for (let i = 0; i < n; i++) squares += (x[i] - mean) ** 2;
+  const factor = 1 / Math.sqrt(squares / n + 1e-5);
+  const out = vectorOf(n);
+  for (let i = 0; i < n; i++) out[i] = (x[i] - mean) * factor * weight[i * every] + (bias ? bias[i * every] : 0);
+  return out;
 }
 
 /** The largest of some numbers. @param {Vector} x */
@@ -63,9 +64,11 @@ export function power(x) {
 export function softmax(x) {
   const largest = largestOf(x);
   if (largest === -Infinity) return new Float32Array(x.length);
+  const out = vectorOf(x.length);
   let total = 0;
-  for (let i = 0; i < x.length; i++) total += power(x[i] - largest);
-  return mapped(x, (value) => power(value - largest) / total);
+  for (let i = 0; i < x.length; i++) total += out[i] = power(x[i] - largest);
+  for (let i = 0; i < x.length; i++) out[i] /= total;
+  return out;
 }
 
 /** The logarithm of the softmax. @param {Vector} x @returns {Vector} */
@@ -74,5 +77,7 @@ export function logSoftmax(x) {
   let total = 0;
   for (let i = 0; i < x.length; i++) total += power(x[i] - largest);
   const log = Math.log(total) + largest;
-  return mapped(x, (value) => value - log);
+  const out = vectorOf(x.length);
+  for (let i = 0; i < x.length; i++) out[i] = x[i] - log;
+  return out;
 }
