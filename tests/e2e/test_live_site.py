@@ -205,6 +205,9 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         map_caption(counterpart(edited.trace, at, model="", title=""))
     )
     assert "along" not in page.url
+    foot = box.locator(".foot").nth(2)  # of B minus A
+    expect(foot).to_contain_text("1 difference of weight")
+    expect(foot).to_contain_text(re.compile(r"less than 0\.0+5 from 0|choose a cell"))
     box.get_by_label("Compare the map in view with").select_option("model")
     expect(said).to_contain_text("≠ marks what only one of the maps has.")
     box.get_by_role("button", name="Close").click()
