@@ -268,19 +268,15 @@ export function drawCaption(S, kind) {
     ? t("head {head} (of {heads})", { head, heads: m.heads })
     : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
-  const { left, top, cell } = f.plot;
+  const { left, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
-  const high = sight ? Math.floor((sight.height - top) / cell) : m.queries;
-  const cut = [
-    seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : "",
-    high < shownRows(S, kind) ? t("{seen} of {n} rows: scroll", { seen: high, n: shownRows(S, kind) }) : "",
-  ];
-  say(f.about, [layerName(layer), which, ...cut, cut[0] ? "" : aboutNumbers(f.small)].filter(Boolean).join(" · "));
+  const about = seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : aboutNumbers(f.small);
+  say(f.about, [layerName(layer), which, about].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
-  const about = { kind: TITLES[kind], about: f.about.textContent ?? "" };
-  f.canvas.setAttribute("aria-label", t("{kind}, {about}. Arrow keys move between cells.", about));
+  const named = { kind: TITLES[kind], about: f.about.textContent ?? "" };
+  f.canvas.setAttribute("aria-label", t("{kind}, {about}. Arrow keys move between cells.", named));
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
 
