@@ -97,9 +97,9 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # These pages, and the list of lessons, read no sentence; they list models themselves where they need one.
     without_sentence = ("train", "runs", "experiments") + (("lessons",) if "lesson" not in link["query"] else ())
     gone = {"model", "text"} if link["page"] in without_sentence else set()
-    if link["page"] == "experiments" and not link["query"]:
-        before["experiment"] = "all"  # the first view is of all of them
-        gone |= {"experiment"}
+    if link["page"] == "experiments":
+        gone |= {"experiment"}  # cards open them, no box
+        before |= {} if link["query"] else {"experiment": "all"}  # the first view is of all of them
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
     if tabs := [key for key in ("inside_tab", "positions_tab", "masks_tab") if link["query"].get(key) in FORMER]:
