@@ -310,7 +310,7 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_export_offers_four_files() -> None:
     offered = [each.proto.label for each in probe("Export").get("download_button")]
-    assert offered == ["Table (CSV)", "Everything (JSON)", "Report (HTML)"]
+    assert offered == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)"]
 
 
 def switch_off(at: AppTest, *heads: tuple[int, int]) -> AppTest:
