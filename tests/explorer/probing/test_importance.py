@@ -49,7 +49,7 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
             "Of 4 heads, 3 raise the loss when they are switched off, 0 lower it, and 1 cannot be told from zero",
         ),
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
-        (one, "from 1.0 to 1.5 nats per token, by +0.50 (+0.45 to +0.55)"),
+        (one, "from 1.000 to 1.500 nats per token, by +0.50 (+0.45 to +0.55)"),
         (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2 by the loss, and 2 by the"),
         (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
         (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
