@@ -14,11 +14,12 @@ import { formsOf } from "../../explorer/browser/js/head_forms.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
-import { argmax, best, EOS, openingOf, outputRules, walk } from "../../explorer/browser/js/live/search.js";
+import { argmax, best, EOS, openingOf, walk } from "../../explorer/browser/js/live/search.js";
 import { readTokenizers } from "../../explorer/browser/js/live/tokenizer.js";
 import { originOf } from "../../explorer/browser/js/machine_origin.js";
 import { stopsOf } from "../../explorer/browser/js/machine_stops.js";
 import { placeOf, textOf } from "../../explorer/browser/js/machine_link.js";
+import { decodingOf, put } from "../../explorer/browser/js/store.js";
 
 const { folder, rules, words, means, jobs, plain: isPlain } = JSON.parse(readFileSync(0, "utf8"));
 if (isPlain) Reflect.deleteProperty(globalThis, "WebAssembly");
@@ -48,8 +49,8 @@ const packed = (/** @type {{ header: object, arrays: Record<string, any> }} */ {
 function written(source, limit, path, tap = (/** @type {string} */ _, /** @type {any} */ value) => value) {
   const step = (/** @type {number} */ token, /** @type {any} */ state) => model.step(token, state, tap);
   const opening = openingOf(model.config, source);
-  const [rules, most] = [outputRules(model.config), limit + opening.length - 1];
-  return [...walk(step, model.start([...source, EOS], tap), rules, most, path, argmax, opening)].slice(
+  const most = limit + opening.length - 1;
+  return [...walk(step, model.start([...source, EOS], tap), model.config, most, path, argmax, opening)].slice(
     opening.length - 1,
   );
 }
@@ -61,8 +62,20 @@ const inBase64 = (value) => {
   return bytes(typeof value[0] === "number" ? Float32Array.from(value) : value).toString("base64");
 };
 
-/** @param {ReturnType<typeof decode>} found */
-const withForms = (found) => ({ ...found, forms: formsOf({ ...found.header, maps: found.maps }) });
+/** The decoding of an answer, as the page's store has it. @param {ReturnType<typeof decode>} answer */
+function stored({ message }) {
+  message.header.seq = `${(count += 1)}`;
+  put(message, "");
+  return /** @type {import("../../explorer/browser/js/types").Decoding} */ (decodingOf(message.header.seq));
+}
+let count = 0;
+
+/** @param {ReturnType<typeof decode>} answer */
+function withForms({ message, ...answer }) {
+  const header = message.header.decoding;
+  const decoding = stored({ message, ...answer });
+  return { ...answer, header, maps: decoding.maps, forms: formsOf(decoding) };
+}
 
 /** @type {Record<string, (job: any) => any>} */
 const JOBS = {
@@ -107,8 +120,8 @@ const JOBS = {
     return { place, text: textOf(place) };
   },
   cell({ text, request, at }) {
-    const { path, maps, header } = decode((machine ??= live()), text, request);
-    return named(cellOf(machine, text, { ...request, path }, at), { ...header, maps });
+    const answer = decode((machine ??= live()), text, request);
+    return named(cellOf(machine, text, { ...request, path: answer.path }, at), stored(answer));
   },
   // The sentence with which a job is refused.
   refusal({ of, ...job }) {

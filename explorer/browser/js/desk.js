@@ -186,8 +186,8 @@ async function show(D, isNew, computed) {
     computed?.(opened);
     D.find(".opened").hidden = false;
     D.turn += 1;
+    mount(D, opened); // it measures, so before anything else is written
     drawControls(D);
-    mount(D, opened);
     D.moved(queryOf(D), D.page, isNew);
   } catch (error) {
     if (call === D.calls) {

@@ -18,7 +18,7 @@ const [IN_PIECES, RATHER_LOW, SHORT] = [0.25, 0.68, 10];
  * A sentence, or "".
  * @param {SiteModel} card
  * @param {Decoding} decoding the model's own, without edits
- * @param {import("./live/engine.js").Answer["source"]} source
+ * @param {import("./live/decode.js").Answer["source"]} source
  * @param {string} text
  * @returns {string}
  */

@@ -3,7 +3,7 @@
 import { isEnglish, t, wordsSet } from "./words.js";
 
 /** @import { SiteModel } from "./structs" */
-/** @typedef {import("./live/engine.js").Answer} Answer */
+/** @typedef {import("./live/decode.js").Answer} Answer */
 /** @typedef {import("./live/decode.js").Request} Request */
 /** @typedef {(loaded: number, total: number) => void} Progress bytes so far, and in all */
 /** @typedef {ReturnType<typeof createLiveEngine>} LiveEngine */

@@ -28,19 +28,25 @@ const [FAINT, FAINT_PAST] = [0.02, 0.08];
 export function measureStage(S) {
   const stage = S.find(".stage");
   const by = stage.getBoundingClientRect().width / stage.offsetWidth || 1;
-  const sides = /** @type {Side[]} */ (["source", "target"]).map((side) => {
+  const lists = /** @type {Side[]} */ (["source", "target"]).map((side) => {
     const list = S.find(`.${side} .chips`);
-    const slots = slotsOf(S, side);
-    const [first, last] = [slots[0], slots[slots.length - 1]];
     const { scrollTop } = list;
     list.classList.remove("broken"); // its wider gaps would break words that fit on one line
-    const broken = !!first && last.offsetTop > first.offsetTop + SAME;
-    list.classList.toggle("broken", broken);
-    list.style.setProperty("--row", `${first?.offsetHeight ?? 0}px`);
-    list.style.setProperty("--lines", `${linesOf(S, side)}`);
-    list.scrollTop = scrollTop;
-    return { side, list, slots, broken };
+    return { side, list, scrollTop, slots: slotsOf(S, side) };
   });
+  // All is read before anything is written, so that the browser lays out the words once.
+  const sides = lists.map((each) => {
+    const [first, last] = [each.slots[0], each.slots[each.slots.length - 1]];
+    const broken = !!first && last.offsetTop > first.offsetTop + SAME;
+    return { ...each, broken, row: first?.offsetHeight ?? 0 };
+  });
+  for (const { side, list, broken, row } of sides) {
+    list.classList.toggle("broken", broken);
+    // Only whole lines of words show.
+    const height = `calc(${linesOf(S, side)} * (${row}px + var(--gap)) + 5px - var(--gap))`;
+    list.style.maxHeight = presenting(S.box) ? "" : height;
+  }
+  for (const { list, scrollTop } of sides) list.scrollTop = scrollTop;
   // If chips break into a second line, curves are drawn over the chips, through their gaps; there is room for them above.
   stage.classList.toggle(
     "over",
@@ -114,10 +120,9 @@ export function fitWords(S) {
     count: tokens.length,
   }));
   sentences[0].around += NOTE * source.unknown.length;
+  // In whole pixels: a browser prepares each size of type when it first appears.
   const fitting = (/** @type {number} */ lines, /** @type {number} */ gap) =>
-    Math.floor(
-      2 * Math.min(...sentences.map((each) => (room * lines - each.around - gap * each.count) / each.letters)),
-    ) / 2;
+    Math.floor(Math.min(...sentences.map((each) => (room * lines - each.around - gap * each.count) / each.letters)));
   const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
   // A presentation has the room for a second line, if the words are then larger.
   const size = Math.max(fitting(1, 0), most > MOST ? Math.min(fitting(TWO_LINES, GAP), MOST) : 0);

@@ -236,8 +236,14 @@ def test_a_decoding_is_the_message_that_python_writes(name: str) -> None:
         shown = translator.translate(text, method, prefix=request.get("path", ()), edit=edit)
         assert_same_decoding(shown, found)
         beam = [
-            {"path": list(each.path), "logProb": each.log_prob, "score": each.score, "finished": each.finished}
-            for _, each in shown.hypotheses
+            {
+                "text": said,
+                "path": [*each.path],
+                "logProb": each.log_prob,
+                "score": each.score,
+                "finished": each.finished,
+            }
+            for said, each in shown.hypotheses
         ]
         assert not differences(beam, found["hypotheses"])
 

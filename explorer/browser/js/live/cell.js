@@ -1,7 +1,7 @@
 // One row of one head with its vectors, scores and weights, as the message that cell.js draws. As explorer/browser/cell.py.
 
 import { scopeOf } from "./edits.js";
-import { runsOf } from "./machine.js";
+import { matrixOf, partsOf, runsOf } from "./machine.js";
 import { alibiSlope } from "./positions.js";
 import { t } from "../words.js";
 
@@ -19,7 +19,8 @@ export function cellOf(live, text, request, { kind, layer, head, query, key }) {
   const { config } = live.model;
   // A decoder that is not causal computes a row again at each step, and is shown as it was when it was the newest.
   const run = runsOf(live, text, request)[config.causal || kind === "encoder" ? 0 : query - 1];
-  const of = (/** @type {string} */ point) => run[`${scopeOf({ kind, layer: layer - 1 })}.${point}`];
+  const scope = scopeOf({ kind, layer: layer - 1 });
+  const of = (/** @type {string} */ point) => partsOf(run, `${scope}.${point}`, live.model.heads(kind))[head - 1];
   const row = Math.min(query, of("query").length) - 1;
   const seen = kind === "decoder" ? query : of("key").length;
   if (key > seen)
@@ -30,25 +31,19 @@ export function cellOf(live, text, request, { kind, layer, head, query, key }) {
         { row: query, n: seen, key },
       ),
     );
-  const size = live.model.dHead(kind);
-  const part = (/** @type {Vector} */ vector) => vector.slice((head - 1) * size, head * size);
   const list = (/** @type {Vector} */ values) => ({ values, shape: [values.length] });
-  const table = (/** @type {Vector[]} */ vectors) => ({
-    values: Float32Array.from(vectors.slice(0, seen).flatMap((vector) => [...part(vector)])),
-    shape: [seen, size],
-  });
   const slope = config.positions === "alibi" && kind !== "cross" ? alibiSlope(head - 1, live.model.heads(kind)) : 0;
   const bias = Float32Array.from({ length: seen }, (_, i) => -slope * Math.abs(query - 1 - i) || 0);
   return {
     header: { kind, layer, head, row: query, column: key, scaled: config.scale_scores, gated: config.attention_gate },
     arrays: {
-      query: list(part(of("query")[row])),
-      keys: table(of("key")),
-      values: table(of("value")),
-      scores: list(of("scores")[head - 1][row].slice(0, seen)),
-      weights: list(of("weights")[head - 1][row].slice()),
+      query: list(of("query")[row]),
+      keys: matrixOf(of("key").slice(0, seen)),
+      values: matrixOf(of("value").slice(0, seen)),
+      scores: list(of("scores")[row].slice(0, seen)),
+      weights: list(of("weights")[row].slice(0, seen)),
       mask: { values: new Uint8Array(seen), shape: [seen] },
-      output: list(part(of("output")[row])),
+      output: list(of("output")[row]),
       ...(slope && { bias: list(bias) }),
     },
   };

@@ -43,18 +43,19 @@ function valuesOf(live, text, edit) {
 
 /** A head's weights in another sentence [query][key]. @param {LiveModel} live @param {string} text @param {string} other @param {HeadEdit} edit */
 function patternOf(live, text, other, { kind, layer, head }) {
-  const { queries, keys, heads, area, weights } = decode(live, other, {}).maps[kind];
-  const own = decode(live, text, {}).maps[kind];
-  const name = { head: `${shortKind(kind)} ${shortName(layer + 1, head + 1)}`, other, own: own.keys };
-  if (kind === "decoder" && queries !== own.queries)
+  const [there, here] = [other, text].map((each) => decode(live, each, {}).message.arrays[kind]);
+  const [, heads, queries, keys] = there.shape;
+  const [ownQueries, own] = here.shape.slice(2);
+  const name = { head: `${shortKind(kind)} ${shortName(layer + 1, head + 1)}`, other, own };
+  if (kind === "decoder" && queries !== ownQueries)
     throw new Error(
       t(
         "The pattern of {head} does not fit: the translation of “{other}” has {n} step, that of this sentence {own}.",
         "The pattern of {head} does not fit: the translation of “{other}” has {n} steps, that of this sentence {own}.",
-        { ...name, n: queries, own: own.queries },
+        { ...name, n: queries, own: ownQueries },
       ),
     );
-  if (kind !== "decoder" && keys !== own.keys)
+  if (kind !== "decoder" && keys !== own)
     throw new Error(
       t(
         "The pattern of {head} does not fit: “{other}” has {n} source token with <eos>, this sentence has {own}. Choose a sentence of equal length, or take the head's output.",
@@ -62,9 +63,9 @@ function patternOf(live, text, other, { kind, layer, head }) {
         { ...name, n: keys },
       ),
     );
-  const at = (layer * heads + head) * area;
+  const first = (layer * heads + head) * queries;
   return Array.from({ length: queries }, (_, q) =>
-    padded(live, [.../** @type {Float32Array} */ (weights).subarray(at + q * keys, at + (q + 1) * keys)]),
+    padded(live, [...there.values.subarray((first + q) * keys, (first + q + 1) * keys)]),
   );
 }
 

@@ -49,14 +49,6 @@ function weightsOf(edit, own, query) {
   if (edit.op === "uniform") return own.map(() => 1 / own.length);
   const row = edit.op === "row" ? (query === edit.row ? values : undefined) : values[query];
   if (!row) return own;
-  if (row.length < own.length)
-    throw new Error(
-      t(
-        "A changed head has weights for {n} key, but may see {own} here.",
-        "A changed head has weights for {n} keys, but may see {own} here.",
-        { n: row.length, own: own.length },
-      ),
-    );
   const cut = own.map((_, key) => row[key]);
   const total = cut.reduce((sum, weight) => sum + weight, 0);
   if (!(total > 0)) throw new Error(t("A row of a changed head has no weight left on any key that it may see."));

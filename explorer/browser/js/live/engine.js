@@ -1,6 +1,5 @@
 // The models of a page, and what can be asked of them. The worker runs it (worker.js), and so do tests.
 
-import { KINDS } from "../names.js";
 import { cellOf } from "./cell.js";
 import { decode } from "./decode.js";
 import { withValues } from "./edit_values.js";
@@ -16,7 +15,6 @@ import { t } from "../words.js";
 /** @typedef {import("./decode.js").Request} Request */
 /** @typedef {{ bytes: Uint8Array<ArrayBuffer>, sha256: string }} ModelFile the bytes in a buffer of their own */
 /** @typedef {{ name: string, trained: boolean, files: Record<"config" | "tokenizer" | "weights", ModelFile> & { means?: ModelFile }, rules: Record<string, ModelFile> }} ModelFiles */
-/** @typedef {{ message: Message, path: number[], text: string, source: { length: number, unknown: string[] }, hypotheses: { path: number[], text: string, score: number, logProb: number, finished: boolean }[] }} Answer */
 
 /** Returns an engine without models. */
 export function createEngine() {
@@ -31,15 +29,11 @@ export function createEngine() {
     /** Reads the files of a model. @param {ModelFiles} given */
     async open({ name, trained, files, rules }) {
       const means = files.means ? readTensors((await checked(files.means)).buffer) : {};
-      const texts = Object.entries(rules).map(async ([lang, file]) => [lang, await parsed(file)]);
-      const [config, tokenizer, weights, ...words] = await Promise.all([
-        parsed(files.config),
-        parsed(files.tokenizer),
-        checked(files.weights),
-        ...texts,
-      ]);
+      const texts = [files.config, files.tokenizer, ...Object.values(rules)].map(parsed);
+      const [weights, config, tokenizer, ...read] = await Promise.all([checked(files.weights), ...texts]);
       const model = readModel(config.model, weights.buffer);
-      const tokenizers = readTokenizers(tokenizer, Object.fromEntries(words));
+      const byLanguage = Object.fromEntries(Object.keys(rules).map((lang, i) => [lang, read[i]]));
+      const tokenizers = readTokenizers(tokenizer, byLanguage);
       models.set(name, { name, trained, model, tokenizers, means });
     },
 
@@ -63,26 +57,8 @@ export function createEngine() {
     /** The numbers from which one weight follows. @param {string} name @param {string} text @param {Request} request @param {Parameters<typeof cellOf>[3]} at @returns {Message} */
     cell: (name, text, request, at) => cellOf(...about(name, text, request), at),
 
-    /** Decodes a text: the message of the decoding, for the store, and its path and text. @param {string} name @param {string} text @param {Request} request @returns {Answer} */
-    decode(name, text, request) {
-      const found = decode(...about(name, text, request));
-      /** @type {Message["arrays"]} */
-      const arrays = {};
-      for (const kind of KINDS.filter((each) => found.maps[each].layers)) {
-        const { layers, heads, queries, keys, weights, mask } = found.maps[kind];
-        arrays[kind] = { values: /** @type {Float32Array} */ (weights), shape: [layers, heads, queries, keys] };
-        arrays[`${kind}.mask`] = { values: mask, shape: [queries, keys] };
-      }
-      const { target } = find(name).tokenizers;
-      const { given } = found.header.target;
-      return {
-        message: { header: { decoding: found.header, forms: {} }, arrays },
-        path: found.path,
-        text: found.text,
-        source: found.source,
-        hypotheses: found.hypotheses.map((each) => ({ ...each, text: target.decode(each.path.slice(given)) })),
-      };
-    },
+    /** Decodes a text. @param {string} name @param {string} text @param {Request} request */
+    decode: (name, text, request) => decode(...about(name, text, request)),
   };
 }
 

@@ -3,7 +3,8 @@
 
 import { ALTERNATIVES } from "./decode.js";
 import { editTap } from "./edits.js";
-import { allowedLogProbs, best, EOS, openingOf, outputRules } from "./search.js";
+import { allowedLogProbs, best, EOS, openingOf } from "./search.js";
+import { largestOf } from "./vectors.js";
 import { t } from "../words.js";
 
 /** @import { MachineBlock, MachineOpened, MachinePicture, Numbers } from "../types" */
@@ -18,7 +19,6 @@ const MATRIX = 32; // most rows and columns in the picture of a matrix
 const SPLIT = ["query", "key", "value", "output"]; // points with the vectors of all heads side by side
 const MAPS = ["scores", "masked", "weights"]; // points with a map for each head
 const AFTER = ["joined", "gated", "out_proj"]; // points that follow the heads
-const MOST = 200_000; // numbers in a message
 
 /** The runs of the sentence that was asked for last, since every block of it is opened from them. @type {{ live?: LiveModel, of?: string, runs: Run[] }} */
 let latest = { runs: [] };
@@ -100,13 +100,10 @@ export function numbersOf(live, text, request, words, step, slices) {
   const runs = runsOf(live, text, request);
   const run = runs[step ? step - 1 : runs.length - 1];
   const found = slices.map(({ name, head, row, rows, column, columns }) => {
-    const cut = rowsOf(live, run, words, name, head).slice(row, row + rows);
-    return joined(
-      cut.map((numbers) => numbers.subarray(column, column + columns)),
-      [cut.length, cut[0]?.subarray(column, column + columns).length ?? 0],
-    );
+    const whole = rowsOf(live, run, words, name, head).slice(row, row + rows);
+    const cut = whole.map((numbers) => numbers.subarray(column, column + columns));
+    return joined(cut, [cut.length, cut[0]?.length ?? 0]);
   });
-  if (found.reduce((sum, { values }) => sum + values.length, 0) > MOST) throw new Error(t("Too many numbers at once."));
   return { header: { part: "numbers", seq: "", step, slices }, arrays: Object.fromEntries(found.entries()) };
 }
 
@@ -157,7 +154,7 @@ export function runsOf(live, text, { path = [], edits = [] }) {
 }
 
 /** The rows of a point for each head; all in one if it has no heads. @param {Run} run @param {string} point @param {number} heads @returns {Vector[][]} */
-function partsOf(run, point, heads) {
+export function partsOf(run, point, heads) {
   const short = point.slice(point.lastIndexOf(".") + 1);
   const value = run[point];
   if (!heads) return [value];
@@ -194,13 +191,11 @@ function pictured({ model }, block, { kind, side }, runs) {
     return padded(rows, "weights");
   }
   if (side === "step") {
-    const rules = outputRules(model.config);
     /** @type {Vector[]} */
     const rows = each.length > 1 ? each.map((run) => run[result].at(-1)) : each[0][result];
-    return rows.map((logits, row) => {
-      const count = Math.min(ALTERNATIVES, logits.length);
-      return Float32Array.from(best(allowedLogProbs(logits, rules, row === 0), count), (id) => logits[id]);
-    });
+    const likeliest = (/** @type {Vector} */ logits, /** @type {number} */ row) =>
+      best(allowedLogProbs(logits, model.config, row === 0), ALTERNATIVES);
+    return rows.map((logits, row) => Float32Array.from(likeliest(logits, row), (id) => logits[id]));
   }
   const cut = (/** @type {Vector} */ row) => row.subarray(0, NUMBERS);
   if (block.kind !== "positions") return each.flatMap((run) => run[result].map(cut));
@@ -253,23 +248,14 @@ function pooled(matrix, high, heads) {
 
 /** Mean, standard deviation and length of the numbers that are not masked. @param {Vector} row */
 function described(row) {
-  let [count, sum, squares, deviations] = [0, 0, 0, 0];
-  for (const value of row)
-    if (!Number.isNaN(value)) {
-      count++;
-      sum += value;
-      squares += value * value;
-    }
-  const mean = sum / count;
-  for (const value of row) if (!Number.isNaN(value)) deviations += (value - mean) ** 2;
-  return [mean, Math.sqrt(deviations / count), Math.sqrt(squares)];
+  const known = row.filter((value) => !Number.isNaN(value));
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  const squares = (/** @type {number} */ from) => known.reduce((sum, value) => sum + (value - from) ** 2, 0);
+  return [mean, Math.sqrt(squares(mean) / known.length), Math.sqrt(squares(0))];
 }
 
 /** The weight that has the full colour: the median of the largest weights of the rows. @param {Vector[]} rows */
-const fullColour = (rows) => {
-  const largest = Float32Array.from(rows, (row) => row.reduce((most, weight) => Math.max(most, weight), 0));
-  return Number(Math.max(quantile(largest, 0.5), 1e-6).toPrecision(4));
-};
+const fullColour = (rows) => Number(Math.max(quantile(Float32Array.from(rows, largestOf), 0.5), 1e-6).toPrecision(4));
 
 /** The magnitude that has the full colour: 98 % of the numbers are smaller. @param {Float32Array} values */
 const usualSize = (values) => Number(Math.max(quantile(values.map(Math.abs), 0.98), 1e-9).toPrecision(4));
@@ -283,7 +269,7 @@ function quantile(values, share) {
 }
 
 /** @param {Vector[]} rows of the same length @returns {Numbers} */
-const matrixOf = (rows) => joined(rows, [rows.length, rows[0].length]);
+export const matrixOf = (rows) => joined(rows, [rows.length, rows[0].length]);
 
 /** @param {Vector[]} vectors @param {number[]} shape @returns {Numbers} */
 function joined(vectors, shape) {

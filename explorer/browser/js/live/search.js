@@ -4,15 +4,12 @@ import { largestOf, logSoftmax } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
 /** @typedef {import("./transformer.js").DecodeState} DecodeState */
-/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState, logProbs?: Vector }} Step `logProbs`: those of the same step before */
-/** @typedef {{ never: number[], first: number }} Rules ids never predicted; the id that must come first, or 0 */
-/** @typedef {{ token: number, logProbs: Vector, forced: boolean }} PathStep */
+/** @typedef {(token: number, state: DecodeState) => { logits: Vector, state: DecodeState, logProbs?: Vector, ranked?: { top: number[], sums: number[] } }} Step with what the same step gave before */
+/** @typedef {Pick<import("../structs").ModelConfig, "banned_tokens" | "first_token">} Rules ids never predicted beside <pad> and <sos>; the id that must come first, or 0 */
+/** @typedef {{ token: number, logProbs: Vector, next: ReturnType<Step> }} PathStep */
 /** @typedef {{ path: number[], logProb: number, score: number, finished: boolean }} Hypothesis */
 
 export const [PAD, SOS, EOS, UNK] = [0, 1, 2, 3];
-
-/** The rules of a model. @param {import("../structs").ModelConfig} config @returns {Rules} */
-export const outputRules = (config) => ({ never: [PAD, SOS, ...config.banned_tokens], first: config.first_token });
 
 /**
  * What the decoder reads before it predicts a token of its own: <sos>, or the source if there is no encoder.
@@ -25,9 +22,9 @@ export function openingOf({ architecture, separator }, source) {
 
 /** Log-softmax over the tokens that may be predicted; others are -Infinity. @param {Vector} logits @param {Rules} rules @param {boolean} first @returns {Vector} */
 export function allowedLogProbs(logits, rules, first) {
-  if (first && rules.first) return logits.map((_, id) => (id === rules.first ? 0 : -Infinity));
+  if (first && rules.first_token) return logits.map((_, id) => (id === rules.first_token ? 0 : -Infinity));
   const allowed = logits.slice();
-  for (const id of rules.never) allowed[id] = -Infinity;
+  for (const id of [PAD, SOS, ...rules.banned_tokens]) allowed[id] = -Infinity;
   return logSoftmax(allowed);
 }
 
@@ -47,9 +44,8 @@ export function* walk(step, state, rules, limit, prefix = [], choose = argmax, o
     const next = step(token, state);
     state = next.state;
     const logProbs = (next.logProbs ??= allowedLogProbs(next.logits, rules, index === start));
-    const forced = index < given.length;
-    token = forced ? given[index] : choose(logProbs);
-    yield { token, logProbs, forced };
+    token = index < given.length ? given[index] : choose(logProbs);
+    yield { token, logProbs, next };
   }
 }
 

@@ -60,8 +60,8 @@ class Tokenizer {
   }
 
   /** Ordinary text; <pad>, <sos> and <eos> are left out. @param {number[]} ids */
-  decode(ids, unknown = SPECIALS[UNK]) {
-    return this.texts(ids, unknown).join("");
+  decode(ids) {
+    return this.texts(ids, SPECIALS[UNK]).join("");
   }
 
   /** The text of each id. @param {number[]} ids @param {string} unknown */
@@ -134,7 +134,6 @@ class SubwordTokenizer extends Tokenizer {
     this.pieces = pieces;
     this.ids = new Map(pieces.map((piece, i) => [piece, i + FIRST_PIECE]));
     for (let byte = 0; byte < 256; byte++) this.ids.set(String.fromCharCode(BYTE_KEY + byte), FIRST_BYTE + byte);
-    this.letters = new Map(alphabet.map((letter) => [letter, /** @type {number} */ (this.ids.get(letter))]));
     this.learned = merges;
     /** @type {Map<string, [number, number]> | undefined} */
     this.ranks = undefined;
@@ -156,7 +155,7 @@ class SubwordTokenizer extends Tokenizer {
       return starts.flatMap((start) => this.subwords(characters.slice(start, start + LONGEST_WORD).join("")));
     }
     const symbols = characters.flatMap((character) => {
-      const letter = this.letters.get(character);
+      const letter = this.ids.get(character); // a piece of one character is a letter
       return letter === undefined ? [...utf8(character)].map((byte) => FIRST_BYTE + byte) : [letter];
     });
     for (;;) {
@@ -185,12 +184,8 @@ class SubwordTokenizer extends Tokenizer {
         if (id < FIRST_PIECE) {
           const character = String.fromCodePoint(/** @type {number} */ (text.codePointAt(position)));
           left = (left || utf8(character).length) - 1;
-          pieces.push({
-            key: String.fromCharCode(BYTE_KEY + id - FIRST_BYTE),
-            start: position,
-            end: position + character.length,
-            word,
-          });
+          const key = String.fromCharCode(BYTE_KEY + id - FIRST_BYTE);
+          pieces.push({ key, start: position, end: position + character.length, word });
           if (!left) position += character.length;
           continue;
         }

@@ -22,6 +22,7 @@ export class Transformer {
     this.config = config;
     this.hasEncoder = config.architecture !== "decoder";
     this.weights = weights;
+    this.encodings = /** @type {Vector[]} */ ([]);
     this.affines = /** @type {Record<string, Affine>} */ ({});
     const tied = { none: [], target: ["output"], all: ["output", "src_embedding"] }[config.share_embeddings];
     for (const name of tied) weights[`${name}.weight`] = weights["tgt_embedding.weight"];
@@ -44,10 +45,8 @@ export class Transformer {
     const ids = tap(`${side}.tokens`, tokens);
     let x = ids.slice(offset).map((/** @type {number} */ id) => table.slice(id * width, (id + 1) * width));
     x = tap(`${side}.embedding`, x);
-    x = tap(
-      `${side}.scaled`,
-      x.map((/** @type {Vector} */ row) => row.map((value) => value * this.factor)),
-    );
+    const scaled = (/** @type {Vector} */ row) => row.map((value) => value * this.factor);
+    x = tap(`${side}.scaled`, x.map(scaled));
     x = x.map((/** @type {Vector} */ row, /** @type {number} */ i) => {
       const position = this.position(side, offset + i);
       return position ? add(row, position) : row;
@@ -59,7 +58,7 @@ export class Transformer {
   /** The vector that is added at a position (§3.5), if any is. @param {"src" | "tgt"} side @param {number} i */
   position(side, i) {
     const { d_model: width, positions } = this.config;
-    if (positions === "sinusoidal") return sinusoidal(i, width);
+    if (positions === "sinusoidal") return (this.encodings[i] ??= sinusoidal(i, width));
     if (positions !== "learned") return null;
     return this.weights[`positions_${side}.embedding.weight`].subarray(i * width, (i + 1) * width);
   }
@@ -67,10 +66,8 @@ export class Transformer {
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
   normed(name, x, tap, point = pointOf(name)) {
     const norm = this.affine(name);
-    return tap(
-      point,
-      x.map((row) => layerNorm(norm, row)),
-    );
+    const rows = x.map((row) => layerNorm(norm, row));
+    return tap(point, rows);
   }
 
   /** @param {string} name @param {Vector[]} x @param {Tap} tap @returns {Vector[]} */
@@ -132,10 +129,8 @@ export class Transformer {
     if (this.config.causal && point.startsWith("decoder") && point.endsWith("self_attn"))
       weights = weights.map((rows) => rows.map((row, i) => row.subarray(0, first + i + 1)));
     weights = tap(`${point}.masked`, weights);
-    weights = tap(
-      `${point}.weights`,
-      weights.map((rows) => rows.map(softmax)),
-    );
+    weights = weights.map((rows) => rows.map(softmax));
+    weights = tap(`${point}.weights`, weights);
 
     /** @type {Vector[]} [query][head · d_head] */
     let output = queries.map((_, i) => {
@@ -153,14 +148,10 @@ export class Transformer {
     output = tap(`${point}.output`, output);
     output = tap(`${point}.joined`, output);
     if (this.config.attention_gate) {
-      const gate = tap(
-        `${point}.gate`,
-        this.projected(`${name}.gate_proj`, queries, untouched).map((row) => row.map(sigmoid)),
-      );
-      output = tap(
-        `${point}.gated`,
-        output.map((row, i) => row.map((number, d) => number * gate[i][d])),
-      );
+      const open = this.projected(`${name}.gate_proj`, queries, untouched).map((row) => row.map(sigmoid));
+      const gate = tap(`${point}.gate`, open);
+      output = output.map((row, i) => row.map((number, d) => number * gate[i][d]));
+      output = tap(`${point}.gated`, output);
     }
     return this.projected(`${name}.out_proj`, output, tap);
   }
@@ -181,13 +172,9 @@ export class Transformer {
     const norm = `${layer}.norm${n}`;
     const { norm_first, residual } = this.config;
     const out = sublayer(norm_first ? this.normed(norm, x, tap) : x);
-    const sum = residual
-      ? tap(
-          `${pointOf(layer)}.residual${n}`,
-          x.map((row, i) => add(row, out[i])),
-        )
-      : out;
-    return norm_first ? sum : this.normed(norm, sum, tap);
+    const sum = residual ? x.map((row, i) => add(row, out[i])) : out;
+    const passed = residual ? tap(`${pointOf(layer)}.residual${n}`, sum) : sum;
+    return norm_first ? passed : this.normed(norm, passed, tap);
   }
 
   /** Read the source, <eos> included. @param {number[]} tokens @returns {Vector[]} memory */
@@ -225,8 +212,7 @@ export class Transformer {
 
   /** Read a whole target at once: the logits after each token. @param {number[]} tokens @param {DecodeState} start @returns {Vector[]} */
   read(tokens, start, tap = untouched) {
-    const { x } = this.decode(tokens, start, tap);
-    return tap("logits", this.linear(this.affine("output"), x));
+    return tap("logits", this.linear(this.affine("output"), this.decode(tokens, start, tap).x));
   }
 
   /** Run the decoder on the tokens after those of a state. @param {number[]} tokens @param {DecodeState} state @param {Tap} tap */
