@@ -82,9 +82,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     field = page.get_by_label("What will it write for another word, cat?")
     field.fill("cat")
     field.press("Enter")
-    expect(page.locator(".feedback .wrong")).to_have_text(
-        "Not quite: you answered cat. Read cat from its end."
-    )
+    expect(page.locator(".feedback .wrong")).to_have_text("Not quite: you answered cat. Read cat from its end.")
     field.fill("<b>7</b>")
     check.click()
     expect(page.locator(".feedback .wrong")).to_contain_text("you answered <b>7</b> (2 tries so far).")
