@@ -93,7 +93,7 @@ def test_the_heads_are_at_the_same_place_and_their_numbers_are_exact(
         left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
         canvas.click(position={"x": left + 1.5 * cell, "y": top + 2.5 * cell})
         weight = float(maps.weights[1, 0, 2, 1])
-        expect(page.locator(".readout .cell")).to_contain_text(f"{weight:.4f}")
+        expect(page.locator(".readout .cell")).to_contain_text(f"{weight:.3f}")
     # Back on the stage, at the place where the heads were left.
     page.locator("#views button", has_text="Step by step").click()
     expect(page.locator("figure.focus")).to_contain_text("layer 2 · head 1 (of 2)")
