@@ -11,9 +11,7 @@ Back-Translation at Scale", §3.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-import math
 import os
 import sys
 from collections import defaultdict
@@ -58,22 +56,16 @@ def parser() -> argparse.ArgumentParser:
     add_retired(options, "--through", message("models read the sentences of TASK itself."))
     options.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     options.add_argument("--overwrite", action="store_true", help="replace an existing file")
-    options.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
-    options.add_argument("--translations", type=int, metavar="N", help="translations kept of each beam (1)")
+    options.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (5)")
+    options.add_argument("--translations", type=int, default=1, metavar="N", help="translations kept of each beam (1)")
     options.add_argument(
         "--near-reference",
         action="store_true",
         help="keep the translations of a beam that are most like the task's own, by BLEU, not the likeliest",
     )
     add_length_penalty(options)
-    options.add_argument(
-        "--sample",
-        type=float,
-        metavar="T",
-        help="instead of beam search: draw each token from the model's probabilities at temperature T, so that each "
-        "seed gives other sentences",
-    )
-    options.add_argument("--seed", type=int, metavar="N", help="seed of --sample (0)")
+    for retired in ("--sample", "--seed"):
+        add_retired(options, retired, message("beam search writes the pairs."))
     options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(options)
@@ -96,7 +88,12 @@ def main(arguments: Sequence[str]) -> int:
             out=options.out,
             parent=options.out.parent,
         )
-    config = _search(options)
+    config = DecodeConfig(
+        method="beam",
+        beam_size=options.beam,
+        length_penalty=options.length_penalty,
+        alpha=options.alpha,
+    )
     chosen = _choice(options, config)
     import torch
     from tqdm import tqdm
@@ -121,9 +118,8 @@ def main(arguments: Sequence[str]) -> int:
     with tqdm(total=sum(len(job.sentences) for job in jobs), unit=" sentences", smoothing=0.1) as bar:
         for job in jobs:
             bar.set_description(job.loaded.name, refresh=False)
-            for number, batch in enumerate(job.batches()):
-                seeded = dataclasses.replace(config, seed=config.seed + number)  # equal sentences get different samples
-                pairs = _translated(job, batch, task, seeded, chosen)
+            for batch in job.batches():
+                pairs = _translated(job, batch, task, config, chosen)
                 rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
                 bar.update(len(batch))
     try:
@@ -136,29 +132,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _search(options: argparse.Namespace) -> DecodeConfig:
-    """The search or sampling that the options choose.
-
-    Raises:
-        CommandError: an invalid value of --sample or --seed, or options of search together with those of sampling.
-    """
-    if options.sample is not None:
-        seed = options.seed or 0
-        if not 0 < options.sample < math.inf or not 0 <= seed < 2**53:
-            raise CommandError("--sample is a temperature above 0, such as 0.7, and --seed a number from 0.")
-        if options.beam is not None or (options.length_penalty, options.alpha) != ("mean", 1.0):
-            raise CommandError("--sample draws instead of searching: leave --beam, --length-penalty and --alpha out.")
-        return DecodeConfig(method="sample", temperature=options.sample, seed=seed)
-    if options.seed is not None:
-        raise CommandError("--seed goes with --sample: beam search draws nothing.")
-    return DecodeConfig(
-        method="beam",
-        beam_size=5 if options.beam is None else options.beam,
-        length_penalty=options.length_penalty,
-        alpha=options.alpha,
-    )
-
-
 Choice = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
 """Chooses the translations to keep, of the distinct ones of a sentence (best first) and its references."""
 
@@ -167,13 +140,9 @@ def _choice(options: argparse.Namespace, config: DecodeConfig) -> Choice:
     """The choice that --translations and --near-reference make.
 
     Raises:
-        CommandError: these options together with --sample, or more translations to keep than a beam has.
+        CommandError: more translations are to be kept than a beam has.
     """
-    if config.method == "sample":
-        if options.translations is not None or options.near_reference:
-            raise CommandError("--sample draws one translation: leave --translations and --near-reference out.")
-        return lambda translations, _: translations[:1]
-    keep = 1 if options.translations is None else options.translations
+    keep = options.translations
     if not 1 <= keep <= config.beam_size:
         raise CommandError(
             "--translations is a number from 1 to {beam_size}, the hypotheses of the beam.", beam_size=config.beam_size

@@ -49,8 +49,8 @@ def layer_head_map(
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    With `clear` [layer, head], values that cannot be distinguished from zero are "≈ 0", the others have two significant
-    digits. `interval`: no head is called the highest or lowest whose interval overlaps that of another. `caption`: said
+    With `clear` [layer, head], numbers have two significant digits, and are in brackets if they cannot be told from
+    zero. `interval`: no head is called the highest or lowest whose interval overlaps that of another. `caption`: said
     in place of these.
     """
     n_layers, n_heads = values.shape
@@ -75,7 +75,7 @@ def layer_head_map(
         _spread(figure, values, span)
     captions = [caption or _extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
-        captions.append(t("“≈ 0”: not distinguishable from zero."))
+        captions.append(t("In brackets: cannot be told from zero."))
     if baseline is not None and np.isfinite(baseline):
         captions.append(t("Uniform attention: {number}.", number=fixed(float(baseline), decimals)))
     table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
@@ -130,7 +130,7 @@ def agreement_plot(importance: Importance) -> Plot:
 
 def _word(value: float, decimals: int, clear: bool | None) -> str:
     if clear is False:
-        return "≈ 0"
+        return f"({fixed(value, 3)})"
     if clear and 0 < value < 0.001:
         return f"< {fixed(0.001, 3)}"
     return "" if not np.isfinite(value) else two_digits(float(value)) if clear else fixed(float(value), decimals)

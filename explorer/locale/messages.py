@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 
 from explorer.locale import language
-from explorer.locale.catalogue import Forms, in_digits_of, pack
+from explorer.locale.catalogue import in_digits_of, pack
 from model import wording
 from model.wording import Later as Later
 from model.wording import later as later
@@ -22,10 +22,13 @@ def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -
     code = language.current()
     if code == language.ENGLISH or (forms := pack(code).messages.get(message)) is None:
         code, form = language.ENGLISH, wording.form(message, several, fields)
+    elif isinstance(forms, str):
+        form = forms
     elif fields is None:
-        form = forms if isinstance(forms, str) else message
+        form = message
     else:
-        form = _form(forms, code, fields)
+        n = fields["n"]  # rules know whole numbers only; 0.5 counts as several
+        form = forms[pack(code).form(int(n) if n == int(n) else 2)]
     if fields is None:
         return form
     return "".join(
@@ -39,13 +42,6 @@ def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -
 def translated(text: str) -> str:
     """Write a text from data (see :func:`message`) in the language chosen; what stands in braces stays."""
     return _text(text, None, None)
-
-
-def _form(forms: Forms, code: str, fields: Mapping[str, Any]) -> str:
-    if isinstance(forms, str):
-        return forms
-    n = fields["n"]
-    return forms[pack(code).form(int(n) if n == int(n) else 2)]  # rules know whole numbers only; 0.5 counts as several
 
 
 @lru_cache(8192)

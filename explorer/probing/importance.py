@@ -111,7 +111,8 @@ class Importance:
         ]
         if most and len(furthest) <= _MOST_NAMED:
             said += " " + t(
-                "Of the heads whose change is not “≈ 0”, the ranks differ most for {heads}.", heads=listed(furthest)
+                "Of the heads whose change can be told from zero, the ranks differ most for {heads}.",
+                heads=listed(furthest),
             )
         if self.by_mean is None:
             return said
@@ -176,9 +177,9 @@ class Importance:
         for head, by_loss, by_gradient in self.ranks():
             kind, *place = head
             row = {t("rank"): by_loss, t("head"): name_of(head)}
-            row[t("loss, zeroed (10⁻³ nats)")] = _change_or_none(zeroed, head)
+            row[t("loss, zeroed (10⁻³ nats)")] = _change(zeroed, head)
             if self.by_mean is not None:
-                row[t("loss, mean instead (10⁻³ nats)")] = _change_or_none(_thousandths(self.by_mean), head)
+                row[t("loss, mean instead (10⁻³ nats)")] = _change(_thousandths(self.by_mean), head)
             row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
             rows.append(row | {t("rank by gradient"): by_gradient})
@@ -213,8 +214,8 @@ class Importance:
             )
         return f"{said} " + t(
             "Of {all} heads, {worse} raise the loss when they are switched off, {better} lower it, and {unclear} "
-            "cannot be told from zero (“≈ 0”). If no head mattered, about {chance} of {all} would seem to raise it by "
-            "chance, and as many to lower it.",
+            "cannot be told from zero (in brackets). If no head mattered, about {chance} of {all} would seem to raise "
+            "it by chance, and as many to lower it.",
             all=len(order),
             worse=worse,
             better=better,
@@ -236,14 +237,6 @@ def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKin
 def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
     kind, *place = head
     return with_interval(changes[kind], partial(two_digits, signed=True), *place)
-
-
-def _change_or_none(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
-    """As :func:`_change`, with "≈ 0" in place of digits that cannot be told from zero."""
-    kind, *place = head
-    if changes[kind].differs_from_zero()[*place]:
-        return _change(changes, head)
-    return t("≈ 0 (at most {most})", most=two_digits(max(abs(end) for end in changes[kind].at(*place)[1:])))
 
 
 def _rank_correlation(first: ByKind, second: ByKind) -> tuple[float, float, float]:

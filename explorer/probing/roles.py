@@ -13,7 +13,6 @@ from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, 
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
-SAME = 0.01  # of the weight: baselines that are nearer to each other count as one
 _ROUNDED = 0.005  # the most that two decimals change
 LEAST_ELSEWHERE = 0.2  # share of the weight outside the sinks that a second role needs
 NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
@@ -241,22 +240,6 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
         )
     if second is not None:
         said.append(t("The last row is a second job: it passes the same test on other cells."))
-    elif role.clear:
-        said.append(t("It has no second job: no other pattern passes the same test on other cells."))
-    compared = [measured.scores[name] for name in role.judged]
-    if compared and all(
-        abs(float(item.untrained[layer]) - item.uniform) < SAME > float(item.untrained_std[layer]) for item in compared
-    ):
-        said.append(t("Untrained heads are practically uniform here, so the two baselines count as one."))
-    sentences = max(item.sentences for item in measured.scores.values())
-    if left := [sentences - item.sentences for item in compared if item.sentences < sentences]:
-        said.append(
-            t(
-                "{n} sentence has no row that counts.",
-                "{n:,} sentences have no row that counts.",
-                n=max(left),
-            )
-        )
     return [evidence_row(measured, name, layer, head) for name in names], " ".join(meanings), " ".join(said)
 
 

@@ -219,11 +219,6 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
         n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=comparisons(arms),
     )
-    if left := max((each.left for each in relations(arms) if each.p <= LEVEL), default=0):
-        needed = LEVEL / left
-        said += " " + t(
-            "A further verdict would have needed p ≤ {p:.2g} (Holm, {left} comparisons left).", p=needed, left=left
-        )
     several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
     if not several:
         return said
@@ -253,27 +248,14 @@ def too_few(arms: Sequence[ArmRuns]) -> str:
     )
 
 
-def findings(arms: Sequence[ArmRuns]) -> list[str]:
-    """State which runs are missing, and why runs failed."""
-    failed = [
+def failures(arms: Sequence[ArmRuns]) -> list[str]:
+    """State why runs failed."""
+    return [
         t("“{variant}”, seed {seed}: {error}", variant=arm.label, seed=run.seed, error=run.error)
         for arm in arms
         for run in arm.runs
         if run.error
     ]
-    return _missing(arms) + failed
-
-
-def _missing(arms: Sequence[ArmRuns]) -> list[str]:
-    """Name the arms without runs, and those with fewer than planned."""
-    none = [quoted(arm.label) for arm in arms if not arm.runs]
-    some = [
-        t("“{variant}” has {runs} of {seeds}", variant=arm.label, runs=len(arm.runs), seeds=len(arm.recipe.seeds))
-        for arm in arms
-        if 0 < len(arm.runs) < len(arm.recipe.seeds)
-    ]
-    sentences = [t("Not run yet: {variants}.", variants=listed(none))] if none else []
-    return [*sentences, t("Runs are missing: {variants}.", variants=listed(some))] if some else sentences
 
 
 def cost_rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:

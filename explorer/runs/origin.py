@@ -16,7 +16,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
 from explorer.runs.settings import KINDS, Changes, label_of, problem, value_of
 from explorer.runs.status import RunStatus
-from model.config import ModelConfig, TrainConfig, with_current_names
+from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
 from model.data.files import DATA_FILE
 from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
 from model.presets import PRESETS, Preset
@@ -24,6 +24,11 @@ from model.presets import PRESETS, Preset
 _DEVICES = {"cpu": message("the CPU"), "cuda": message("a GPU"), "mps": message("Apple's GPU")}
 _OTHER = message("another device")
 _SECTIONS = ("data", "model", "training", "runtime")
+# Of settings that an older file lacks.
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
+    for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
+}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _MORE_THAN_SETTINGS = ("init", "first", "added_data", "own_data", "extended")  # what else made a model
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
@@ -161,8 +166,9 @@ def settings_of(folder: Path) -> dict[str, Any]:
     """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
     config = _config(folder)
     settings: dict[str, Any] = {}
-    for section in (config.get(name) for name in _SECTIONS):
-        settings |= with_current_names(section) if isinstance(section, dict) else {}
+    for name in _SECTIONS:
+        if isinstance(section := config.get(name), dict):
+            settings |= _DEFAULTS.get(name, {}) | with_current_names(section)
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")

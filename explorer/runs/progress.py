@@ -58,7 +58,6 @@ def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
 def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
     value = metrics.latest("evals", score)
-    rate = metrics.latest("train", "lr")
     sentences = int(metrics.latest("evals", "sentences") or 0)
     quality = ("BLEU" if score == "bleu" else t("Exactly right"), _UNKNOWN)
     if value is not None:
@@ -68,7 +67,6 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
         (t("Training loss"), _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
         (t("Validation loss"), _loss(metrics.latest("evals", "loss"))),
         quality,
-        (t("Learning rate"), in_digits_of(current(), f"{rate:.2g}") if rate is not None else _UNKNOWN),
         (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 

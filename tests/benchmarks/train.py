@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,9 +115,10 @@ def random_corpus() -> Corpus:
 def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:
     """The trainer of `python -m model.train`, without a run folder to write into."""
     absent: Any = None  # used only by evaluation and saving
+    unscored: Any = SimpleNamespace(equivalent=None)
     setup = Setup(
         name="benchmark",
-        task=absent,
+        task=unscored,
         settings=Settings(MODEL, DataConfig(), TRAINING),
         source=absent,
         target=absent,

@@ -131,6 +131,26 @@ def test_any_length_is_drawn_by_the_views_of_heads(heads: Bench, n_src: int, n_t
 BOX = "root.querySelector('figure.cross canvas').parentNode"
 
 
+def test_the_scale_of_a_long_sentence_ends_at_what_its_rows_typically_have(either: Bench) -> None:
+    trace = long_trace(30)
+    trace.cross[:] = 0.02
+    trace.cross[:, :, np.arange(31), np.arange(31)] = 0.4
+    either.mount(trace, kind="cross", layer=1, head=1, step=3, view="head")
+    assert either.text(".ramp").split() == ["0", "≥", "0.400"]
+    assert "long sentence" in either.text(".scaled")
+    either.mount(long_trace(20), kind="cross", layer=1, head=1, step=3, view="head")
+    assert either.text(".ramp").split() == ["0", "1"]
+    assert not either.text(".scaled")
+
+
+def test_a_map_without_numbers_says_where_they_are(either: Bench) -> None:
+    about, told = "figure.cross small", "choose a cell for its number"
+    either.mount(long_trace(20), kind="cross", layer=1, head=1, step=20, view="head", width=600)
+    assert told in either.text(about)
+    either.mount(kind="cross", layer=1, head=1, step=1, view="head")
+    assert told not in either.text(about)
+
+
 def test_cells_of_a_long_sentence_are_readable_unless_somebody_zooms_out(either: Bench) -> None:
     either.mount(long_trace(100), kind="cross", layer=1, head=1, step=2, view="head")
     assert either.plot("cross")[2] >= 12
@@ -154,6 +174,12 @@ def test_a_long_map_follows_the_step_and_keeps_its_labels_in_sight(either: Bench
     )
     assert y > 0
     assert y + top <= top + 60 * cell <= y + height, "the row in view is in sight"
+    for step in (1, 42):
+        either.mount(long_trace(60), kind="cross", layer=1, head=1, step=step, view="head")
+    middle = top + 41.5 * cell - either.page.evaluate(f"{BOX}.scrollTop")
+    assert abs(middle - (top + height) / 2) < 2 * cell, "with rows before and after it"
+    either.press("End")
+    either.frame()
     labels = either.written("cross")
     ratio = either.page.evaluate("devicePixelRatio")
     assert labels["61 word59"][0] / ratio < x + left, "its label stands at the left edge"

@@ -67,7 +67,7 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     # The exercise ticks itself, and only then.
     expect(heading(page)).to_have_text("A model that writes backwards")
     expect(heading(page)).to_be_focused()
-    expect(page.locator(".prose")).to_contain_text("It read hello and wrote olleh")
+    expect(page.locator(".prose")).to_contain_text("Here it reads hello.")
     expect(page.locator(".answer .text")).to_have_text("olleh")
     step_on(page)
     expect(page.locator(".do .done")).to_have_text("")
@@ -79,18 +79,16 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     check = page.get_by_role("button", name="Check the answer")
     check.click()
     expect(page.locator(".feedback")).to_have_text("Choose or type an answer first.")
-    field = page.get_by_label("How many steps does the model need for hello, the end included?")
-    field.fill("5")
+    field = page.get_by_label("What will it write for another word, cat?")
+    field.fill("cat")
     field.press("Enter")
-    expect(page.locator(".feedback .wrong")).to_have_text(
-        "Not quite: you answered 5. Count the tokens that the model writes, <eos> included."
-    )
+    expect(page.locator(".feedback .wrong")).to_have_text("Not quite: you answered cat. Read cat from its end.")
     field.fill("<b>7</b>")
     check.click()
     expect(page.locator(".feedback .wrong")).to_contain_text("you answered <b>7</b> (2 tries so far).")
-    field.fill(" 6,0 ")
+    field.fill(" tac ")
     check.click()
-    expect(page.locator(".feedback")).to_have_text("Right: 6 steps: five letters and the end.")
+    expect(page.locator(".feedback")).to_have_text("Right: tac, the letters of cat from the last one to the first.")
     assert done(page) == "attention.6"
     expect(page.get_by_role("button", name="Page 1, done: A model that writes backwards")).to_be_visible()
 
@@ -99,14 +97,14 @@ def test_a_lesson_from_the_list_to_its_end(opened: Open) -> None:
     expect(heading(page)).to_have_text("Where should it look?")
     page.get_by_role("radio", name="h", exact=True).check()
     check.click()
-    expect(page.locator(".feedback .wrong")).to_contain_text("you answered h. The first letter")
+    expect(page.locator(".feedback .wrong")).to_contain_text("you answered h. The answer is the source backwards")
     page.get_by_role("button", name="Show me the answer").click()
     expect(page.locator(".feedback .neutral")).to_have_text(
-        "The answer: o, the last letter of the source: the head looks at the letter that the model writes next."
+        "The answer: e: the head looks at the letter that the model writes next."
     )
     assert done(page) == "attention.63"
     page.keyboard.press("PageUp")
-    expect(page.locator(".feedback")).to_contain_text("Right: 6 steps")
+    expect(page.locator(".feedback")).to_contain_text("Right: tac")
 
     # The end: about a word of the reader's own.
     page.get_by_role("button", name="Page 7: A word of your own").click()
@@ -270,7 +268,7 @@ def test_a_package_over_two_visits_within_the_standard(page: Page, platform: str
     """tests/js/scorm.test.js has the rest of the standard."""
     page.goto(platform)
     frame = begin(page, {"cmi.student_data.mastery_score": "50"})
-    frame.get_by_label("How many steps").fill("6")
+    frame.get_by_label("What will it write for another word").fill("tac")
     frame.get_by_role("button", name="Check the answer").click()
     expect(frame.locator(".feedback .right")).to_be_visible()
     frame.get_by_role("button", name="Next", exact=True).click()

@@ -105,6 +105,14 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     visit("/inside?model=adjective-swap&text=I read red books&step=3&block=decoder.1.cross_attn&follow=target.weights")
     for part, effect in {"scores": "÷ 4", "masked": "0 closed", "weights": "sum 1"}.items():
         expect(machine.locator(f".part.{part} .shape")).to_have_text(effect)
+    # The outer buttons lead from block to block, whatever the number of stages in each.
+    stage = machine.locator(".controls output")
+    here = stage.text_content()
+    machine.get_by_role("button", name="To the next block").click()
+    expect(machine.locator(".panel h3")).not_to_contain_text("Cross-attention")
+    machine.get_by_role("button", name="To the previous block").click()
+    expect(machine.locator(".panel h3")).to_contain_text("Cross-attention, decoder layer 2")
+    assert int(str(stage.text_content()).split()[1]) < int(str(here).split()[1]), "at its first stage"
     # Where all heads stand side by side, the number is one of the followed head.
     at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
     visit(f"/inside?model=adjective-swap&text=I read red books&{at}")

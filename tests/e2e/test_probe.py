@@ -20,7 +20,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
     page.get_by_role("button", name="What this test says").click()
-    expect(page.get_by_text("so the two baselines count as one")).to_be_visible()
+    expect(page.get_by_text("the score is a share of that weight")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_text("From the best sentence to the worst")).to_be_visible()
     wait_for(page, probe_tab="One head")

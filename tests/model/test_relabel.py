@@ -64,29 +64,6 @@ def test_own_pairs_are_read_from_their_files(tmp_path: Path, capsys: pytest.Capt
     assert "esroh" not in out.read_text(encoding="utf-8")
 
 
-def test_sampled_pairs_follow_from_the_seed_and_differ_between_seeds_and_batches(
-    wrong: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At a temperature close to 0 they are the most probable ones, at a high one they are not."""
-    monkeypatch.setattr(relabel, "BATCH", 1)
-    (sources := tmp_path / "same").mkdir()
-    same = tuple(Example(f"abcdefgh{unknown}", "x") for unknown in "!?")
-    save_splits({"train": same, "valid": (Example("valid", "dilav"),)}, sources)
-
-    def made(task: list[str], *more: str) -> list[str]:
-        out = tmp_path / "out.jsonl"
-        command = [*task, *REVERSE, "--model", "reverse", "--out", str(out), "--overwrite", *more]
-        assert relabel.main(command) == 0
-        return [row["target"] for row in rows(out)]
-
-    assert made(wrong, "--sample", "0.01") == [word[::-1] for word in sorted(WORDS, key=len)]
-    hot = made(wrong, "--sample", "5", "--seed", "1")
-    assert hot == made(wrong, "--sample", "5", "--seed", "1")
-    assert hot != made(wrong, "--sample", "5", "--seed", "2")
-    one, two = made(["--task", "files", "--data-dir", str(sources)], "--sample", "5")
-    assert one != two  # the same ids, in two batches
-
-
 def test_of_a_beam_the_likeliest_are_kept_or_those_nearest_to_the_pair_itself(
     wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,17 +95,11 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     (tmp_path / "x.jsonl").write_text("mine", encoding="utf-8")
     assert "--overwrite" in failure(relabel.main, [*wrong, "--model", "reverse", *out, *REVERSE], capsys)
     assert (tmp_path / "x.jsonl").read_text(encoding="utf-8") == "mine"
-    drawing = [*wrong, "--model", "reverse", *REVERSE, "--out", str(tmp_path / "y.jsonl")]
-    for values in (["0"], ["nan"], ["0.7", "--seed", "-1"], ["0.7", "--seed", str(2**64)]):
-        assert "a temperature above 0" in failure(relabel.main, [*drawing, "--sample", *values], capsys)
-    assert "--seed goes with --sample" in failure(relabel.main, [*drawing, "--seed", "1"], capsys)
-    for unused in (("--beam", "5"), ("--alpha", "0.5"), ("--length-penalty", "gnmt")):
-        assert "draws instead of searching" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
-    for choice in (["--translations", "1"], ["--near-reference"]):
-        assert "draws one translation" in failure(relabel.main, [*drawing, "--sample", "1", *choice], capsys)
+    searching = [*wrong, "--model", "reverse", *REVERSE, "--out", str(tmp_path / "y.jsonl")]
     for number in ("0", "6"):
-        assert "from 1 to 5" in failure(relabel.main, [*drawing, "--translations", number], capsys)
-    assert "is no longer an option" in failure(relabel.main, [*drawing, "--through", "files"], capsys)
+        assert "from 1 to 5" in failure(relabel.main, [*searching, "--translations", number], capsys)
+    for retired in (["--through", "files"], ["--sample", "0.7"], ["--seed", "2"]):
+        assert "is no longer an option" in failure(relabel.main, [*searching, *retired], capsys)
     nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
     assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
     capsys.readouterr()

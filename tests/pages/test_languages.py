@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests import pseudo
 from tests.explorer.planted import planted_trace
 from tests.explorer.sent import messages
 from tests.explorer.shown_maps import VIEWS
-from tests.pages.page import address, as_read, visit, widget, words
+from tests.pages.page import address, as_read, run, visit, widget, words
 
 SENTENCE = "I read red books"
 # The pack of the tests writes every word of three letters with accents, unless none of its letters can bear one.
@@ -179,3 +180,30 @@ def test_german_is_complete_and_french_says_that_a_machine_made_it() -> None:
     assert not pack("de").faults
     assert pack("fr").by_machine
     assert not pack("de").by_machine
+
+
+@pytest.mark.parametrize("page", ["experiments", "probe"])
+def test_a_run_in_german_makes_few_more_function_calls(page: str) -> None:
+    """On the pages with the most texts; the number of calls does not depend on the load of the machine."""
+    calls = {language.ENGLISH: 0, "de": 0}
+    for code in calls:
+        at = visit(page, lang=code, model="adjective-swap", text=SENTENCE)
+        with language.written_in(code):  # of labels that the harness asks for outside of the run
+            calls[code] = min(calls_of(partial(run, at)) for _ in range(3))
+    assert calls["de"] <= 1.02 * calls[language.ENGLISH]
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called in the threads that this work starts."""
+    n_calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+
+    threading.setprofile(count)
+    try:
+        work()
+    finally:
+        threading.setprofile(None)
+    return n_calls

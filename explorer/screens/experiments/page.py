@@ -81,7 +81,8 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    first, *others = [results.too_few(arms)] if overall(arms) == "too few" else results.answer(arms)
+    few = [t("Too few runs to tell"), results.too_few(arms)]
+    first, *others = few if overall(arms) == "too few" else results.answer(arms)
     st.markdown(f"**{plain(first)}**\n" + "".join(f"\n- {plain(other)}" for other in others))
     _draw_markdown_table(results.rows(arms))
     st.caption(plain(results.conditions(arms)))
@@ -121,8 +122,8 @@ def _draw_markdown_table(rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
-    """Draw which runs are missing or failed, the table of the scores, and those of the figures."""
-    _draw_list(results.findings(arms))
+    """Draw why runs failed, the table of the scores, and those of the figures."""
+    st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
     decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
     formats = {
         column: st.column_config.NumberColumn(format=form)
@@ -131,20 +132,9 @@ def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
     }
     alt = t("Scores of each variant: mean, lowest and highest run")
     draw_table(table(arms), alt, file="scores", column_config=formats)
-    st.caption(
-        t(
-            "Each number is the mean over the runs of a variant, beside the lowest and the highest run. Test sentences "
-            "are scored with the weights that were best on validation."
-        )
-    )
     for figure, file in zip(figures, ("curves", "by-length"), strict=False):
         st.markdown(f"**{plain(figure.title)}**")
         draw_table(wide(figure.data), figure.caption, file=file)
-
-
-def _draw_list(sentences: Sequence[str]) -> None:
-    for sentence in sentences:
-        st.markdown(f"- {plain(sentence)}")
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:

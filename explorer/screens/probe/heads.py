@@ -35,7 +35,6 @@ from model.points import Head
 
 _ROWS = 16  # of the table that are in sight
 _ROLE = 330  # pixels, in which two roles of a head are whole
-_MORE = 17  # pixels: half a row shows that others follow
 
 
 def draw_heads(subject: Subject, measured: Measured) -> None:
@@ -82,7 +81,7 @@ def _draw_table(probe: Probe) -> None:
     event = draw_table(
         [_aligned(row, rows) for row in rows],
         t("Heads with their roles and scores"),
-        height=table_height(len(rows), most=_ROWS) + (_MORE if len(rows) > _ROWS else 0),
+        height=table_height(len(rows), most=_ROWS),
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",

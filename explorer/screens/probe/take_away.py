@@ -50,7 +50,7 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     )
     files: tuple[tuple[str, str, str, Callable[[], bytes | str]], ...] = (
         (t("Table (CSV)"), "csv", "text/csv", partial(table_csv, rows)),
-        (t("Everything (JSON)"), "json", "application/json", partial(as_json, probe, name, about)),
+        (t("Numbers (JSON)"), "json", "application/json", partial(as_json, probe, name, about)),
         (t("Report (HTML)"), "html", "text/html", partial(as_report, probe, name, about, sections, lines)),
     )
     with st.container(horizontal=True):

@@ -35,12 +35,15 @@ def draw() -> None:
     """Draw the list, then everything about one of its entries."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
-    st.markdown(f"#### {t('Every run and model on this machine')}")
+    heading = st.container(horizontal=True, vertical_alignment="center")
+    heading.markdown(f"#### {t('Every run and model on this machine')}", width="stretch")
     if not entries:
         draw_outcome()
         st.info(t("There is no run and no model here yet. Train one, or import a zip file."))
         draw_import(runs)
         return
+    with heading.popover(t("Import a model"), icon=":material/upload:"):
+        draw_import(runs)
     outcome = st.container()
     several = _draw_list(runs, entries)
     if len(several) > 1:
@@ -87,20 +90,21 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
         on_select=partial(_open_marked, key, by_row),
         column_config={
             t("name"): text(width=195),  # with both scores beside it on a phone
-            t("data"): None,  # what is written under the table says it; the menu of a column shows it
+            # What is written under the table says these; the menu of a column shows them.
+            **dict.fromkeys((t("data"), t("updates"))),
             t("right (%)"): number(
-                width=75, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
+                width=88, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
             ),
             "BLEU": number(width=60, format="%.1f", help=t("BLEU on test, where answers are sentences.")),
             t("interval (95 %)"): text(
-                width=180,
+                width=195,
                 help=t(
                     "Of BLEU or, without it, of the share that is right, and the number of sentences: Wilson's score "
                     "interval or, of BLEU, roughly ± 45 ÷ √sentences."
                 ),
             ),
             t("verdict"): text(
-                width=132,
+                width=150,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
@@ -111,20 +115,16 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
             t("device"): text(width=65),
             t("took (min)"): number(
-                width=85,
+                width=90,
                 format="%.1f",
                 help=t("Training without evaluations. Times of different devices, or of a busy machine, differ."),
             ),
             t("note"): text(width="medium"),
-            t("parameters"): number(width=88, format="compact"),
-            t("updates"): number(width=75, format="localized"),
+            t("parameters"): number(width=95, format="compact"),
         },
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        hint = t("Tick one to open it below, several to compare or delete them.")
-        st.caption(f"{plain(summary(entries))} {hint}", width="stretch")
-        with st.popover(t("Import a model"), icon=":material/upload:"):
-            draw_import(runs)
+    hint = t("Tick one to open it below, several to compare or delete them.")
+    st.caption(f"{plain(summary(entries))} {hint}")
     for entry in entries:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))

@@ -45,6 +45,7 @@ from model.user_error import UserError
 _ASKER, _SEEN = "_plan_asker", "_plan_seen"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
+_METRIC_PIXELS = 140  # three beside each other on a laptop
 _SHIPPED = "shipped"  # the choice of the settings of the model that comes with Headlight
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
@@ -214,7 +215,6 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
     """
     answer = None if unfit else _ask(runs, order)
     plan = answer if isinstance(answer, Plan) else None
-    parameters, memory, duration = st.columns(3)
     expected = answer is None and not unfit
     unknown = "…" if expected else "–"  # still to come, or not at all
     counted = needed = taken = unknown
@@ -225,9 +225,13 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
         taken = span(*(times * sizes.seconds * plan_service().pace for times in ROUGH))
-    parameters.metric(t("Parameters"), counted)
-    memory.metric(t("Memory needed"), needed)
-    duration.metric(t("Takes"), plan.duration_text if plan else taken)
+    with st.container(horizontal=True):
+        for label, value in (
+            (t("Parameters"), counted),
+            (t("Memory needed"), needed),
+            (t("Takes"), plan.duration_text if plan else taken),
+        ):
+            st.metric(label, value, width=_METRIC_PIXELS)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):

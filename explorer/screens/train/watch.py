@@ -58,6 +58,7 @@ from model.analysis.run_diagnosis import Diagnosis
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 174  # two beside each other on a phone
+_WITH_INTERVAL_PIXELS = 250
 _FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
@@ -165,7 +166,7 @@ def _numbers(metrics: Metrics, status: RunStatus) -> None:
     with st.container(horizontal=True):  # side by side if there is room, in rows on a phone
         for label, value in headline_numbers(metrics, status, score_name(metrics)):
             help = translated(explain("BLEU").explanation) if "BLEU" in label else None
-            st.metric(label, value, width=_METRIC_PIXELS, help=help)
+            st.metric(label, value, width=_WITH_INTERVAL_PIXELS if "(" in value else _METRIC_PIXELS, help=help)
 
 
 def _curves(metrics: Metrics, max_steps: int) -> None:

@@ -182,6 +182,9 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
         ("1 a", "2 red", "≠ 3 dog", "4 ."), ("1 a", "≠ 2 very", "3 red", "≠ 4 cat", "5 ."),
     ]  # fmt: skip
     assert first.marks.rows == second.marks.rows == {0, 1, 2}
+    # Rows are matched by what they predict, so the sign stands there, and not at what they read.
+    assert first.marked_labels[0] == first.row_labels
+    assert first.marked_ends == ("≠ ein", "≠ roter", "≠ Hund", ".")
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 2), (2, 1)), ((2, 3), (2, 2)))
     assert words == "≠ marks what only one of the maps has. Frames mark 2 weights that differ by 0.2 or more."
@@ -202,6 +205,7 @@ def test_figure_and_picture_have_the_marks() -> None:
     first, second, _ = marked(cross("a dog", "ein Hund", (1, 1)), cross("a cat", "eine Katze"))
     header, _ = wire.read(encode(first, ""))
     assert header["columns"] == ["1 a", "≠ 2 dog"]
+    assert (header["rows"], header["ends"]) == (["1 <sos>", "2 ein"], ["→ ≠ ein", "→ ≠ Hund"])
     assert header["frames"] == [[1, 1]]
     picture = picture_of(ShownMaps("both", "", (first, second), (), ("", ""), ViewOptions(view="head"), row=0))
     texts = [mark.text for mark in picture.marks if isinstance(mark, Text)]

@@ -37,7 +37,7 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     points = "−20.0 (−21.0 to −19.0)"
     changes = ["+2000 (+1950 to +2050)", "+2000 (+1950 to +2050)"]
     assert list(first.values()) == [1, "cross L1 H1", *changes, points, "2.0", 1]
-    assert last["loss, zeroed (10⁻³ nats)"] == "≈ 0 (at most 50)"
+    assert last["loss, zeroed (10⁻³ nats)"] == "−0.40 (−50 to +50)", "as it is"
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
@@ -49,7 +49,7 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
             "Of 4 heads, 3 raise the loss when they are switched off, 0 lower it, and 1 cannot be told from zero",
         ),
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
-        (one, "from 1.0 to 1.5 nats per token, by +0.50 (+0.45 to +0.55)"),
+        (one, "from 1.000 to 1.500 nats per token, by +0.50 (+0.45 to +0.55)"),
         (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2 by the loss, and 2 by the"),
         (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
         (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
@@ -75,7 +75,8 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     assert "The intervals of 2 heads reach that far: the largest of them is likely" in importance.summary(200)
     for clear, explained in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
-        assert ("“≈ 0”: not distinguishable from zero." in plot.caption) is explained
+        assert ("In brackets: cannot be told from zero." in plot.caption) is explained
+        assert ("(1.000)" in plot.figure.data[0]["text"][0]) is explained
 
 
 NOTHING = (None, None, None)

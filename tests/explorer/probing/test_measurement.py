@@ -234,17 +234,6 @@ def test_an_end_just_below_the_margin_is_not_rounded_up_to_it() -> None:
         assert len(said.split(" ")[0]) == len("+0.") + decimals
 
 
-def test_two_baselines_count_as_one_only_if_untrained_heads_hardly_differ() -> None:
-    found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
-    name, role = "previous" + WITHOUT_SINKS, role_of(found, 0, 0)
-    item, said = found.scores[name], []
-    for deviation in (0.001, 0.03):
-        alike = replace(item, untrained=np.full_like(item.untrained, item.uniform), untrained_std=np.full(1, deviation))
-        *_, reading = evidence(replace(found, scores={**found.scores, name: alike}), role, 0, 0)
-        said.append("the two baselines count as one" in reading)
-    assert said == [True, False]
-
-
 def test_every_statistic_has_a_meaning_of_its_own() -> None:
     assert not [name for name, each in STATISTICS.items() if each.full.startswith("the same")]
     straight = observed(9, 9, cross=(HEADS["itself"],), alignment=tuple((i,) for i in range(8)))

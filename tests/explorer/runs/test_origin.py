@@ -98,6 +98,10 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
     assert differences({"a": one, "b": dict(one)}) == []
     found = {name: settings_of(ROOT / "checkpoints" / name) for name in ("adjective-swap", "adjective-swap-unmasked")}
     assert "Mask the future" in [row["setting"] for row in differences(found)]
+    older = {name: settings_of(ROOT / "checkpoints" / name) for name in ("reverse", "reverse-decoder")}
+    settings = [row["setting"] for row in differences(older)]
+    assert "Decoder layers" in settings
+    assert not {"Feed forward", "Banned tokens"} & set(settings), "which the older file lacks, and has as defaults"
     assert settings_of(tmp_path / "nothing") == {}
 
 
