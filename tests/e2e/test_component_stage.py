@@ -134,8 +134,9 @@ def test_twelve_tokens_fit_the_first_screen_and_nothing_jumps_when_stepping(stag
 def test_what_is_scrolled_out_of_sight_is_said_with_its_share_of_the_weight(stage: Bench) -> None:
     stage.mount(long_trace(60), step=2, layer=1, head=1)
     shares = stage.page.evaluate("""() => {
-      const seen = root.querySelector(".source .chips").getBoundingClientRect();
-      return [...root.querySelectorAll(".source .chip")].filter((chip) => chip.getBoundingClientRect().top > seen.bottom - 4)
+      const { bottom } = root.querySelector(".source .chips").getBoundingClientRect();
+      return [...root.querySelectorAll(".source .chip")]
+        .filter((chip) => chip.getBoundingClientRect().top > bottom - 4)
         .map((chip) => chip.querySelector(".meter").textContent).filter(Boolean).length;
     }""")
     assert shares == 0
