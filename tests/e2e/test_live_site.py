@@ -106,7 +106,7 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(page
     expect(line).to_have_text(shown)
     found = shown.search(line.inner_text())
     assert found
-    assert float(found[1]) == pytest.approx(own.trace.weights(kind)[0, 0, 0, 0], abs=5e-4)
+    assert float(found[1]) == pytest.approx(own.trace.weights(kind)[0, 0, 0, 0], abs=5.1e-4)
     expect(page).to_have_url(re.compile("panel=cell"))
 
 
@@ -326,7 +326,7 @@ def test_the_tour_and_attention_are_loaded_when_they_are_asked_for(browser: Brow
     expect(page.get_by_role("dialog", name="Tour of this page")).to_be_visible()
     page.get_by_role("button", name="Skip").click()
     page.get_by_role("link", name="Attention", exact=True).click()
-    expect(page.get_by_text("Rows: the word read")).to_be_visible()
+    expect(page.get_by_text("Table: Cross-attention, all heads")).to_be_visible()
     expect(page.locator("#offline")).to_be_empty()
     assert sum("/code/attention-" in address for address in asked) == 2
     context.close()
