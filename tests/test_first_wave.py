@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.view_options import ViewOptions, format_view, parse_view
+from explorer.screens.probe.importance import IMPORTANCE
 from explorer.screens.probe.page import MOVED
 from explorer.screens.probe.surgery import SURGERY
 from model import train, translate
@@ -97,9 +98,9 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # These pages, and the list of lessons, read no sentence; they list models themselves where they need one.
     without_sentence = ("train", "runs", "experiments") + (("lessons",) if "lesson" not in link["query"] else ())
     gone = {"model", "text"} if link["page"] in without_sentence else set()
-    if link["page"] == "experiments" and not link["query"]:
-        before["experiment"] = "all"  # the first view is of all of them
-        gone |= {"experiment"}
+    if link["page"] == "experiments":
+        gone |= {"experiment"}  # cards open them, no box
+        before |= {} if link["query"] else {"experiment": "all"}  # the first view is of all of them
     before |= {key: value for key, value in link["query"].items() if key == "entry"}  # another run is the first now
     before |= MOVED.get(link["query"].get("probe_tab", ""), {})
     if tabs := [key for key in ("inside_tab", "positions_tab", "masks_tab") if link["query"].get(key) in FORMER]:
@@ -109,8 +110,8 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
         gone |= own.keys()
     # A tab that a page opens by itself, as for a link with an edit, is in the address now.
     if link["page"] == "probe" and "edit" in link["query"] and "probe_tab" not in link["query"]:
-        before["probe_tab"] = "Effect on the answer"
-    before.pop("probe_effect" if before.get("probe_effect") == SURGERY else "", None)  # the first part is not named
+        before |= MOVED[SURGERY]
+    before.pop("probe_effect" if before.get("probe_effect") == IMPORTANCE else "", None)  # the first part is not named
     assert same(address(at)) == same(before)
     now = widgets(at)
     now |= {key.replace("card_", "search_"): value for key, value in now.items()}  # Search was a tab of its own

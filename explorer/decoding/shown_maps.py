@@ -62,13 +62,13 @@ def shown_maps(
     maps: list[LabelledMap] = []
     places: list[Place] = []
     notes: list[str] = []
-    row = 0
+    row = row_end = n_steps = 0
     for kind in kinds:
         all_heads = _printable(attention_maps(trace, kind, options.form(kind), n_prompt=n_prompt))
         row_here = _row_in_view(all_heads, at)
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
-            row = row_here
+            row, row_end, n_steps = row_here, n_rows, len(all_heads.rows)
         for place in heads_in_view(all_heads, at, options):
             head = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
             top = None if options.scale == "max" else head.top
@@ -81,6 +81,8 @@ def shown_maps(
         top = max(head.scale for head in maps)
         maps = [replace(head, top=top) for head in maps]
     title, caption = _title_and_caption(maps, places, kinds, options, row)
+    if row_end < n_steps:
+        caption += " " + t("The map ends at the step in view, {step} of {n}.", step=row_end, n=n_steps)
     if trace.edits:
         caption += " " + t("Edited: {edits}.", edits=edits_in_words(trace.edits))
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)

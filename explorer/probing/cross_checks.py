@@ -122,9 +122,9 @@ class SentenceSources:
         )
 
 
-def source_word(on_end: object | None) -> str:
-    """Name what predictions are made from: the source, or the prompt of a model without cross-attention."""
-    return t("the source") if on_end is not None else t("the prompt")
+def source_word(*, has_encoder: bool) -> str:
+    """Name what predictions are made from besides the words before: the source, or the prompt of a decoder alone."""
+    return t("the source") if has_encoder else t("the prompt")
 
 
 def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceSources:
@@ -134,9 +134,8 @@ def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceS
         SourceShareError: the model is a variant whose vectors cannot be split into parts.
     """
     shares = source_shares(loaded.transformer, *_read(translation))
-    trace = translation.trace
-    source = source_word(trace.cross if trace.cross.size else None)
-    return SentenceSources(shares, source, tuple(trace.predicted_tokens[translation.n_prompt :]))
+    words = tuple(translation.trace.predicted_tokens[translation.n_prompt :])
+    return SentenceSources(shares, source_word(has_encoder=loaded.model_config.has_encoder), words)
 
 
 def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:

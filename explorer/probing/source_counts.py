@@ -18,7 +18,6 @@ from explorer.probing.cross_checks import (
     MapAgreement,
     interval_columns,
     sample_part,
-    signed,
     source_word,
 )
 from explorer.probing.edit_effect import with_interval
@@ -26,7 +25,7 @@ from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.analysis.recorded_batches import Sample, observe
+from model.analysis.recorded_batches import Sample
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
 
@@ -43,14 +42,13 @@ _WORDS_OF = {
 class SourceCounts:
     """The mean share of the source, with intervals over sentences: over all predictions and over groups of them.
 
-    `groups` by name: the number of predictions and their mean share. `on_end`: the correlation, over all predictions,
-    of the share with the weight that cross-attention puts on <eos> (mean over heads), with its interval; None without
-    cross-attention, where the source is the prompt.
+    `groups` by name: the number of predictions and their mean share. `source`: what the share is of, which is
+    the prompt in a decoder alone.
     """
 
     mean: Estimate
     groups: dict[str, tuple[int, Estimate]]
-    on_end: Estimate | None
+    source: str
     sentences: int
     words: int
 
@@ -66,10 +64,10 @@ class SourceCounts:
         ]
 
     def caption(self) -> str:
-        """State the mean, both ends of the sentence, and the correlation with the weight on <eos>."""
+        """State the mean, and both ends of the sentence."""
         predictions = t("{n} prediction", "{n:,} predictions", n=self.words)
         sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
-        mean, source = with_interval(self.mean, percent), source_word(self.on_end)
+        mean, source = with_interval(self.mean, percent), self.source
         if THIRDS[-1] in self.groups:
             first, last = (with_interval(self.groups[name][1], percent) for name in (THIRDS[0], THIRDS[-1]))
             said = t(
@@ -90,30 +88,7 @@ class SourceCounts:
                 mean=mean,
                 source=source,
             )
-        return " ".join(part for part in (said, self._end(), t("In brackets: 95 % intervals over sentences.")) if part)
-
-    def _end(self) -> str:
-        """State whether the weight on <eos> goes together with the share; empty without cross-attention."""
-        if self.on_end is None:
-            return ""
-        correlation = with_interval(self.on_end, signed)
-        if not self.on_end.differs_from_zero():
-            end = t(
-                "The weight on <eos> does not go together with this share: correlation {correlation}.",
-                correlation=correlation,
-            )
-        elif self.on_end.value < 0:
-            end = t(
-                "The more weight on <eos>, the less comes from the source: correlation {correlation}.",
-                correlation=correlation,
-            )
-        else:
-            end = t(
-                "The more weight on <eos>, the more comes from the source: correlation {correlation}.",
-                correlation=correlation,
-            )
-        regulates = t("(Ferrando and Costa-jussà, 2021, say that such weight regulates the two.)")
-        return f"{end} {regulates}"
+        return f"{said} {t('In brackets: 95 % intervals over sentences.')}"
 
 
 def _group_title(name: str) -> str:
@@ -130,17 +105,8 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     """
     part, part_classes = sample_part(sample, classes, DIVIDED)
     sums: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 2)))
-    moments = np.zeros((len(part), 6))
-    has_cross = "cross" in loaded.model_config.kinds
-    ends: dict[int, Floats] = {}  # [tgt] by sentence, a mean over all heads
-    if has_cross:
-        for index, _, weights in observe([loaded.transformer], part, loaded.source, loaded.target):
-            ends[index] = weights["cross"][0, ..., -1].mean(axis=(0, 1), dtype=np.float64)
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Dividing predictions"))):
-        words = len(read) - 1
-        shares = source_shares(loaded.transformer, src, read)[:words]
-        x = ends[nth][:words] if has_cross else np.zeros(words)
-        moments[nth] = len(x), x.sum(), shares.sum(), (x**2).sum(), (shares**2).sum(), (x * shares).sum()
+        shares = source_shares(loaded.transformer, src, read)[: len(read) - 1]
         for i, share in enumerate(shares):
             names = {ALL, THIRDS[3 * i // len(shares)]}
             if part_classes and part_classes[nth]:
@@ -152,19 +118,8 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
     }
     count, mean = groups.pop(ALL)
     order = [name for name in THIRDS if name in groups] + sorted(set(groups) - set(THIRDS))
-    on_end = _correlation(moments) if has_cross else None
-    return SourceCounts(mean, {name: groups[name] for name in order}, on_end, len(part), count)
-
-
-def _correlation(moments: Floats) -> Estimate:
-    """Compute Pearson's correlation over all predictions, with its interval, from the moments of each sentence."""
-    drawn = np.concatenate([np.ones((1, len(moments))), bootstrap.resamples(len(moments))])
-    n, x, y, xx, yy, xy = (drawn @ moments).T
-    variances = (n * xx - x**2) * (n * yy - y**2)
-    values = np.divide(
-        n * xy - x * y, np.sqrt(np.maximum(variances, 0)), out=np.full(len(n), np.nan), where=variances > 1e-12
-    )
-    return Estimate(values[0], *bootstrap.interval(values[1:]))
+    source = source_word(has_encoder=loaded.model_config.has_encoder)
+    return SourceCounts(mean, {name: groups[name] for name in order}, source, len(part), count)
 
 
 Count = KeptShares | MapAgreement | SourceCounts  # the result of a cross-check over a sample

@@ -159,24 +159,14 @@ def _numbers(first: ArmRuns, stated: Sequence[Relation]) -> str:
     if stated[0].outcome != "undecided":
         return t("{own} against {first}; {runs}", own=listed(own), first=against, runs=runs)
     chances, needed = listed(_chance(each.p) for each in stated), _chance(LEVEL / stated[0].left)
-    return (
-        t(
-            "{own} against {first}; {runs}; p = {p} for a difference, {needed} needed",
-            own=listed(own),
-            first=against,
-            runs=runs,
-            p=chances,
-            needed=needed,
-        )
-        if stated[0].apart
-        else t(
-            "{own} against {first}; {runs}; p = {p} for “as good”, {needed} needed",
-            own=listed(own),
-            first=against,
-            runs=runs,
-            p=chances,
-            needed=needed,
-        )
+    return t(
+        "{own} against {first}; {runs}; p = {p} for “{claim}”, {needed} needed",
+        own=listed(own),
+        first=against,
+        runs=runs,
+        p=chances,
+        claim=t("different") if stated[0].apart else t("as good"),
+        needed=needed,
     )
 
 
@@ -264,22 +254,18 @@ def cost_rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
     rows = []
     for arm in arms:
         speeds = [run.tokens_per_s for run in arm.runs if run.tokens_per_s]
-        days = sorted({run.day for run in arm.runs} - {""})
         if arm.runs:
-            values = (
-                arm.label,
-                in_digits_of(current(), f"{arm.recipe.rate:g}"),
-                whole(arm.runs[0].parameters),
-                _from_to(run.seconds for run in arm.runs),
-                _from_to(speeds) if speeds else unknown,
-                days[-1] if days else unknown,
+            rows.append(
+                {
+                    t("variant"): arm.label,
+                    t("highest rate"): in_digits_of(current(), f"{arm.recipe.rate:g}"),
+                    t("parameters"): whole(arm.runs[0].parameters),
+                    t("seconds per run"): _from_to(run.seconds for run in arm.runs),
+                    t("tokens/s"): _from_to(speeds) if speeds else unknown,
+                    t("last run on"): max(run.day for run in arm.runs) or unknown,
+                }
             )
-            rows.append(dict(zip(_cost_columns(), values, strict=True)))
     return rows
-
-
-def _cost_columns() -> tuple[str, ...]:
-    return t("variant"), t("highest rate"), t("parameters"), t("seconds per run"), t("tokens/s"), t("last run on")
 
 
 def cost_sentence(arms: Sequence[ArmRuns]) -> str:

@@ -43,7 +43,7 @@ def check_rotation(length: int, d_model: int, base: float, offset: int) -> Rotat
 
 
 def table_difference(positions: PositionalEncoding, table: Tensor) -> float:
-    """The largest difference between a table [pos, d_model] and the rows that a model adds, in the model's precision.
+    """The largest difference between a table [pos, d_model] and the rows that a model adds, in the table's precision.
 
     Raises:
         ValueError: the model adds no positions.
@@ -51,4 +51,4 @@ def table_difference(positions: PositionalEncoding, table: Tensor) -> float:
     rows = positions.table(len(table))
     if rows is None:
         raise ValueError("this model adds no positions.")
-    return float((table.to(rows) - rows).abs().max())
+    return float((table - rows.to(table)).abs().max())

@@ -62,16 +62,14 @@ class TokenKind:
 class Proposal:
     """The proposal, with the reason for its tokens as a sentence, and the kinds of tokens that were tried.
 
-    `data` names the tokens. `sentences`: whether the answers are sentences, for which BLEU is meaningful. `sampled`:
-    whether only a part of the pairs was examined. `few`: whether there are so few pairs that a model memorises them.
-    `longest`: characters of the longest text of all pairs.
+    `data` names the tokens. `sentences`: whether the answers are sentences, for which BLEU is meaningful. `few`:
+    whether there are so few pairs that a model memorises them. `longest`: characters of the longest text of all pairs.
     """
 
     data: DataConfig
     reason: str
     kinds: tuple[TokenKind, ...]
     sentences: bool
-    sampled: bool
     few: bool
     longest: int
 
@@ -158,7 +156,6 @@ def propose(splits: Splits, config: DataConfig) -> Proposal:
         reason=reason,
         kinds=kinds,
         sentences=sentences,
-        sampled=len(train) < len(splits["train"]),
         few=len(splits["train"]) < LARGE,
         longest=max(max(len(pair.source), len(pair.target)) for split in splits.values() for pair in split),
     )

@@ -39,12 +39,12 @@ class Ledger:
         try:
             # Tensors are read one by one: the pages of a mapped file would stay in memory beside the new tensors.
             opened = {path: safetensors.safe_open(path, framework="pt", backend="pread") for path in paths}
-            self._files = {name: opened[path] for name, path in self._paths.items()}
-            slices = [opened[path].get_slice(name) for name, path in files.items()]
+            self._stored = {self._prefix + name: opened[path].get_slice(name) for name, path in files.items()}
         except (SafetensorError, OSError) as error:
             raise ImportFailed("{file} cannot be read: {error}.", file=self.file, error=error) from None
-        self._halves = sum(part.get_dtype() in ("F16", "BF16") for part in slices)
-        _check_memory([math.prod(part.get_shape()) for part in slices])
+        stored = self._stored.values()
+        self._halves = sum(tensor.get_dtype() in ("F16", "BF16") for tensor in stored)
+        _check_memory(sum(math.prod(tensor.get_shape()) for tensor in stored))
 
     def use(self, name: str) -> str | None:
         """Mark a tensor as used and return its name; None if there is none."""
@@ -78,7 +78,7 @@ class Ledger:
             raise ImportFailed(
                 "{file} has no tensor {name}, which a model of this configuration needs.", file=self.file, name=name
             )
-        tensor = self._checked(name, self._files[name].get_tensor(name.removeprefix(self._prefix)))
+        tensor = self._checked(name, self._stored[name][...])
         if shape and shape != tensor.shape:
             raise ImportFailed(
                 "{file}: {name} has shape {shape}, but config.json asks for {needed}.",
@@ -96,23 +96,16 @@ class Ledger:
             ImportFailed: it has fewer rows or another number of columns, or numbers that cannot be weights.
         """
         self.use(name)
-        n_stored, *width = self._shape(name)
-        if n_stored <= max(rows) or width != [len(order)]:
+        shape = self._stored[name].get_shape()
+        if shape[1:] != [len(order)] or shape[0] <= max(rows):
             raise ImportFailed(
-                "{name} of shape {shape} does not fit {rows} tokens.",
-                name=name,
-                shape=[n_stored, *width],
-                rows=max(rows) + 1,
+                "{name} of shape {shape} does not fit {rows} tokens.", name=name, shape=shape, rows=max(rows) + 1
             )
         table, places = torch.empty(len(rows), len(order)), torch.tensor(rows)
-        for at in range(0, n_stored, _COMPARED):
+        for at in range(0, shape[0], _COMPARED):
             here = (places >= at) & (places < at + _COMPARED)
             table[here] = self._checked(name, self._part(name, at))[places[here] - at][:, order]
         return table
-
-    def _shape(self, name: str) -> list[int]:
-        shape: list[int] = self._files[name].get_slice(name.removeprefix(self._prefix)).get_shape()
-        return shape
 
     def _part(self, name: str, at: int) -> Tensor:
         """Up to `_COMPARED` rows of a tensor, from row `at` on; their file is mapped as long as they are used.
@@ -120,16 +113,15 @@ class Ledger:
         A file opened with "pread" reads the whole tensor for a part of it.
         """
         with safetensors.safe_open(self._paths[name], framework="pt") as file:
-            stored = file.get_slice(name.removeprefix(self._prefix))
-            # A slice that ends beyond the last row is refused.
-            part: Tensor = stored[at : min(at + _COMPARED, stored.get_shape()[0])]
+            end = min(at + _COMPARED, self._stored[name].get_shape()[0])  # a slice beyond the last row is refused
+            part: Tensor = file.get_slice(name.removeprefix(self._prefix))[at:end]
         return part
 
     def same(self, a: str, b: str) -> bool:
         """Whether two tensors of the file hold the same numbers; they are read and compared part by part."""
-        shape = self._shape(a)
+        shape = self._stored[a].get_shape()
         return a == b or (
-            shape == self._shape(b)
+            shape == self._stored[b].get_shape()
             and all(
                 torch.equal(self._part(a, at).float(), self._part(b, at).float())
                 for at in range(0, shape[0] if shape else 0, _COMPARED)
@@ -144,14 +136,14 @@ class Ledger:
         return (f"{self._halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
 
-def _check_memory(sizes: Sequence[int]) -> None:
-    """Raise an ImportFailed if tensors of these sizes do not fit into the free memory as float32."""
-    needed, free = 4 * sum(sizes), psutil.virtual_memory().available
+def _check_memory(numbers: int) -> None:
+    """Raise an ImportFailed if so many numbers do not fit into the free memory as float32."""
+    needed, free = 4 * numbers, psutil.virtual_memory().available
     if needed > free:
         raise ImportFailed(
             "the model has {numbers:,} numbers and needs {needed:,.1f} GB of memory, but only "
             "{free:,.1f} GB are free; import it on a machine with more memory, or choose a smaller model.",
-            numbers=sum(sizes),
+            numbers=numbers,
             needed=needed / 1000000000.0,
             free=free / 1000000000.0,
         )

@@ -10,7 +10,7 @@ from explorer.runs.experiment_arms import arm_runs
 from explorer.runs.experiment_relations import differs
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.stored import path_of, read_runs, write_run
-from tests.pages.page import address, assert_says, choose, click, run, table_with, visit, words
+from tests.pages.page import address, assert_says, click, run, table_with, visit, words
 from tests.some import some
 
 
@@ -21,7 +21,7 @@ def opened(name: str) -> AppTest:
 @pytest.mark.parametrize("name", some(EXPERIMENTS, 4))
 def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: str) -> None:
     at = opened(name)
-    assert at.selectbox(key="experiment").value == name
+    assert address(at)["experiment"] == name
     experiment = EXPERIMENTS[name]
     assert " ".join(experiment.question.split()) in words(at)
     arms = arm_runs(experiment)
@@ -63,10 +63,12 @@ def test_what_differs_comes_first_as_pictures_and_the_rest_is_one_list(
 
 def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> None:
     at = opened("nothing of the kind")
-    assert at.selectbox(key="experiment").value == "all"
-    choose(at, experiment="norm")
+    assert address(at)["experiment"] == "all"
+    click(at, "open_norm")
     assert address(at)["experiment"] == "norm"
-    assert run(at, experiment="residual").selectbox(key="experiment").value == "residual"  # a link in the same tab
+    assert EXPERIMENTS["residual"].question in words(run(at, experiment="residual")), "a link in the same tab"
+    assert address(click(at, "open_all"))["experiment"] == "all"
+    assert not any(each.key == "open_all" for each in at.button)
     at = opened("lstm-reverse")
     assert "Loss on validation, in nats" not in words(at)
     at.session_state["experiment_measure_exact_match"] = "loss"

@@ -89,7 +89,12 @@ export function drawChips(S, view) {
     const spans = spansOf(source.words).filter(([a]) => start <= a && a < end);
     return t("“{token}”", { token: joinedNames(source.tokens, spans, end).join(" ") });
   });
-  say(S.find(".passed"), t("Wavy line: no step gave a tenth of its attention to {words}", { words: listed(quotes) }));
+  say(
+    S.find(".passed"),
+    t("Wavy line: averaged over all heads and layers, no step gave a tenth of its attention to {words}", {
+      words: listed(quotes),
+    }),
+  );
   read.forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,

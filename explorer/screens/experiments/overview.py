@@ -20,7 +20,7 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError
 
-EXPERIMENT = "experiment"  # key of the box of experiments, and name of its URL parameter
+EXPERIMENT = "experiment"  # key of the one that is open, and name of its URL parameter
 ALL = "all"  # its value for this overview
 MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
@@ -102,12 +102,13 @@ def _draw_title(experiment: Experiment) -> None:
         label,
         key=key,
         type="tertiary",
-        on_click=_open,
+        on_click=open_experiment,
         args=(experiment.name,),
         icon=":material/arrow_forward:",
         icon_position="right",
     )
 
 
-def _open(name: str) -> None:
+def open_experiment(name: str) -> None:
+    """Open an experiment by its name, or all of them."""
     st.session_state[EXPERIMENT] = name

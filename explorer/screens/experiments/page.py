@@ -21,6 +21,7 @@ from explorer.screens.experiments.overview import (
     curves_figure,
     draw_overview,
     length_figure,
+    open_experiment,
 )
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_table
@@ -33,14 +34,14 @@ from model.experiments.stored import ResultError, as_typed
 
 def draw() -> None:
     """Draw all experiments, or the chosen one: its question, its results, and how to repeat it."""
-    title, box = st.columns([3, 2], vertical_alignment="center")
-    with box:
-        experiment = _choose()
-    heading = t("Why is the model built and trained this way?") if experiment is None else translated(experiment.title)
-    title.markdown(f"#### {plain(heading)}")
+    experiment = _chosen()
     if experiment is None:
+        st.markdown(f"#### {t('Why is the model built and trained this way?')}")
         draw_overview()
         return
+    all_experiments, icon = t("All experiments"), ":material/arrow_back:"
+    st.button(all_experiments, key="open_all", type="tertiary", icon=icon, on_click=open_experiment, args=(ALL,))
+    st.markdown(f"#### {plain(translated(experiment.title))}")
     st.caption(plain(translated(experiment.question)))
     try:
         arms = arm_runs(experiment)
@@ -54,20 +55,12 @@ def draw() -> None:
     _commands(experiment, arms)
 
 
-def _choose() -> Experiment | None:
-    """Draw the box of experiments; None is all of them. The address holds the name; an unknown one is ignored."""
-    # Streamlit's own binding would write the title into the address.
+def _chosen() -> Experiment | None:
+    """The experiment that the address or a card names, None for all; an unknown name is ignored."""
     asked = address.EXPERIMENT.asked().get(EXPERIMENT)
     if asked == ALL or asked in EXPERIMENTS:
-        st.session_state[EXPERIMENT] = asked
-    chosen = st.selectbox(
-        t("Experiment"),
-        [ALL, *EXPERIMENTS],
-        format_func=lambda name: t("All experiments") if name == ALL else translated(EXPERIMENTS[name].title),
-        key=EXPERIMENT,
-        persist_state="session",
-        label_visibility="collapsed",
-    )
+        open_experiment(asked)
+    chosen = st.session_state.get(EXPERIMENT, ALL)
     address.EXPERIMENT.write({EXPERIMENT: chosen})
     return EXPERIMENTS.get(chosen)
 

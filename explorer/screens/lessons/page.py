@@ -62,8 +62,8 @@ _BESIDE = """<style>
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
   .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
 }
-/* The verdict on an answer is in sight however long the text above it is. */
-.st-key-lesson_sheet > :has(> .st-key-lesson_feedback) {
+/* The verdict on an answer is in sight below its question, however long the text above them is. */
+.st-key-lesson_sheet > :has(.st-key-lesson_feedback [data-testid="stAlert"]) {
   position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
 @media (max-width: 768px) {
   .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 42dvh; }
@@ -209,7 +209,8 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         draw_text(step, start)
         if not step.asks_first:
             draw_exercise(lesson, at, start)
-        draw_question(lesson, at, start)
+        with st.container(key="lesson_question"):
+            draw_question(lesson, at, start)
         asked = step.asks_first and not lesson_session.has_answered(lesson.name, at)
         if step.asks_first and not asked:
             draw_exercise(lesson, at, start)

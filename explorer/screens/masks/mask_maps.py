@@ -48,7 +48,7 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     if reading.n_padding("encoder") or reading.n_padding("decoder"):
         longest = quoted(max(sentences, key=lambda each: len(each.ids) + len(each.path)).text)
         said = t(
-            "{head}, for {sentence}, filled up with padding to the length of {longest}.",
+            "{head}, for {sentence}; in one batch with {longest}, padding fills it up to the same length.",
             head=title,
             sentence=sentence,
             longest=longest,

@@ -167,7 +167,10 @@ def beyond_the_table(model: ModelDescription) -> str:
             n=model.max_source_tokens + 1,
         )
     if kind == "sinusoidal":
-        return t("The sinusoidal table has no end, but a model can only use rows that occurred in its training.")
+        return t(
+            "The sinusoidal table has no end, but rows beyond the trained length were never used in training. A "
+            "sentence that is repeated is unlike those in training at any length."
+        )
     if kind == "rope":
         return t("A rotation has no end, but distances beyond the trained length turn queries and keys to new angles.")
     if kind == "alibi":
@@ -201,8 +204,8 @@ def _draw_repeated(translation: Translation, model: ModelDescription, repeats: i
     st.markdown(length)
     st.markdown(f"> {plain(longer.text) or t('(nothing)')}")
     about = t(
-        "{n} token, with a mean probability of {mean:.0f} %.",
-        "{n:,} tokens, with a mean probability of {mean:.0f} %.",
+        "{n} token with `<eos>`, of a mean probability of {mean:.0f} %.",
+        "{n:,} tokens with `<eos>`, of a mean probability of {mean:.0f} %.",
         n=len(longer.path),
         mean=100 * float(longer.trace.probabilities.mean()),
     )

@@ -123,9 +123,8 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
     for kind, column in zip(grids.heads, heads.columns(len(grids.heads)), strict=True):
         with column:
             title, span = t("change in nats"), (-grids.top_head, grids.top_head)
-            page_parts.draw_plot(
-                layer_head_map(grids.head_change(kind), kind, title, span=span), f"patching_heads_{kind}"
-            )
+            plot = layer_head_map(grids.head_change(kind), kind, title, span=span)
+            page_parts.draw_plot(plot, f"patching_heads_{kind}", numbers=False, caption=False)
 
 
 def _draw_means(means: MeanPatches) -> None:

@@ -147,7 +147,7 @@ def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
     if data.proposal is None or kind is None:
         return data
     with left:
-        draw_tokens(kind, data.proposal)
+        draw_tokens(kind)
     return replace(data, tokens=(("tokenizer", kind.kind),))
 
 

@@ -21,7 +21,7 @@ from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import field_key
 from model.config import UNTRAINED_TOKENIZERS
-from model.data.proposal import Proposal, TokenKind, named, share_text, unspellable_sentence
+from model.data.proposal import Proposal, TokenKind, named, unspellable_sentence
 from model.presets import Preset
 from model.text.tokenizer import Encoding
 
@@ -210,8 +210,8 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
     return kind
 
 
-def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
-    """Draw a few validation pairs cut into tokens, and all kinds of tokens side by side."""
+def draw_tokens(kind: TokenKind) -> None:
+    """Draw a few validation pairs cut into tokens."""
     rows = [
         {t("source as tokens"): _cut(source), t("target as tokens"): _cut(target)} for source, target in kind.samples
     ]
@@ -225,31 +225,8 @@ def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
     st.caption(
         t("· stands between tokens, ␣ is a space that is a token, and ⟨…⟩ is unknown: training has no such token.")
     )
-    with st.expander(t("Compare the kinds of tokens"), key="train_kinds"):
-        draw_table([_row(each) for each in proposal.kinds], t("The kinds of tokens, compared"), file="tokens")
-        origin = (
-            t(
-                "Vocabularies are made from a sample of the training pairs alone, and checked on the pairs that are "
-                "held out."
-            )
-            if proposal.sampled
-            else t("Vocabularies are made from the training pairs alone, and checked on the pairs that are held out.")
-        )
-        st.caption(origin)
 
 
 def _cut(text: Encoding) -> str:
     parts = zip(text.tokens, text.unknown, strict=True)
     return "·".join(f"⟨{token}⟩" if unknown else token for token, unknown in parts)
-
-
-def _row(kind: TokenKind) -> dict[str, str | int | float]:
-    return {
-        t("tokens"): translated(kind.kind),
-        t("answers it cannot spell"): share_text(kind.unspellable),
-        t("sources with unknown tokens"): share_text(kind.unread),
-        t("tokens per source"): round(kind.src_length, 1),
-        t("tokens per answer"): round(kind.tgt_length, 1),
-        t("source vocabulary"): kind.src_vocab_size,
-        t("target vocabulary"): kind.tgt_vocab_size,
-    }

@@ -206,7 +206,7 @@ def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_name
     either = [with_long(each, (0.05, 0.2)[each.seed % 2]) for each in ten()]
     assert told(arms_of([ten(), either], also="long"))[-1] == (
         "“arm 1” beside “arm 0” beyond the trained lengths: undecided "
-        "(12.5 % against 10.2 %; n = 10 and 10; p = 1 for a difference, 0.013 needed)."
+        "(12.5 % against 10.2 %; n = 10 and 10; p = 1 for “different”, 0.013 needed)."
     )
     beyond = [row["beyond (%): mean (lowest to highest)"] for row in rows(arms)]
     assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in beyond[1:3]] == ["30.2 (30 to 30.4)", "2.2 (2 to 2.4)"]
@@ -234,7 +234,7 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
     [
         (
             [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
-            "n = 4 and 10; p = 0.018 for a difference, 0.0038 needed",
+            "n = 4 and 10; p = 0.018 for “different”, 0.0038 needed",
         ),
         (
             [(*ten()[:9], *ten(0.914)[:1]), ten()[:3]],
@@ -242,7 +242,7 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
         ),
         ([ten(), ten(0.6), ten()], ""),  # all verdicts are made
         # Would be missed without the correction as well.
-        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 0.5 for a difference, 0.013 needed"),
+        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 0.5 for “different”, 0.013 needed"),
     ],
 )
 def test_the_p_of_what_is_left_open_is_shown(arms: list[tuple[StoredRun, ...]], chance: str) -> None:

@@ -122,4 +122,3 @@ def test_settings_follow_from_the_data_too() -> None:
     assert not {"max_steps", "learning_rate", "attention_dropout"} & sentences.settings(tiny).keys()
     large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
     assert set(large.settings(tiny)) == {"tokenizer", "select_by", "stop_when_right"}
-    assert large.sampled

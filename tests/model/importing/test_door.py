@@ -284,6 +284,7 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "a shape": (edit_weights(lambda w: w.update({FC1: torch.zeros(49, 32)})), "has shape [49, 32]"),
     "not finite": (edit_weights(lambda w: w[FC1].fill_(torch.nan)), "not finite"),
     "fewer rows": (edit_weights(lambda w: w.update({SHARED: torch.zeros(20, 32)})), "does not fit"),
+    "no rows": (edit_weights(lambda w: w.update({SHARED: torch.tensor(1.0)})), "does not fit"),
     "a short bias": (edit_weights(lambda w: w.update(final_logits_bias=torch.zeros(1, 5))), "final_logits_bias has 5"),
     "another table": (edit_weights(lambda w: w.update({"lm_head.weight": 0 * w[SHARED]})), "lm_head.weight differs"),
     "learned positions": (edit_weights(lambda w: w.update({PLACES: torch.ones(64, 32)})), "not the sinusoidal table"),
