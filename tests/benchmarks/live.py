@@ -45,8 +45,23 @@ WITH = ("a ball", "a stick", "a friend", "a flag")
 DONE = "document.querySelector('.desk:not(.busy) .opened:not([hidden])')"
 CHIPS = "(line => [...document.querySelectorAll('.desk .view > div')].map(({ shadowRoot }) => shadowRoot"
 CHIPS += ".querySelector('.line.' + line + ' .chips')?.textContent).join())"
-# Notes when the first answer is painted.
+# Notes when the first answer is painted, and how long the worker takes to answer.
 WATCH = """
+window.answers = [];
+window.Worker = class extends Worker {
+  begun = new Map();
+  constructor(...all) {
+    super(...all);
+    this.addEventListener("message", ({ data: { id, answer } }) => {
+      const { what, at } = this.begun.get(id);
+      window.answers.push({ what, ms: performance.now() - at, tokens: answer?.path?.length });
+    });
+  }
+  postMessage(message, ...more) {
+    this.begun.set(message.id, { what: message.what, at: performance.now() });
+    super.postMessage(message, ...more);
+  }
+};
 const look = () => requestAnimationFrame(() => {
   if (!DONE) return look();
   const channel = new MessageChannel();
@@ -189,6 +204,7 @@ class Times:
     visits: list[float]
     site: list[float]
     app: list[float]
+    tokens: list[float]  # the worker's
     forks: list[float]
 
 
@@ -200,10 +216,12 @@ def times(on: Core, app: str, supply: Iterator[str], n_visits: int, n_sentences:
     other.wait_for_selector("figure.cross canvas")
     settle(other, PATIENCE_MS)
     other.evaluate(STOPWATCH.read_text(encoding="utf-8"))
-    found = Times(visits, [], [], [])
+    found = Times(visits, [], [], [], [])
     for text in itertools.islice(supply, WARM_UP + n_sentences):
         found.site.append(on_site(page, text))
         found.app.append(until_translated(other, text, "__bench.source()"))
+    answers = page.evaluate("answers.filter(({ what }) => what === 'decode')")
+    found.tokens = [answer["ms"] / answer["tokens"] for answer in answers][1 + WARM_UP :]
     found.forks = [fork(page, 1 + step) for step in range(n_forks)]
     found.site, found.app = found.site[WARM_UP:], found.app[WARM_UP:]
     page.context.close()
@@ -230,12 +248,14 @@ def memory(on: Core, supply: Iterator[str]) -> tuple[float, float]:
     return at_once, in_use
 
 
-def first_screen(site: Path) -> float:
-    """Compressed kilobytes of what the first screen runs: scripts, looks and templates."""
+def sizes(site: Path) -> tuple[float, float]:
+    """Megabytes of all files, and compressed kilobytes of what the first screen runs: scripts, looks and templates."""
+    everything = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
     (program,) = (site / "code").glob("site-*")
     page = (site / "index.html").read_text(encoding="utf-8")
     own = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)  # data: models and glossary
-    return sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode())) / 1e3
+    code = sum(len(gzip.compress(content, mtime=0)) for content in (program.read_bytes(), own.encode()))
+    return everything / 1e6, code / 1e3
 
 
 def check_requests(on: Core, text: str) -> tuple[int, float]:
@@ -280,7 +300,7 @@ def measure(lab: Lab) -> list[Row]:
         with on.held(QUARTER):
             quarter = times(on, app.url, supply, *counts)
         at_once, in_use = memory(on, supply)
-        code = first_screen(site)
+        everything, code = sizes(site)
     held = "the browser's processes stopped three quarters of the time"
 
     def row(measure: str, ours: list[float], most: float, slow: list[float], other: list[float] | None = None) -> Row:
@@ -301,6 +321,7 @@ def measure(lab: Lab) -> list[Row]:
             against=APP,
             detail=f"{spread(quarter.site)}; {held}",
         ),
+        row("one step: the worker's time a token, one core", whole.tokens, 8, quarter.tokens),
         row("a fork, click to painted, one core", whole.forks, 60, quarter.forks),
         Row.within(
             f"{MODEL}: memory of the page and its worker",
@@ -310,6 +331,7 @@ def measure(lab: Lab) -> list[Row]:
             detail=f"of their process, without the program's own file, after {N_SENTENCES} sentences and a fork; "
             f"{at_once:.0f} MB before the page collects what it no longer uses",
         ),
+        Row.within("all models: the folder without recorded examples", everything, "MB", 30),
         Row.within(
             "code of the first screen, compressed",
             code,

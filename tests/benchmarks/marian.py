@@ -60,6 +60,19 @@ def opened(imports: str, work: str) -> Opened:
     return Opened(*json.loads(done.stdout.strip().splitlines()[-1]))
 
 
+def imported(theirs: Path, ours: Path, whose: str) -> tuple[float, str, Row]:
+    """Import a folder: the megabytes of its weights in float32, the same in words, and a row for the memory."""
+    megabytes = 4 * sum(map(math.prod, tensor_shapes(theirs / WEIGHTS).values())) / 1e6
+    size = f"{megabytes:.0f} MB of weights as {whose}, random"
+    made = opened(
+        "from pathlib import Path; from model.importing.import_folder import import_folder",
+        f"import_folder(Path({str(theirs)!r}), Path({str(ours)!r}))",
+    )
+    detail = f"{made.peak:.0f} MB; imported in {made.seconds:.1f} s"
+    what = f"memory that importing adds at its peak, {size}"
+    return megabytes, size, Row.within(what, made.peak / megabytes, WHOLE, 1.5, detail=detail)
+
+
 def peer_folder(folder: Path) -> Any:
     """A randomly initialised MarianMT model of OPUS-MT's sizes, saved as a downloaded folder would be."""
     from tests.model.importing import peer
@@ -90,19 +103,8 @@ def measure(lab: Lab) -> Iterator[Row]:
     """Import and open in new processes; translate in turns, ours from typed text to a labelled trace."""
     theirs, ours, repeats = lab.folder / "theirs", lab.folder / "ours", lab.times(REPEATS)
     model = peer_folder(theirs)
-    megabytes = 4 * sum(map(math.prod, tensor_shapes(theirs / WEIGHTS).values())) / 1e6
-    size = f"{megabytes:.0f} MB of weights as OPUS-MT's, random"
-    made = opened(
-        "from pathlib import Path; from model.importing.import_folder import import_folder",
-        f"import_folder(Path({str(theirs)!r}), Path({str(ours)!r}))",
-    )
-    yield Row.within(
-        f"memory that importing adds at its peak, {size}",
-        made.peak / megabytes,
-        WHOLE,
-        1.5,
-        detail=f"{made.peak:.0f} MB; imported in {made.seconds:.1f} s",
-    )
+    megabytes, size, row = imported(theirs, ours, "OPUS-MT's")
+    yield row
     here = opened(
         "from model.checkpoint import load_model", f"model = load_model({str(ours)!r}); model.source.encode('warm')"
     )
