@@ -247,8 +247,10 @@ def _share(lengths: Sequence[Length]) -> str:
 def score_map(name: str, scores: Floats) -> Plot:
     """Draw scores of one word with itself at every two positions, [query, key]."""
     x_title, y_title = t("position of the key (from 0)"), t("position of the query (from 0)")
-    figure = heatmap(scores, x_title=x_title, y_title=y_title, span=_span(scores), height=380)
     low, high = float(scores.min()), float(scores.max())
+    span = (low, high if low < high else low + 1)
+    figure = heatmap(scores, x_title=x_title, y_title=y_title, span=span, height=380)
+    figure.update_traces(autocolorscale=False)  # a score of 0 is nothing special
     caption = t(
         "{name}: scores of one word with itself at {n} positions, from {low:.2f} to {high:.2f}.",
         name=name,

@@ -45,7 +45,7 @@ COMPARED = {
 }
 _HEADINGS = {
     "loss": message("Validation loss (nats per target token)"),
-    "exact_match": message("Validation exact match: sentences exactly right (%)"),
+    "exact_match": message("Validation: sentences exactly right (%)"),
     "token_accuracy": message("Validation token accuracy: tokens right (%)"),
     "bleu": message("Validation BLEU"),
     TRAINING_LOSS: message("Training loss (nats per target token)"),

@@ -85,8 +85,11 @@ def draw_map(
     away: str = "",
     numbers: bool = True,
     minus: LabelledMap | None = None,
+    said: bool = False,
 ) -> None:
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
+
+    If that stands elsewhere on the page (`said`), it is not written below the map.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference.
 
@@ -99,7 +102,8 @@ def draw_map(
     st.markdown(f"##### {plain(labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus)
-    st.caption(plain(caption))
+    if not said:
+        st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:
         return

@@ -356,6 +356,54 @@ def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
         assert bars["x"] + bars["width"] > room["x"] + 0.97 * room["width"]
 
 
+@pytest.mark.parametrize(("words", "width"), some([(50, 1920), (26, 1366), (10, 1920), (50, 1366)], 2))
+def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_long_the_sentence(
+    stage: Bench, words: int, width: int
+) -> None:
+    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    stage.mount(long_trace(words), width=width - 340, step=words // 2)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    settled(stage)
+    for _ in range(2):
+        parts = [box_of(stage(part)) for part in (".slot.next .chip", ".says", ".controls")]
+        edges = [edge for part in parts for edge in (part["y"], part["y"] + part["height"])]
+        assert edges == sorted(edges), "one below the other"
+        assert 0 < edges[0] < edges[-1] <= WIDTHS[width]
+        assert (
+            stage.page.evaluate("() => { const e = root.fullscreenElement; return e.scrollHeight - e.clientHeight }")
+            <= 1
+        )
+        folded = stage.text(".source .rest")
+        assert bool(folded) == (words == 50)
+        stage.press("End")
+        settled(stage)
+    stage.press("m")
+    stage.frame()
+    cell = stage.page.evaluate(
+        """() => {
+          const canvas = root.querySelector("figure.cross canvas"), sheet = canvas.parentNode;
+          const [, top, cell, rows] = canvas.dataset.plot.split(",").map(Number);
+          return [top + (rows - 1) * cell - sheet.scrollTop - top, sheet.clientHeight - top - cell];
+        }"""
+    )
+    assert 0 <= cell[0] <= cell[1], "the map opens at the row in view"
+
+
+def test_words_that_are_scrolled_below_a_resting_pointer_are_not_pointed_at(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(long_trace(50), width=1020, step=20)
+    settled(stage)
+    says = stage.text(".says")
+    chips = box_of(stage(".target .chips"))
+    stage.page.mouse.move(chips["x"] + 60, chips["y"] + chips["height"] / 2)
+    pointed = stage.text(".says")
+    assert pointed != says
+    stage.press("End", "Home", "ArrowRight")
+    settled(stage)
+    assert stage.text(".says").startswith(f"To write {stage.text('.slot.next .token')}, ")
+
+
 def test_on_a_projector_every_letter_can_be_read_from_the_last_row_and_a_key_leads_to_the_maps(stage: Bench) -> None:
     stage.page.set_viewport_size({"width": 1920, "height": 1080})
     stage.mount(long_trace(9), width=1580, step=4)

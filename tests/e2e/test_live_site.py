@@ -173,6 +173,8 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     assert difference is not None
     expect(box.locator("figcaption")).to_have_text([map_caption(difference)])
     box.get_by_label("Compare the map in view with").select_option("text")
+    expect(box.get_by_label("The other sentence")).not_to_have_value(a.source.text)
+    expect(box.locator("figure")).to_have_count(2)
     for text in (
         "Two young dogs are playing football in the park.",
         "Two children are playing football, in a big park.",
@@ -184,8 +186,9 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         maps = (counterpart(each.trace, at, model="", title="") for each in (a, b))
         found = with_marks(compare(*maps))
         words = pair_in_words(found, 5, (a.source.text, text), (a.text, b.text))
-        expect(said).to_have_text(f"{words} {found.caption}".replace(" %", "\u202f%"))
-        captions = [map_caption(each) for each in (found.first, found.second, found.difference) if each]
+        most = [map_caption(found.difference)] if found.difference else []
+        expect(said).to_have_text(" ".join([words, *most, found.caption]).replace(" %", "\u202f%"))
+        captions = [map_caption(each) for each in (found.first, found.second)] + [""] * len(most)
         expect(box.locator("figcaption")).to_have_text(captions)
     assert urlencode({"panel": "compare.way-text", "other": text}) in page.url
     with page.expect_download() as saving:

@@ -12,7 +12,7 @@ import { t } from "./words.js";
 
 /** @import { Side, StageView, StepperState } from "./types" */
 
-const EDGE = 8; // space beside the word being written, in pixels
+const [EDGE, BELOW] = [8, 3]; // space beside and below the word being written, in pixels
 const MOST_NAMED = 3; // stretches that no step looked at
 const SMALLEST = 0.005; // smaller weights are not written: they would be rounded to 0 %
 
@@ -147,13 +147,17 @@ export function drawChips(S, view) {
   layWords(S, chips, "target", slots, written);
   // With many tokens, only the chips scroll, never the page: to the token with the most weight.
   if (!S.scrolls) return;
-  scrollTo(chips, slots[S.step + 1]);
-  // If the translation is on one line, it is scrolled so that it ends with the word being written.
-  const { offsetLeft, offsetWidth } = /** @type {HTMLElement} */ (slots[S.step + 1]);
-  const left = offsetLeft - chips.offsetLeft;
-  chips.scrollLeft =
-    chips.dir === "rtl" ? Math.min(0, left - EDGE) : Math.max(0, left + offsetWidth + EDGE - chips.clientWidth);
-  chips.classList.toggle("cut", chips.scrollLeft !== 0);
+  // The translation is scrolled so that its lines end with the word being written; its one line begins with a whole word.
+  const { offsetTop, offsetHeight } = slots[S.step + 1];
+  chips.scrollTop = offsetTop - chips.offsetTop + offsetHeight + BELOW - chips.clientHeight;
+  const by = chips.dir === "rtl" ? -1 : 1;
+  const room = chips.clientWidth;
+  const starts = slots.map(({ offsetLeft, offsetWidth }) => {
+    const left = offsetLeft - chips.offsetLeft;
+    return by < 0 ? room - left - offsetWidth : left;
+  });
+  const end = starts[S.step + 1] + slots[S.step + 1].offsetWidth + EDGE;
+  chips.scrollLeft = end > room ? by * Math.min(...starts.filter((start) => start >= end - room)) : 0;
   const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
   if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), slotsOf(S, "source")[best.span[0]]);
 }

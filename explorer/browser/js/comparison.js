@@ -36,9 +36,11 @@ export function compareDecodings(a, b, at, titles, texts) {
   const { marks, said } = marked(one, other);
   const figures = [one, other].map((sheet, i) => figureOf(sheet, 1, { marks: marks[i], top: 1, signed: false }));
   const isSame = one.rows.length === other.rows.length && one.columns.length === other.columns.length;
+  const minus = isSame ? [differenceOf(one, other, 1)] : [];
+  const most = minus.map(({ header }) => header.caption);
   return {
-    figures: isSame ? [...figures, differenceOf(one, other, 1)] : figures,
-    said: [pairInWords(one, other, at.row - 1, texts), said, comparability(one, other)].join(" "),
+    figures: [...figures, ...minus],
+    said: [pairInWords(one, other, at.row - 1, texts), ...most, said, comparability(one, other)].join(" "),
   };
 }
 

@@ -86,8 +86,8 @@ async function compared(D, choice, at, decoding, answer) {
     return other
       ? { said: "", figures: [compareRows(decoding, at, other)] }
       : { said: t("There is only one row here."), figures: [] };
-  const name = way === "edit" ? t("edited") : way === "text" ? D.other : otherModel(D).name;
-  if (way === "text" && (!name || name === D.text))
+  const name = way === "edit" ? t("edited") : way === "text" ? otherText(D) : otherModel(D).name;
+  if (way === "text" && name === D.text)
     return {
       said: t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted."),
       figures: [],
@@ -113,6 +113,10 @@ async function compared(D, choice, at, decoding, answer) {
         });
   return { ...pair, said: `${own} ${pair.said}` };
 }
+
+/** The sentence that the address names, else another example. @param {DeskState} D */
+const otherText = ({ other, text, card }) =>
+  other || (card.examples.find(({ source }) => source !== text)?.source ?? text);
 
 /** The model that the address names, else the first other one. @param {DeskState} D */
 function otherModel({ models, other, card }) {
@@ -157,7 +161,7 @@ function drawChoices(D, box, { row, way, other, which, edit, along }, { maps, or
   ];
   field("along").checked = along;
   for (const [, name, value] of values) field(name).value = `${value}`;
-  if (field("other") !== document.activeElement) field("other").value = D.other || D.text;
+  if (field("other") !== document.activeElement) field("other").value = otherText(D);
   const ways = field("way");
   /** @type {HTMLOptionElement} */ (find("[value=model]")).hidden = D.models.length < 2;
   ways.value = way;
@@ -192,6 +196,6 @@ function drawFigures(box, figures) {
     const [title, host, caption] = figure.children;
     say(title, figures[i].title);
     showMap(host.shadowRoot, figures[i]);
-    say(caption, figures[i].header.caption);
+    say(caption, i < 2 ? figures[i].header.caption : ""); // what the difference says stands above the maps
   });
 }

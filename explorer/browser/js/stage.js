@@ -6,7 +6,7 @@ import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
 import { say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
-import { wholePercent } from "./numbers.js";
+import { clamp, wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn, runsLeft } from "./scripts.js";
 import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
@@ -40,12 +40,11 @@ export function measureStage(S) {
     const broken = !!first && last.offsetTop > first.offsetTop + SAME;
     return { ...each, broken, row: first?.offsetHeight ?? 0 };
   });
-  for (const { side, list, broken, row } of sides) {
-    list.classList.toggle("broken", broken);
-    // Only whole lines of words show.
-    const height = `calc(${linesOf(S, side)} * (${row}px + var(--gap)) + 5px - var(--gap))`;
-    list.style.maxHeight = presenting(S.box) ? "" : height;
-  }
+  for (const { list, broken } of sides) list.classList.toggle("broken", broken);
+  const most = linesOf(S, sides[0].slots, Math.max(...sides.map(({ row }) => row)));
+  // Only whole lines of words show.
+  for (const { side, list, row } of sides)
+    list.style.maxHeight = `calc(${most[side]} * (${row}px + var(--gap)) + 5px - var(--gap))`;
   for (const { list, scrollTop } of sides) list.scrollTop = scrollTop;
   // If chips break into a second line, curves are drawn over the chips, through their gaps; there is room for them above.
   stage.classList.toggle(
@@ -75,12 +74,20 @@ export function measureStage(S) {
     .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
-/** The number of lines of words in sight, so that the buttons below stay on the first screen. @param {StepperState} S @param {Side} side */
-const linesOf = (S, side) => {
-  const below = side === "target" && S.data.source.tokens.length;
-  if (presenting(S.box)) return below ? 2 : 3;
-  return below ? Math.max(2, Math.floor((innerHeight - 570) / 100)) : Math.max(3, Math.floor((innerHeight - 620) / 48));
-};
+/**
+ * The number of lines of words in sight, so that the buttons below stay on the first screen, or in a presentation on the
+ * screen. The translation has what the source leaves, and at least two lines if there are more than four.
+ * @param {StepperState} S
+ * @param {HTMLElement[]} slots the words of the source
+ * @param {number} row the height of a line
+ */
+function linesOf(S, slots, row) {
+  const lines = new Set(slots.map(({ offsetTop }) => offsetTop)).size;
+  const room = presenting(S.box) ? (S.find(".stage").clientHeight - CLEAR) / (row + GAP + 1) : (innerHeight - 570) / 48;
+  const all = Math.max(lines ? 4 : 2, Math.floor(room));
+  const source = Math.min(lines, all - (all > 4 ? 2 : 1));
+  return { source, target: all - source };
+}
 
 /** Says how many words are scrolled out of sight, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
 function sayRest(S, { column, lines }) {
@@ -100,6 +107,7 @@ function sayRest(S, { column, lines }) {
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
 // The width of a word beside its text, without its number and with each digit of that, and of "seen as <unk>", in pixels.
 const [AROUND, DIGIT, NOTE] = [21, 7.5, 80];
+const CLEAR = 80; // height of a presented stage without lines of words: their two titles, and the room for curves
 const GAP = 9; // by which the gaps of several lines are wider, so that curves pass through them, in pixels; stepper.css has the same
 const TWO_LINES = 1.75; // the width of two lines that words fill, without the gap at the end of the first
 
@@ -126,7 +134,7 @@ export function fitWords(S) {
   const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
   // A presentation has the room for a second line, if the words are then larger.
   const size = Math.max(fitting(1, 0), most > MOST ? Math.min(fitting(TWO_LINES, GAP), MOST) : 0);
-  stage.style.setProperty("--type", `${size < least ? LEAST : Math.min(size, most)}px`);
+  stage.style.setProperty("--type", `${clamp(size, least, most)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -324,7 +332,8 @@ export function listenToStage(S, go) {
         redraw(S);
       }
     };
-    list.onpointerover = (event) => event.pointerType !== "touch" && look(under(event));
+    // A pointer that rests points at nothing when words are scrolled below it.
+    list.onpointermove = (event) => event.pointerType !== "touch" && look(under(event));
     list.onpointerleave = away;
     list.addEventListener("focusout", away);
     list.addEventListener("focusin", (event) => {

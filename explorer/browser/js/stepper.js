@@ -300,6 +300,8 @@ function goToMaps(S) {
   const maps = S.find(".maps");
   if (presenting(S.box)) {
     S.mapped = !S.mapped;
+    S.box.scrollTop = 0;
+    for (const kind of KINDS) S.figures[kind].followed = ""; // brings the row in view into sight again
     fit(S);
   } else {
     const there = maps.getBoundingClientRect().top < innerHeight / 3;

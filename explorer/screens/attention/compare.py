@@ -21,13 +21,14 @@ from explorer.decoding.comparison import (
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.head_change import edits_in_words
-from explorer.decoding.labelled_map import LabelledMap, head_map
+from explorer.decoding.labelled_map import LabelledMap, head_map, map_caption
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
+from explorer.probing.patching import suggested_other
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
 from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
@@ -84,14 +85,15 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    st.caption(plain(comparison.caption))
+    most = map_caption(comparison.difference) if comparison.difference else ""
+    st.caption(plain(f"{most} {comparison.caption}"))
     for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
     if comparison.difference is not None:
-        draw_map(comparison.difference, key="compare_difference", away=translation.model)
+        draw_map(comparison.difference, key="compare_difference", away=translation.model, said=True)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
@@ -142,9 +144,9 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
 
 
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
-    del translation, at
+    del at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    st.session_state["compare_text"] = st.session_state["compare_text"] or selection.text  # to change one word of it
+    st.session_state["compare_text"] = st.session_state["compare_text"] or _with_one_word_changed(translation)
     text = st.text_input(t("The other sentence"), key="compare_text")
     choices.keep("" if text == selection.text else text)
     if text in ("", selection.text):
@@ -152,6 +154,14 @@ def _sentence(choices: Choices, selection: Selection, translation: Translation, 
             t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted.")
         )
     return runtime.translate(selection.model, text, session.decode_config()), text
+
+
+def _with_one_word_changed(translation: Translation) -> str:
+    """The sentence with the one word changed that changes the answer most; the sentence itself if there is none."""
+    if not runtime.describe(translation.model).is_transformer:
+        return translation.source.text
+    with runtime.model(translation.model) as translator:
+        return suggested_other(translator.loaded, translation)
 
 
 def _model(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:

@@ -97,6 +97,9 @@ _BESIDE = """<style>
   .st-key-lesson_sheet [data-testid="stElementContainer"]:has([data-testid="stFormSubmitButton"]) {
     position: absolute; right: 0; bottom: 0; width: auto; }
   .st-key-lesson_sheet :is([role="radiogroup"], .stTextInput > :last-child) { margin-right: 10.5rem; }
+  /* What to do comes first, in sight together with the question. */
+  .st-key-lesson_sheet > :has(.st-key-lesson_do) { order: -1; }
+  .st-key-lesson_sheet > :is(:has(h4), :has(.st-key-lesson_fold)) { order: -2; }
   .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
   .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
   .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
@@ -208,7 +211,8 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
             _draw_fold()
         draw_text(step, start)
         if not step.asks_first:
-            draw_exercise(lesson, at, start)
+            with st.container(key="lesson_do"):
+                draw_exercise(lesson, at, start)
         with st.container(key="lesson_question"):
             draw_question(lesson, at, start)
         asked = step.asks_first and not lesson_session.has_answered(lesson.name, at)
