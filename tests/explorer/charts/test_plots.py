@@ -109,3 +109,12 @@ def test_numbers_stand_out_from_every_colour_of_a_map(theme: str, span: tuple[fl
 def test_neighbours_are_called_alike_only_beyond_what_random_rows_give(rows: np.ndarray, said: str) -> None:
     caption = positions.likeness_plot(likeness_by_distance(rows), likeness_of_random(rows.shape)).caption
     assert f"Neighbours {said} than" in caption
+
+
+@pytest.mark.parametrize(("scores", "ends"), [([[-3.8, -1], [-2, -0.03]], (-3.8, -0.03)), ([[2, 2], [2, 2]], (2, 3))])
+def test_the_scale_of_scores_ends_at_the_lowest_and_the_highest(
+    scores: list[list[float]], ends: tuple[float, float]
+) -> None:
+    trace = positions.score_map("sinusoidal", np.array(scores)).figure.data[0]
+    assert (trace.zmin, trace.zmax) == ends
+    assert trace.autocolorscale is False, "the diverging scale would put 0 in its middle"
