@@ -97,6 +97,7 @@ def header(decoding: Decoding) -> DecodingHeader:
         alternatives=Alternatives(
             tokens=[[] if i < first else _printable(row) for i, row in enumerate(trace.top_tokens)],
             ids=[[] if i < first else row for i, row in enumerate(np.asarray(trace.top_ids).tolist())],
+            joined=[list(row) for row in decoding.joined],
             probabilities=[[] if i < first else _numbers(row) for i, row in enumerate(trace.top_probabilities)],
         ),
         heat=None

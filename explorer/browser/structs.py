@@ -61,10 +61,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The likeliest tokens of each row; none where the model was not trained to predict."""
+    """The likeliest tokens of each row; none where the model was not trained to predict.
+
+    `joined` says which of them continue the word before them; it is empty if unknown.
+    """
 
     tokens: list[list[str]]
     ids: list[list[int]]
+    joined: list[list[bool]]
     probabilities: list[list[float]]
 
 

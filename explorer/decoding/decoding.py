@@ -29,6 +29,7 @@ class Decoding:
         trained: False puts an "untrained" badge on the views.
         chosen: rows, from 0, whose token is not the likeliest one.
         chosen_by: how those tokens got there: "chosen", "drawn at random", "taken by beam search".
+        joined: [tgt, k], which of the likeliest tokens continue the word before them; empty if unknown.
         log_sums: [tgt, temperature], for the bars at other temperatures (see model/decoding/temperature.py).
         diagram: the model as a small diagram, in which each place of attention can be chosen.
         n_prompt: the first rows, whose predicted token is the next one of a prompt, which was given.
@@ -44,6 +45,7 @@ class Decoding:
     trained: bool = True
     chosen: tuple[int, ...] = ()
     chosen_by: str = "chosen"
+    joined: tuple[tuple[bool, ...], ...] = ()
     log_sums: NDArray[np.float32] | None = None
     diagram: ModelDiagram | None = None
     n_prompt: int = 0

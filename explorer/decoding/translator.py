@@ -202,6 +202,10 @@ class Translator:
             trained=bool(self.loaded.summary.get("trained", True)),
             chosen=chosen_rows(recorded.trace, recorded.path, recorded.n_prompt),
             chosen_by=chosen_by,
+            joined=tuple(
+                tuple(self._joins(before, int(token)) for token in row)
+                for before, row in zip(read, recorded.trace.top_ids, strict=True)
+            ),
             log_sums=recorded.log_sums,
             diagram=diagram_of(config),
             n_prompt=recorded.n_prompt,
@@ -216,6 +220,11 @@ class Translator:
             ),
             edit=edit,
         )
+
+    def _joins(self, before: int, token: int) -> bool:
+        """Whether a token of the target is in one word with the token before it."""
+        word, own = self.loaded.target.words_of((before, token))
+        return word == own >= 0
 
     def _read(self, text: str) -> tuple[Encoding, list[Later]]:
         """Tokenize `text`, truncated to what the model can read; returns notes for the reader about that, too."""

@@ -274,6 +274,16 @@ def test_alternatives_and_fork(stage: Bench) -> None:
     assert stage.calls() == [{"name": "fork", "value": {"seq": "first", "place": place, "token_id": 201}}]
 
 
+def test_a_candidate_that_continues_the_word_before_it_is_marked(stage: Bench) -> None:
+    n = len(planted_trace().read_tokens)
+    stage.mount(step=2, joined=((False,) * 10, (False, True, *(False,) * 8), *((False,) * 10,) * (n - 2)))
+    titles = "all => all.map((token) => token.title)"
+    assert stage(".option .token").evaluate_all(titles) == ["", "Continues the word before it", *[""] * 8]
+    assert stage(".option .token.joined").count() == 1
+    stage.press("ArrowRight")
+    assert stage(".option .token.joined").count() == 0
+
+
 def test_a_prediction_outside_the_likeliest_is_listed_too(stage: Bench) -> None:
     stage.mount(path=(100, 101, 999, 103, 104), step=3)
     assert stage(".option").count() == 11

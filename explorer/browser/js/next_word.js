@@ -42,11 +42,12 @@ export function drawNext(S) {
   const options = ids.map((id, i) => ({
     id,
     text: alternatives.tokens[row][i],
+    joined: alternatives.joined[row]?.[i],
     p: at(alternatives.probabilities[row][i]),
   }));
   // A chosen or sampled token may not be among the likeliest.
   if ((!given || ids.length) && !ids.includes(chosen))
-    options.push({ id: chosen, text: target.predicted[row], p: at(target.probabilities[row]) });
+    options.push({ id: chosen, text: target.predicted[row], joined: false, p: at(target.probabilities[row]) });
   drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)), ids.length < LISTED);
   const list = children(S.find(".options"), S.optionRows, () => {
     const bar = make("span", "bar", make("i"));
@@ -66,6 +67,8 @@ export function drawNext(S) {
     say(mark, current ? "▸" : "");
     say(token, option.text);
     token.classList.toggle("special", SPECIALS.includes(option.text));
+    token.classList.toggle("joined", option.joined);
+    /** @type {HTMLElement} */ (token).title = option.joined ? t("Continues the word before it") : "";
     /** @type {HTMLElement} */ (bar.firstChild).style.transform = `scaleX(${option.p})`;
     say(number, percent(option.p));
     button.classList.remove("waiting");

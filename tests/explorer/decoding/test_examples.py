@@ -234,3 +234,19 @@ def test_nothing_is_said_of_an_edited_translation() -> None:
     shown = translator(name).translate(text, DecodeConfig(), edit=edit)
     assert domain.confidence(shown) < task_of(name).confidence
     assert domain.doubts(shown, task_of(name)) == []
+
+
+def test_candidates_that_continue_a_word_are_told_apart_from_those_that_begin_one() -> None:
+    shown = translated("multi30k-en-de", "A basketball player is trying to throw the ball under a tree in the park.")
+    trace = shown.trace
+    words = trace.tgt_words
+    known = [
+        (row, ids.index(token), words[row] == words[row + 1] >= 0)
+        for row, (token, ids) in enumerate(zip(shown.path[:-1], trace.top_ids.tolist(), strict=False))
+    ]
+    assert all(shown.joined[row][rank] is joins for row, rank, joins in known), "as in the translation itself"
+    im = trace.read_tokens.index("im")
+    assert {shown.joined[im][rank] for rank, token in enumerate(trace.top_tokens[im]) if token == "park"} == {
+        True,
+        False,
+    }

@@ -5,7 +5,7 @@ import { KINDS } from "../names.js";
 import { editTap, scopeOf } from "./edits.js";
 import { argmax, beamSearch, best, EOS, openingOf, sampler, UNK, walk } from "./search.js";
 import { largestOf, power } from "./vectors.js";
-import { spansOf } from "../weights.js";
+import { joins, spansOf } from "../weights.js";
 import { t } from "../words.js";
 
 /** @import { Kind, Message } from "../types" */
@@ -128,6 +128,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     alternatives: {
       tokens: offered((top) => top.map(target.label)),
       ids: offered((top) => top),
+      joined: tops.map((top, row) => top.map((id) => joins(target.wordsOf([read[row], id]), 1))),
       probabilities: offered((top, row) => top.map((id) => probability(steps[row].logProbs[id]))),
     },
     heat: { temperatures: TEMPERATURES, log_sums: ranked.map(({ sums }) => sums) },
