@@ -71,6 +71,7 @@ function create(root) {
       unfolded: {},
       zoom: 1,
       fit: 1,
+      speed: 1,
       row: 0,
       chosen: false,
       step: 0,

@@ -11,7 +11,7 @@ import { originOf } from "./machine_origin.js";
 import { ask, blockOf, hasDetails } from "./machine_state.js";
 import { SIDES, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepName } from "./player.js";
+import { drawSteps, stepName, speedName } from "./player.js";
 import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
 import { nameInLayer } from "./names.js";
@@ -192,7 +192,7 @@ export function drawTrail(S) {
   if (!F.data) return drawSteps(S, stepName(S.data, S.step));
   const where = `${F.step + 1}: ${titleOf(S)}`;
   drawSteps(/** @type {ViewState} */ (F), where, t("stage {stage} of {last}", { stage: F.step + 1, last: F.last + 1 }));
-  const name = { 1: t("normal"), 2: t("fast"), 0.5: t("slow") }[F.speed] ?? "";
+  const name = speedName(F.speed);
   say(S.find(".speed span"), F.speed === 0.5 ? "½×" : `${F.speed}×`);
   S.find(".speed").setAttribute("aria-label", t("Speed: {name}", { name }));
 }

@@ -110,7 +110,7 @@ export interface ViewState {
   turn: number;
   step: number;
   last: number;
-  speed?: number;
+  speed: number;
 }
 
 export interface Palette {
@@ -551,7 +551,6 @@ export interface TrailStop {
 /** The way of a token, with a player of its own; `data` is null while none is followed. */
 export interface MachineTrail extends Omit<ViewState, "data"> {
   data: MachineData | null;
-  speed: number;
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
