@@ -30,7 +30,8 @@ def answer(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
     """
     groups = ordered(arms)
     kind = groups[0][0].claim.rpartition(" ")[2] if groups else ""  # "beyond", "updates" or "loss"
-    main, others = [], []
+    main: list[str] = []
+    others: list[str] = []
     for group in groups:
         claim = group[0].claim
         (main if " " not in claim or claim.endswith(kind) else others).append(_sentence(arms, group))
