@@ -300,7 +300,7 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, agreeing, sources = tables(at)[-3:]
     (row,) = kept.to_dict("records")
     assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
-    assert "in 50 sentences" in words(at)
+    assert "intervals over 50 sentences" in words(at)
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
     assert sources["predictions"].tolist() == ["all", "first third", "middle third", "last third"]
 
