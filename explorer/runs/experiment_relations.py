@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
-from explorer.locale.messages import message, t
+from explorer.locale.messages import t
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import holm, rank_sum
 
@@ -52,8 +52,8 @@ class Relation:
     """One thing that may be said of an arm beside the first one.
 
     `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
-    rests on, of this `measure`, None if there are none. `p`: after Holm's correction, of a difference of these
-    numbers; `p_equal`: of equal scores. Both are given for what is undecided.
+    rests on, None if there are none. What is undecided has `p`, after Holm's correction, of a difference of these
+    numbers, and `p_equal` of equal scores.
     """
 
     arm: ArmRuns
@@ -62,16 +62,14 @@ class Relation:
     own: MeanAndRange | None
     first: MeanAndRange | None
     write: Callable[[float], str]
-    measure: str
     p: float | None = None
     p_equal: float | None = None
 
     @property
     def points(self) -> float:
         """The size of a difference of scores; 0 for updates and losses, whose units do not compare with points."""
-        if self.outcome != "difference" or self.measure != self.arm.metric.name or not (self.own and self.first):
-            return 0.0
-        return abs(self.own.mean - self.first.mean)
+        in_points = self.claim.partition(" ")[0] in ("better", "worse")
+        return abs(self.own.mean - self.first.mean) if in_points and self.own and self.first else 0.0
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
@@ -160,21 +158,14 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, corrected: Sequence[float], coul
     """The relations of one arm, from the `corrected` chances of its comparisons; whether one `could` have passed."""
     score, updates, loss, equal, *beyond = (chance <= LEVEL for chance in corrected)
     own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
-    scored = partial(
-        Relation,
-        arm,
-        own=own,
-        first=base,
-        write=arm.metric.rounded,
-        measure=arm.metric.name,
-    )
+    scored = partial(Relation, arm, own=own, first=base, write=arm.metric.rounded)
     if base is None or own is None:
         return [scored("failed" if own is None else "incomparable", "undecided")]
     undecided: Outcome = "undecided" if could else "too few"
     found = []
     far, base_far = mean_and_range(arm.beyond()), mean_and_range(first.beyond())
     if far and base_far:
-        about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded, measure=arm.metric.name)
+        about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded)
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
         elif not beyond[0] and could:
@@ -189,12 +180,12 @@ def _relations_of(first: ArmRuns, arm: ArmRuns, corrected: Sequence[float], coul
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
         claim: Claim = "fewer updates" if steps.mean < base_steps.mean else "more updates"
-        found.append(Relation(arm, claim, "difference", steps, base_steps, whole, message("updates")))
+        found.append(Relation(arm, claim, "difference", steps, base_steps, whole))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
     if loss and nats and base_nats and large and not score:
         claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
-        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
+        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats))
     return found
 
 

@@ -10,8 +10,6 @@ import streamlit as st
 
 from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure
-from explorer.locale.catalogue import in_digits_of
-from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -46,8 +44,8 @@ def draw_overview() -> None:
     st.caption(
         t(
             "Each variant is compared with the first one. Line: mean over the runs; band: lowest to highest run; n: "
-            "number of runs; p: after Holm's correction, at most {level} needed.",
-            level=in_digits_of(current(), f"{LEVEL}"),
+            "number of runs; p: after Holm's correction, at most {level:g} needed.",
+            level=LEVEL,
         )
     )
     for start in range(0, len(shows["difference"]), _ACROSS):
