@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.decoding.names import index_name, short_layer
-from explorer.locale.text import fixed, listed, percent, plural
+from explorer.locale.text import fixed, percent, plural
 from explorer.probing.cross_checks import KeptShares, kept_shares, map_agreement
 from explorer.probing.edit_effect import Quality, interval, quality_of, with_interval
 from explorer.probing.importance import halves, measure_importance, name_of
@@ -108,13 +108,10 @@ def _change(before: Quality, after: Quality) -> str:
 
 
 def _kept(found: KeptShares) -> str:
-    rows = {
-        "uniform": "with a uniform row",
-        "shuffled": "with a shuffled row",
-        "largest removed": "without the row's largest weight",
-    }
-    shares = listed(f"{with_interval(item, percent)} {rows[name]}" for name, item in found.shares.items())
-    return f"Of {found.words:,} predictions, this share stays the likeliest: {shares}. {found.caption()}"
+    shares = ", ".join(f"{name} {with_interval(item, percent)}" for name, item in found.shares.items())
+    return (
+        f"Of {found.words:,} predictions, this share stays the likeliest with another row: {shares}. {found.caption()}"
+    )
 
 
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
