@@ -57,6 +57,7 @@ def band_figure(
         data["mark"] = [mark] * len(data["x"])
     lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
     uneven = bool(lasts) and max(lasts) > UNEVEN * min(lasts) and min(data["x"]) > 0
+    title = t("{title} (logarithmic axis)", title=title) if uneven else title
     spec = _spec(tuple(variants), x_title, top, marked=bool(mark), uneven=uneven, small=small)
     return Figure(spec, data, caption, title)
 

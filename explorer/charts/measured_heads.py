@@ -170,8 +170,9 @@ def _range(values: Scores, decimals: int) -> str:
 def source_share_plot(sources: SentenceSources) -> Plot:
     """Draw the share of each prediction that comes from the source."""
     series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
-    figure = bars(series, sources.words, y_title=t("share"), height=250)
-    table: dict[str, list[Any]] = {t("predicts"): numbered(sources.words)}
+    words = [f"→ {word}" for word in sources.words]  # the number is that of the row, which reads another word
+    figure = bars(series, words, y_title=t("share"), height=250)
+    table: dict[str, list[Any]] = {t("predicts"): numbered(words)}
     table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
     return Plot(figure, sources.caption(), "", table)
 

@@ -17,7 +17,7 @@ from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, listed, percent, quoted, rounded
+from explorer.locale.text import fixed, percent, quoted, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -49,6 +49,11 @@ PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
 TITLES = {"weights": message("weights"), "norms": message("norms"), "zeroed": message("values set to zero")}
 
 ALL = message("all")
+WORDS_OF = {  # the classes of words
+    "function": message("function words"),
+    "content": message("content words"),
+    "punctuation": message("punctuation"),
+}
 ROWS = message("uniform"), message("shuffled"), message("largest removed")  # COUNTERFACTUALS, for translators
 signed = partial(fixed, decimals=2, signed=True)
 
@@ -159,62 +164,38 @@ class KeptShares:
     words: int
 
     def caption(self) -> str:
-        """State all shares in words."""
-        parts = [
-            t("{share} with its row {change}", share=with_interval(item, percent), change=translated(name))
-            for name, item in self.shares.items()
-        ]
-        said = [
-            t(
-                "Of {predictions} in {sentences}, {shares} stay the likeliest.",
-                predictions=t("{n} prediction", "{n:,} predictions", n=self.words),
-                sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
-                shares=listed(parts),
-            )
-        ]
+        """State how the words that stay change, and what was published; the shares are in the table."""
+        said = []
         changes = [
-            f"{with_interval(item, signed)} ({translated(name)})"
+            f"{translated(name)} {with_interval(item, signed)}"
             for name, item in self.change.items()
             if np.isfinite(item.value)
         ]
         if changes:
-            depend = any(bool(item.high < 0) for item in self.change.values())
-            by = listed(changes)
             said.append(
                 t(
-                    "Their log-probability changes by {changes} nats on average: a word that stays may depend on the "
-                    "row all the same.",
-                    changes=by,
+                    "Mean change of the log-probability of the words that stay, in nats: {changes}.",
+                    changes=", ".join(changes),
                 )
-                if depend
-                else t("Their log-probability changes by {changes} nats on average.", changes=by)
             )
+        if any(bool(item.high < 0) for item in self.change.values()):
+            said.append(t("A word that stays may depend on the row all the same."))
         if "content" in self.by_tag and "function" in self.by_tag:
-            best_rows = []
-            for name in ("function", "content"):
-                shares = self.by_tag[name][1]
-                best = max(COUNTERFACTUALS, key=lambda row: float(shares[row].value))
-                share, row = with_interval(shares[best], percent), translated(best)
-                best_rows.append(
-                    t("{share} of function words with their row {change}", share=share, change=row)
-                    if name == "function"
-                    else t("{share} of content words with their row {change}", share=share, change=row)
-                )
-            said += [t("At best, {shares} stay.", shares=listed(best_rows)), translated(PUBLISHED)]
-        return " ".join([*said, t("In brackets: 95 % intervals over sentences.")])
+            said.append(translated(PUBLISHED))
+        sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
+        return " ".join([*said, t("In brackets: 95 % intervals over {sentences}.", sentences=sentences)])
 
     def rows(self) -> list[dict[str, Any]]:
-        """One table row for all words, then one per class or part of speech."""
-        tags = sorted(self.by_tag.items(), key=lambda item: -item[1][0])
-        lines = []
-        for tag, (count, shares) in [(ALL, (self.words, self.shares)), *tags]:
-            line: dict[str, Any] = {t("predicted word"): translated(tag), t("words"): count}
-            for name in COUNTERFACTUALS:
-                line |= interval_columns(shares[name], translated(name))
-            lines.append(line)
-        for name, item in self.change.items():
-            lines[0] |= interval_columns(item, t("{change}, change of those that stay (nats)", change=translated(name)))
-        return lines
+        """One table row for all words, then one per class, then one per part of speech."""
+        tags = sorted(self.by_tag.items(), key=lambda item: (item[0] not in WORDS_OF, -item[1][0]))
+        return [
+            {t("predicted word"): translated(WORDS_OF.get(tag, tag)), t("words"): count}
+            | {
+                t("stay likeliest: {change}", change=translated(name)): with_interval(shares[name], percent)
+                for name in COUNTERFACTUALS
+            }
+            for tag, (count, shares) in [(ALL, (self.words, self.shares)), *tags]
+        ]
 
 
 def interval_columns(item: Estimate, name: str, *, only: bool = False) -> dict[str, float | None]:
@@ -243,7 +224,8 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
         counted[ALL][nth] = line.sum(axis=0)
         for tag, row in zip(part_classes[nth] if part_classes else (), line, strict=False):
-            groups = {"content" if tag in CONTENT else "function" if tag in FUNCTION else tag, tag} - {""}
+            word_class = "content" if tag in CONTENT else "function" if tag in FUNCTION else tag
+            groups = {"punctuation" if tag == "PUNCT" else word_class, tag} - {""}
             for name in groups:
                 counted[name][nth] += row
     by_tag = {

@@ -45,6 +45,7 @@ FLOOR = 1.0  # nats: the colour scale of patches ends no lower
 SMALLEST = 0.005  # nats: what a cell shows as 0.0 is no effect
 NEIGHBOURS = 4  # replacements that are tried for each token
 MOST_PLACES = 12  # tokens of a sentence that are tried
+NEAR = 0.95  # share of the largest effect from which another is called nearly alike
 LEAST_EFFECT = 0.05  # by which a head must exceed the others of its kind to be named
 PAIRS = 50  # over which effects are averaged, at most
 
@@ -151,6 +152,10 @@ class Patched:
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
         patched = math.exp(self.grid.own + change[point, position])
         where = t("embedding") if point == 0 else t("output of {layer}", layer=short_layer(point))
+        near = np.abs(change[:, position]) >= NEAR * abs(change[point, position])
+        if near.sum() > 1:
+            alike = [name for name, is_near in zip(point_names(len(change)), near, strict=True) if is_near]
+            where = t("nearly alike in {points}", points=listed(alike))
         instead = self.instead[stack][point][position]
         outcome = (
             t("{token} becomes likeliest", token=quoted(instead))

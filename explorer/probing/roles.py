@@ -67,7 +67,7 @@ def needed_note(seeds: int) -> str:
     return t(
         "In brackets: 95 % intervals (bootstrap over sentences). A head has a role if the lower ends of both "
         "differences reach +{margin:g}, a limit that Headlight chose. The untrained ones are {seeds} models of the "
-        "same shape; SD: the standard deviation between their heads.",
+        "same shape; less 1 SD: one standard deviation between their heads is taken off.",
         margin=MARGIN,
         seeds=seeds,
     )
@@ -209,7 +209,7 @@ def evidence_row(measured: KindScores, statistic: str, layer: int, head: int) ->
         t("judged by"): statistic_title(statistic),
         t("mean"): with_interval(*item.estimate.at(layer, head)),
         t("above uniform"): write(*uniform),
-        t("above untrained − 1 SD"): write(*untrained),
+        t("above untrained, less 1 SD"): write(*untrained),
         t("sentences"): f"{item.sentences}",
     }
 

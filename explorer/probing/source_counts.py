@@ -12,6 +12,7 @@ from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import percent
 from explorer.probing.cross_checks import (
     ALL,
+    WORDS_OF,
     Classes,
     Floats,
     KeptShares,
@@ -31,11 +32,6 @@ from model.checkpoint import LoadedModel
 
 DIVIDED = 100  # sentences whose predictions are split into source and prefix, at most
 THIRDS = (message("first third"), message("middle third"), message("last third"))
-_WORDS_OF = {
-    "punctuation": message("punctuation"),
-    "function": message("function words"),
-    "content": message("content words"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +88,7 @@ class SourceCounts:
 
 
 def _group_title(name: str) -> str:
-    if name in (ALL, *THIRDS, *_WORDS_OF.values()):
+    if name in (ALL, *THIRDS, *WORDS_OF.values()):
         return translated(name)
     return t("{tag} words", tag=name.removesuffix(" words"))
 
@@ -110,7 +106,7 @@ def source_counts(loaded: LoadedModel, sample: Sample, classes: Classes, report:
         for i, share in enumerate(shares):
             names = {ALL, THIRDS[3 * i // len(shares)]}
             if part_classes and part_classes[nth]:
-                names.add(_WORDS_OF.get(part_classes[nth][i]) or f"{part_classes[nth][i]} words")
+                names.add(WORDS_OF.get(part_classes[nth][i]) or f"{part_classes[nth][i]} words")
             for name in names:
                 sums[name][nth] += share, 1
     groups = {

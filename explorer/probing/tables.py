@@ -14,7 +14,7 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import name_of
-from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, KindScores, Probe
 from explorer.probing.roles import MARGIN, Role, evidence_row, role_of, shortfall, statistic_title, with_interval
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -43,7 +43,7 @@ SHORT = (
 
 _READ = "_input"  # ends the name of a statistic about the word just read
 # Of the columns of a role's evidence, those that fit beside all heads.
-TEST = message("judged by"), message("above uniform"), message("above untrained − 1 SD")
+TEST = message("judged by"), message("above uniform"), message("above untrained, less 1 SD")
 
 
 def whole_title(statistic: str) -> str:
@@ -87,7 +87,7 @@ def head_rows(
             t("head"): index_name(layer, head),
             t("role"): role.title,
         }
-        test = evidence_row(item, role.judged[0], layer, head) if role.judged else {}
+        test = evidence_row(item, _clearest(item, role, layer, head), layer, head) if role.judged else {}
         row |= {name: test.get(name) for name in map(translated, TEST)}
         for statistic in statistics:
             score = item.scores.get(statistic)
@@ -105,8 +105,9 @@ def clearest_first(
 ) -> dict[Head, dict[str, Any]]:
     """The rows of :func:`head_rows` with the heads of these kinds and, if any are given, these roles, by clarity.
 
-    Heads with a role come first; among them, and among the others, those furthest above what a role needs. A head
-    without one has the score by which it was judged in place of it.
+    Heads with a role come first; among them, and among the others, those furthest above what a role needs, by the
+    score in their row: the clearer one of two. A head without a role has the score by which it was judged in place of
+    it.
     """
     kinds = [kind for kind in probe.kinds if kind in set(kinds)]
     head_roles = roles(probe)
@@ -114,8 +115,9 @@ def clearest_first(
     rows = dict(zip(places, head_rows(probe, kinds, statistics), strict=True))
 
     def unclear(place: Head) -> tuple[bool, float]:
-        role, scores = head_roles[place], probe.kinds[place[0]].scores
-        return not role.clear, min((shortfall(scores[name], *place[1:]) for name in role.judged), default=math.inf)
+        role, item = head_roles[place], probe.kinds[place[0]]
+        name = _clearest(item, role, *place[1:]) if role.judged else ""
+        return not role.clear, shortfall(item.scores[name], *place[1:]) if name else math.inf
 
     def titled(place: Head) -> dict[str, Any]:
         role, row = head_roles[place], rows[place]
@@ -129,43 +131,51 @@ def clearest_first(
     }
 
 
+def _clearest(item: KindScores, role: Role, layer: int, head: int) -> str:
+    """The score furthest above what a role needs, of those by which a head was judged."""
+    return min(role.judged, key=lambda name: shortfall(item.scores[name], layer, head))
+
+
 def _cell(item: Estimate | None, layer: int, head: int) -> str | None:
     value, low, high = (math.nan,) * 3 if item is None else item.at(layer, head)
     return with_interval(value, low, high) if math.isfinite(value) else None
 
 
 def brief_rows(
-    rows: Iterable[Mapping[str, Any]], role: Sequence[str] = (), *, every: bool = False
+    rows: Iterable[Mapping[str, Any]], judged: Sequence[str] = (), *, every: bool = False
 ) -> list[dict[str, Any]]:
-    """The rows of :func:`head_numbers` for the screen, numbers as text: the first ten and those of a role, or all.
+    """The rows of :func:`head_numbers` for the screen, numbers as text: those that judge the role, then ten, or all.
 
-    `role`: the statistics that the head's role rests on; `every`: all statistics. Each number has two
+    `judged`: the scores by which the head was judged; `every`: all statistics. Each number has two
     decimals and its interval in brackets; baselines and standard deviations are in the tables to take away.
     """
     # A head that follows the word just read is compared with the alignment of that word.
-    read = any(name.endswith(_READ) for name in role)
+    read = any(name.removesuffix(WITHOUT_SINKS).endswith(_READ) for name in judged)
     first = [f"{name}{_READ}" if read and f"{name}{_READ}" in STATISTICS else name for name in FIRST]
-    wanted = {statistic_title(name) for name in (*first, *role)}
+    judging = [statistic_title(name) for name in judged]
+    wanted = {*judging, *map(statistic_title, first)}
+
+    def titled(row: Mapping[str, Any]) -> str:
+        title, unit = row[t("statistic")], row[t("unit")]
+        return t("{statistic} ({unit})", statistic=title, unit=unit) if unit not in ("", t("share")) else title
 
     def text(row: Mapping[str, Any], name: str) -> str:
         value, low, high = (row.get(column) for column in _ends(name))
         if value is None:
             return ""
-        return fixed(value, 2) if low is None or high is None else with_interval(value, low, high)
+        signed = name != t("mean")
+        if low is None or high is None:
+            return fixed(value, 2, signed=signed)
+        return with_interval(value, low, high, signed=signed)
 
     columns = (t("mean"), t("above uniform"), t("above untrained"))
+    shown = [row for row in rows if every or row[t("statistic")] in wanted]
     return [
-        {t("statistic"): _with_unit(row[t("statistic")], row[t("unit")])}
+        {t("statistic"): titled(row)}
         | {name: text(row, name) for name in columns}
         | {t("sentences"): row[t("sentences")]}
-        for row in rows
-        if every or row[t("statistic")] in wanted
+        for row in sorted(shown, key=lambda row: row[t("statistic")] not in judging)
     ]
-
-
-def _with_unit(title: str, unit: str) -> str:
-    """The title of a statistic with its unit, which most lack: they are shares."""
-    return t("{statistic} ({unit})", statistic=title, unit=unit) if unit not in ("", t("share")) else title
 
 
 def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
@@ -242,8 +252,8 @@ def gold_note(probe: Probe) -> str:
         return t("Without cross-attention or a known alignment, there is no alignment to test.")
     if probe.gold in ("words", "scenes"):
         note = t(
-            "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "
-            "2003); two words count as linked if any of their tokens are."
+            "The alignment error rate (lower is better) compares words, by the sure and possible links of the "
+            "annotation (Och & Ney 2003); two words count as linked if any of their tokens are."
         )
         written = t(
             "A language model wrote these sentences and made both of their annotations, so the rate is not "
@@ -257,8 +267,9 @@ def gold_note(probe: Probe) -> str:
         )
     if probe.gold == "statistical":
         return t(
-            "The words were aligned by a statistical aligner, not by people: alignment error rates and the aligning "
-            "and lexical roles say how far a head agrees with it. Two words count as linked if any of their tokens are."
+            "The words were aligned by a statistical aligner, not by people: alignment error rates (lower is better) "
+            "and the aligning and lexical roles say how far a head agrees with it. Two words count as linked if any of "
+            "their tokens are."
         )
     return t(
         "Alignment is not testable here: the right alignment of these sentences is not known, so no head can be called "

@@ -11,48 +11,46 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, quoted
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.runs.experiment_relations import (
-    CLAIMS,
     LEVEL,
     MARGIN,
-    Claim,
-    Outcome,
     Relation,
-    any_runs,
     comparisons,
     enough,
-    relations,
+    ordered,
     whole,
 )
 from model.data import get_task
 
-_ORDER: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
 
+def answer(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
+    """State in sentences how arms stand beside the first one: the answer, and the other results.
 
-def answer(arms: Sequence[ArmRuns]) -> list[str]:
-    """State in sentences how arms stand beside the first one: differences first, the largest in points before others.
-
-    Each has the means that it compares, and the number of runs behind each of them.
+    The answer has the result named first, those of the same measure, and the scores of all arms. Each sentence has the
+    means that it compares, and the number of runs behind each of them.
     """
-    grouped: dict[tuple[Outcome, Claim, bool], list[Relation]] = {}
-    for each in relations(arms) if any_runs(arms) else ():
-        grouped.setdefault((each.outcome, each.claim, each.apart), []).append(each)
+    groups = ordered(arms)
+    kind = groups[0][0].claim.rpartition(" ")[2] if groups else ""  # "beyond", "updates" or "loss"
+    main: list[str] = []
+    others: list[str] = []
+    for group in groups:
+        claim = group[0].claim
+        (main if " " not in claim or claim.endswith(kind) else others).append(_sentence(arms, group))
+    several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
+    if several and main:
+        main.append(
+            t(
+                "{names} changes more than one thing, so no single cause is shown.",
+                "{names} change more than one thing, so no single cause is shown.",
+                names=listed(several),
+                n=len(several),
+            )
+        )
+    return main or [t("There is nothing to compare yet.")], others
 
-    def place(group: tuple[Outcome, Claim, bool]) -> tuple[int, float, int]:
-        return _ORDER.index(group[0]), -max(map(_points, grouped[group])), CLAIMS.index(group[1])
 
-    said = [_sentence(arms, *group[:2], grouped[group]) for group in sorted(grouped, key=place)]
-    return said or [t("There is nothing to compare yet.")]
-
-
-def _points(stated: Relation) -> float:
-    """The size of a difference of scores; 0 for updates and losses, whose units do not compare with points."""
-    if stated.outcome != "difference" or stated.measure != stated.arm.metric.name or not (stated.own and stated.first):
-        return 0.0
-    return abs(stated.own.mean - stated.first.mean)
-
-
-def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, stated: Sequence[Relation]) -> str:
+def _sentence(arms: Sequence[ArmRuns], stated: Sequence[Relation]) -> str:
     """State one claim about some arms and the first one."""
+    outcome, claim = stated[0].outcome, stated[0].claim
     first = next(arm for arm in arms if arm.runs)
     own = [each.arm for each in stated]
     names, other, n = listed([quoted(arm.label) for arm in own]), quoted(first.label), len(own)
@@ -150,33 +148,28 @@ def _sentence(arms: Sequence[ArmRuns], outcome: Outcome, claim: Claim, stated: S
 
 
 def _numbers(first: ArmRuns, stated: Sequence[Relation]) -> str:
-    """The means that a claim compares, the runs behind them, and what chance had a claim that was not made."""
-    own = [each.write(each.own.mean) for each in stated if each.own]
-    base, runs = stated[0].first, _runs([*(each.arm for each in stated), first])
-    if base is None or not own:
-        return runs
-    against = stated[0].write(base.mean)
-    if stated[0].outcome != "undecided":
-        return t("{own} against {first}; {runs}", own=listed(own), first=against, runs=runs)
-    chances, needed = listed(_chance(each.p) for each in stated), _chance(LEVEL / stated[0].left)
-    return t(
-        "{own} against {first}; {runs}; p = {p} for “{claim}”, {needed} needed",
-        own=listed(own),
-        first=against,
-        runs=runs,
-        p=chances,
-        claim=t("different") if stated[0].apart else t("as good"),
-        needed=needed,
-    )
-
-
-def _runs(arms: Sequence[ArmRuns]) -> str:
-    """The numbers of runs, in the sign of the field, which stays on one line."""
-    return "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}" + listed(str(len(arm.runs)) for arm in arms)
+    """The means that a claim compares, the runs behind them, and the chances of claims that were not made."""
+    base, own = stated[0].first, listed(each.write(each.own.mean) for each in stated if each.own)
+    if base is None:
+        return ""
+    against, counts, n = stated[0].write(base.mean), [len(each.arm.runs) for each in stated], len(first.runs)
+    if {*counts} == {n}:
+        means = t("{own} against {first}, n = {n} each", own=own, first=against, n=n)
+    else:
+        runs = t("{n} each", n=counts[0]) if counts[1:] and len({*counts}) == 1 else listed(map(str, counts))
+        means = t("{own}, n = {runs}, against {first}, n = {n}", own=own, runs=runs, first=against, n=n)
+    if stated[0].outcome == "undecided":
+        p = listed(_chance(each.p) for each in stated if each.p is not None)
+        means = t("{means}; p = {p} for “different”", means=means, p=p)
+        if equal := listed(_chance(each.p_equal) for each in stated if each.p_equal is not None):
+            means = t("{means}, {p} for “as good”", means=means, p=equal)
+    return means.replace("n = ", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
 def _chance(p: float) -> str:
-    return in_digits_of(current(), f"{p:.2g}")
+    """Write a chance with two digits, three where two would read as one that is small enough."""
+    text = f"{p:.2g}"
+    return in_digits_of(current(), text if float(text) > LEVEL else f"{p:.3g}")
 
 
 def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
@@ -200,23 +193,14 @@ def _text(value: MeanAndRange | None, write: Callable[[float], str]) -> str:
 
 
 def conditions(arms: Sequence[ArmRuns]) -> str:
-    """State what the runs of an experiment have in common, and which arms change several things."""
+    """State what the runs of an experiment have in common."""
     runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
-    said = t(
+    return t(
         "{data}: {updates} updates, {n} test sentences; {comparisons} comparisons of each variant.",
         data=translated(get_task(arms[0].recipe.base.task).title),
         updates=_from_to(run.valid["step"][-1] for run in runs),
         n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=comparisons(arms),
-    )
-    several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
-    if not several:
-        return said
-    return f"{said} " + t(
-        "{names} changes more than one thing, so no single cause is shown.",
-        "{names} change more than one thing, so no single cause is shown.",
-        names=listed(several),
-        n=len(several),
     )
 
 

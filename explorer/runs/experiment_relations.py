@@ -11,7 +11,7 @@ runs cannot tell, which is not the same as no difference.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count, pairwise
 from math import inf
@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
-from explorer.locale.messages import message, t
+from explorer.locale.messages import t
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import holm, rank_sum
 
@@ -52,9 +52,8 @@ class Relation:
     """One thing that may be said of an arm beside the first one.
 
     `outcome`: what the claim says; "too few" if these runs could say nothing. `own` and `first`: the numbers that it
-    rests on, of this `measure`, None if there are none. `p`: what chance had the claim on the score that was not made,
-    before Holm's correction: that the scores differ if they are a margin `apart`, else that they are equal. `left`:
-    the comparisons of the experiment that fail that correction; one of them would have needed `LEVEL` ÷ `left`.
+    rests on, None if there are none. What is undecided has `p`, after Holm's correction, of a difference of these
+    numbers, and `p_equal` of equal scores.
     """
 
     arm: ArmRuns
@@ -63,24 +62,41 @@ class Relation:
     own: MeanAndRange | None
     first: MeanAndRange | None
     write: Callable[[float], str]
-    measure: str
-    p: float = 1.0
-    left: int = 0
-    apart: bool = False
+    p: float | None = None
+    p_equal: float | None = None
+
+    @property
+    def points(self) -> float:
+        """The size of a difference of scores; 0 for updates and losses, whose units do not compare with points."""
+        in_points = self.claim.partition(" ")[0] in ("better", "worse")
+        return abs(self.own.mean - self.first.mean) if in_points and self.own and self.first else 0.0
 
 
 def relations(arms: Sequence[ArmRuns]) -> list[Relation]:
     """State how each arm that has runs differs from the first one, or that these runs cannot tell."""
     first, *others = [arm for arm in arms if arm.runs]
     raw = [chance for arm in others for chance in _comparisons(first, arm)]
-    passed = [chance <= LEVEL for chance in holm(raw)]
+    corrected = holm(raw)
     stated, each = [], comparisons(arms)
     for nth, arm in enumerate(others):
         at = each * nth
         best = _smallest(len(first.runs), len(arm.runs))
         could = holm([*raw[:at], best, *raw[at + 1 :]])[at] <= LEVEL
-        stated += _relations_of(first, arm, passed[at : at + each], could, raw[at : at + each])
-    return [replace(each, left=passed.count(False)) for each in stated]
+        stated += _relations_of(first, arm, corrected[at : at + each], could)
+    return stated
+
+
+def ordered(arms: Sequence[ArmRuns]) -> list[list[Relation]]:
+    """Group the relations by what they claim: differences first, the largest in points before others."""
+    grouped: dict[tuple[Outcome, Claim], list[Relation]] = {}
+    for each in relations(arms) if any_runs(arms) else ():
+        grouped.setdefault((each.outcome, each.claim), []).append(each)
+    order: tuple[Outcome, ...] = ("difference", "equal", "undecided", "too few")
+
+    def place(group: list[Relation]) -> tuple[int, float, int]:
+        return order.index(group[0].outcome), -max(each.points for each in group), CLAIMS.index(group[0].claim)
+
+    return sorted(grouped.values(), key=place)
 
 
 def comparisons(arms: Sequence[ArmRuns]) -> int:
@@ -138,47 +154,38 @@ def _two_sided(first: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2 * min(rank_sum(first, other)))
 
 
-def _relations_of(
-    first: ArmRuns, arm: ArmRuns, passed: Sequence[bool], could: bool, raw: Sequence[float]
-) -> list[Relation]:
-    """The relations of one arm: which comparisons `passed`, whether one `could` have, and the `raw` chances."""
-    score, updates, loss, equal, *beyond = passed
+def _relations_of(first: ArmRuns, arm: ArmRuns, corrected: Sequence[float], could: bool) -> list[Relation]:
+    """The relations of one arm, from the `corrected` chances of its comparisons; whether one `could` have passed."""
+    score, updates, loss, equal, *beyond = (chance <= LEVEL for chance in corrected)
     own, base = mean_and_range(arm.scores()), mean_and_range(first.scores())
-    scored = partial(
-        Relation,
-        arm,
-        own=own,
-        first=base,
-        write=arm.metric.rounded,
-        measure=arm.metric.name,
-    )
+    scored = partial(Relation, arm, own=own, first=base, write=arm.metric.rounded)
     if base is None or own is None:
         return [scored("failed" if own is None else "incomparable", "undecided")]
     undecided: Outcome = "undecided" if could else "too few"
     found = []
     far, base_far = mean_and_range(arm.beyond()), mean_and_range(first.beyond())
     if far and base_far:
-        about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded, measure=arm.metric.name)
+        about = partial(Relation, arm, own=far, first=base_far, write=arm.metric.rounded)
         if beyond[0] and abs(far.mean - base_far.mean) >= MARGIN:
             found.append(about("better beyond" if far.mean > base_far.mean else "worse beyond", "difference"))
         elif not beyond[0] and could:
-            found.append(about("? beyond", "undecided", p=raw[-1], apart=True))
+            found.append(about("? beyond", "undecided", p=corrected[-1]))
     apart = abs(own.mean - base.mean) >= MARGIN
     if score and apart:
         found.append(scored("better" if own.mean > base.mean else "worse", "difference"))
     elif equal:
         found.append(scored("equal", "equal"))
+    else:
+        found.append(scored("?", undecided, p=corrected[0], p_equal=corrected[3]))
     steps, base_steps = mean_and_range(arm.updates()), mean_and_range(first.updates())
     if updates and steps and base_steps and abs(steps.mean - base_steps.mean) >= INTERVALS * _interval(first, arm):
         claim: Claim = "fewer updates" if steps.mean < base_steps.mean else "more updates"
-        found.append(Relation(arm, claim, "difference", steps, base_steps, whole, message("updates")))
+        found.append(Relation(arm, claim, "difference", steps, base_steps, whole))
     nats, base_nats = mean_and_range(arm.losses()), mean_and_range(first.losses())
     large = nats and base_nats and max(nats.mean, base_nats.mean) >= LOSS_FACTOR * min(nats.mean, base_nats.mean)
     if loss and nats and base_nats and large and not score:
         claim = "lower loss" if nats.mean < base_nats.mean else "higher loss"
-        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats, message("nats per token on test")))
-    if all(each.claim.endswith("beyond") for each in found):
-        found.insert(0, scored("?", undecided, p=raw[0] if apart else raw[3], apart=apart))
+        found.append(Relation(arm, claim, "difference", nats, base_nats, _nats))
     return found
 
 
@@ -189,11 +196,11 @@ def _interval(*arms: ArmRuns) -> float:
 
 
 def measure_of(arms: Sequence[ArmRuns]) -> str:
-    """The measure that shows the first difference: "beyond", or on validation the loss or the one that judges runs."""
-    first = next((each for each in relations(arms) if each.outcome == "difference"), None)
+    """The measure of the result named first: "beyond", or on validation the loss or the one that judges runs."""
+    first = next((group[0] for group in ordered(arms)), None)
     if first and first.claim.endswith("beyond"):
         return "beyond"
-    return "loss" if first and first.measure.startswith("nats") else arms[0].recipe.base.metric
+    return "loss" if first and first.claim.endswith("loss") else arms[0].recipe.base.metric
 
 
 def enough(arms: Sequence[ArmRuns]) -> int:

@@ -22,6 +22,6 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     page.get_by_role("button", name="What this test says").click()
     expect(page.get_by_text("the score is a share of that weight")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_text("From the best sentence to the worst")).to_be_visible()
+    expect(page.get_by_text("Sorted by: ")).to_be_visible()
     wait_for(page, probe_tab="One head")
     expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")

@@ -50,6 +50,8 @@ def test_what_differs_comes_first_as_pictures_and_the_rest_is_one_list(
     assert set(titles[: len(different)]) == set(different), "those with something to see come first"
     assert len(at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")) == len(different) > 0
     assert_says(at, "Too few runs to tell", "“post-norm” is as good as “pre-norm”", "“without” is worse than")
+    assert_says(at, "“no warm-up, cosine decay” is as good as", "“always constant” changes more than one thing")
+    assert_says(at, "##### As good as the first variant", "##### Undecided")
     assert not at.get("dataframe"), "the numbers behind the answers are in each experiment"
     assert len(words(at)) < 5000
     click(at, f"open_{different[0]}")

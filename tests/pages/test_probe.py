@@ -81,7 +81,8 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     error_rate, *interval = map(float, re.findall(r"[\d.]+", every.loc["cross L1 H1", "alignment error rate"]))
     assert interval[0] <= error_rate <= interval[1] <= 0.05
     assert table.loc["cross L1 H1", "role"] == "alignment (predicts)"
-    assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2), (1, 2)]
+    assert widget(at, "probe_map").value == "itself", "the score of the commonest role"
+    assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2)]
     assert [len(grid["tiles"]) for grid in role_grids(at)] == [8, 2, 2], "a thumbnail for each head"
     captions = " ".join(grid["caption"] for grid in role_grids(at))
     assert "Lp" not in captions
@@ -160,6 +161,8 @@ def test_a_card() -> None:
     assert_says(at, "Cross L1 H2: alignment (predicts)", "L1 H1:", "rank ")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
+    labels = [each.label for each in at.expander]
+    assert ("Below 0: less than uniform" in words(at)) is any(": −" in label for label in labels)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
     assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")
@@ -170,6 +173,7 @@ def test_a_card() -> None:
     scores = tables(at)[-1].set_index("statistic")
     assert {"mean", "above uniform", "above untrained", "sentences"} == set(scores.columns)
     assert re.fullmatch(r"0\.\d\d \(0\.\d\d to 0\.\d\d\)", scores.loc["alignment error rate", "mean"])
+    assert scores.index[0] == "aligned, sinks left out", "the score by which it is judged"
     assert len(tables(choose(at, card_every=True))[-1]) > len(scores) <= len(FIRST)
     choose(at, probe_head_part="Why there")
     press(at, "Take its scores apart")
@@ -295,8 +299,8 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
         press(at, label)
     kept, agreeing, sources = tables(at)[-3:]
     (row,) = kept.to_dict("records")
-    assert row["uniform: low"] < row["uniform"] < 0.5, "this model copies what it looks at"
-    assert "in 50 sentences" in words(at)
+    assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
+    assert "intervals over 50 sentences" in words(at)
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
     assert sources["predictions"].tolist() == ["all", "first third", "middle third", "last third"]
 

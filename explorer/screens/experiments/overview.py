@@ -14,7 +14,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, length_curves, validation_curves
-from explorer.runs.experiment_relations import Outcome, any_runs, measure_of, overall
+from explorer.runs.experiment_relations import LEVEL, Outcome, any_runs, measure_of, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -44,7 +44,8 @@ def draw_overview() -> None:
     st.caption(
         t(
             "Each variant is compared with the first one. Line: mean over the runs; band: lowest to highest run; n: "
-            "runs of each variant named, then of the first."
+            "number of runs; p: after Holm's correction, at most {level:g} needed.",
+            level=LEVEL,
         )
     )
     for start in range(0, len(shows["difference"]), _ACROSS):
@@ -52,20 +53,29 @@ def draw_overview() -> None:
         for name, column in zip(shows["difference"][start : start + _ACROSS], columns, strict=False):
             with column:
                 _draw_card(EXPERIMENTS[name], stored[name])
-    undecided = shows["equal"] + shows["undecided"]
-    _draw_list(t("No difference shown"), {name: " ".join(results.answer(stored[name])) for name in undecided})
+    _draw_list(t("As good as the first variant"), {name: _answer(stored[name], whole=True) for name in shows["equal"]})
+    _draw_list(t("Undecided"), {name: _answer(stored[name], whole=True) for name in shows["undecided"]})
     _draw_list(t("Too few runs to tell"), {name: results.too_few(stored[name]) for name in shows["too few"]})
     _draw_list(t("Not run yet"), dict.fromkeys(shows[None], ""))
 
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the question, which opens the experiment, its answer, and the curves that show it."""
-    with st.container(border=True, key=f"card_{experiment.name}", height="stretch", gap="xsmall"):
-        _draw_title(experiment)
-        st.markdown(plain(results.answer(arms)[0]))
+    key = f"card_{experiment.name}"
+    with st.container(border=True, key=key, height="stretch", gap="xsmall", vertical_alignment="distribute"):
+        with st.container(gap="xsmall"):
+            _draw_title(experiment)
+            st.markdown(plain(_answer(arms)))
         measure = measure_of(arms)
         draw = partial(length_figure, arms) if measure == "beyond" else partial(curves_figure, arms, measure)
-        draw_small_figure(draw(small=True))
+        with st.container(gap="xsmall"):
+            draw_small_figure(draw(small=True))
+
+
+def _answer(arms: Sequence[ArmRuns], *, whole: bool = False) -> str:
+    """The sentences of the answer; the other results as well if it is `whole`."""
+    main, others = results.answer(arms)
+    return " ".join(main + others if whole else main)
 
 
 def curves_figure(arms: Sequence[ArmRuns], measure: str, *, small: bool = False) -> Figure:
@@ -105,7 +115,6 @@ def _draw_title(experiment: Experiment) -> None:
         on_click=open_experiment,
         args=(experiment.name,),
         icon=":material/arrow_forward:",
-        icon_position="right",
     )
 
 

@@ -74,9 +74,9 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    few = [t("Too few runs to tell"), results.too_few(arms)]
-    first, *others = few if overall(arms) == "too few" else results.answer(arms)
-    st.markdown(f"**{plain(first)}**\n" + "".join(f"\n- {plain(other)}" for other in others))
+    few = [t("Too few runs to tell")], [results.too_few(arms)]
+    main, others = few if overall(arms) == "too few" else results.answer(arms)
+    st.markdown(f"**{plain(' '.join(main))}**\n" + "".join(f"\n- {plain(other)}" for other in others))
     _draw_markdown_table(results.rows(arms))
     st.caption(plain(results.conditions(arms)))
     figures = [_curves(arms, experiment.base.metric)]
@@ -103,7 +103,7 @@ def _procedure() -> str:
         "comparisons of a variant: score, equality of scores, updates to the target, loss, and score beyond where "
         "that was tested. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the experiment, and "
         "a difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “As good” holds for "
-        "other seeds on these test sentences (one of 96 is 1.04 points). p is before the correction. “Beyond”: "
+        "other seeds on these test sentences (one of 96 is 1.04 points). p is after the correction. “Beyond”: "
         "strings longer than any in training. Experiments share first variants, so they are not independent."
     )
 

@@ -143,7 +143,6 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
     parsed = grammar_of(subject, measured, "target") if has_encoder else None
     classes = [sentence.tags for sentence in parsed] if parsed else target_classes(data, subject.model.target, sample)
     st.markdown(t("##### Over the sample"))
-    st.caption(t("Each count takes seconds with the models that come with Headlight."))
     if has_encoder and data.tokenizer != "characters" and classes is None:
         st.caption(
             plain(

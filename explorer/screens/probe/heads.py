@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -90,8 +91,11 @@ def _draw_table(probe: Probe) -> None:
             statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
         },
     )
-    st.toggle(t("All {n} statistics", n=len(STATISTICS)), key="probe_every", bind=page_parts.URL)
-    order = t("The clearest heads come first. Of two roles, the numbers are those of the first.")
+    st.toggle(t("All statistics"), key="probe_every", bind=page_parts.URL)
+    order = t(
+        "The clearest heads come first: those whose smaller lower end is largest. Of two roles, the numbers are those "
+        "of the clearer one."
+    )
     st.caption(plain(f"{needed_note(probe.seeds)} {order}"))
     selected = event["selection"]["rows"]
     if selected and selected[0] < len(rows):
@@ -114,9 +118,11 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _draw_map(probe: Probe) -> None:
+    common = Counter(name for role in roles(probe).values() for name in role.statistics).most_common(1)
+    names = dict.fromkeys((*(name for name, _ in common), *FIRST, *STATISTICS))
     statistic = bound.selectbox(
         t("One score of all heads"),
-        [name for name in dict.fromkeys((*FIRST, *STATISTICS)) if kinds_with(probe, name)],
+        [name for name in names if kinds_with(probe, name)],
         title_of=lambda name: f"{statistic_title(name)}: {translated(STATISTICS[name].description)}",
         key="probe_map",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -52,15 +53,23 @@ def choose_head(config: ModelConfig, key: str) -> Head:
     kind = selection.kind if selection.kind in config.kinds else config.kinds[-1]
     n_layers, n_heads = config.n_layers(kind), config.n_heads(kind)
     layer, head = min(max(selection.layer, 1), n_layers), min(max(selection.head, 1), n_heads)
-    options: dict[str, tuple[str, list[Any], Any]] = {
-        "kind": (t("Kind"), list(config.kinds), kind),
-        "layer": (t("Layer"), list(range(1, n_layers + 1)), layer),
-        "head": (t("Head"), list(range(1, n_heads + 1)), head),
+    options: dict[str, tuple[str, list[Any], Any, Callable[[Any], str]]] = {
+        "kind": (t("Kind"), list(config.kinds), kind, translated),
+        "layer": (t("Layer"), list(range(1, n_layers + 1)), layer, lambda n: t("Layer {layer}", layer=n)),
+        "head": (t("Head"), list(range(1, n_heads + 1)), head, lambda n: t("Head {head}", head=n)),
     }
-    for (name, (label, choices, now)), column in zip(options.items(), st.columns(3), strict=True):
+    for (name, (label, choices, now, title)), column in zip(options.items(), st.columns(3), strict=True):
         # The session's place is authoritative: the widget shows it and reports changes to it.
         st.session_state[f"{key}_{name}"] = now
-        column.selectbox(label, choices, key=f"{key}_{name}", on_change=_move, args=(key, name))
+        column.selectbox(
+            label,
+            choices,
+            format_func=title,
+            key=f"{key}_{name}",
+            on_change=_move,
+            args=(key, name),
+            label_visibility="collapsed",
+        )
     return kind, layer - 1, head - 1
 
 
@@ -74,7 +83,7 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     scores, name = measured.probe.kinds[kind], index_name(layer, head)
     role = role_of(scores, layer, head)
     rows, meaning, reading = evidence(scores, role, layer, head)
-    left, right = st.columns([3, 2], vertical_alignment="center")
+    left, right = st.columns([3, 1], vertical_alignment="center")
     title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
     left.markdown(f"#### {plain(title)}")
     with right.popover(t("What this test says"), icon=":material/help:"):
@@ -125,12 +134,12 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
 
 
 def _draw_scores(measured: Measured, place: Head) -> None:
-    """Draw the scores of the head beside both baselines: the ten that are used most, or all."""
+    """Draw the scores of the head beside both baselines: those that judge it and ten more, or all."""
     kind, layer, head = place
     rows = head_numbers(measured.probe, *place)
-    every = st.toggle(t("All {n} statistics", n=len(rows)), key="card_every", bind=page_parts.URL)
+    every = st.toggle(t("All statistics"), key="card_every", bind=page_parts.URL)
     draw_table(
-        brief_rows(rows, role_of(measured.probe.kinds[kind], layer, head).statistics, every=every),
+        brief_rows(rows, role_of(measured.probe.kinds[kind], layer, head).judged, every=every),
         t("Scores of {kind} {head}", kind=translated(kind), head=index_name(layer, head)),
         file=f"scores-{kind}-{layer + 1}-{head + 1}",
         column_config={t("statistic"): st.column_config.TextColumn(width=_NAMES if every else None)},
@@ -182,29 +191,25 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     kind, layer, head = place
     rows = [lengths[kind != "encoder"] for lengths in measured.sample.pairs.lengths]
     chosen = examples(measured.probe.kinds[kind], statistic, layer, head, rows)
-    st.markdown(t("##### From the best sentence to the worst"))
     if not chosen:
         st.info(t("No sentence of the sample shows this score."))
         return
     if kind == "cross":
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
-    title = statistic_title(statistic)
-    st.caption(
-        plain(
-            t(
-                "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1, "
-                "among sentences with at least {rows} rows.",
-                score=title,
-                rows=min([MIN_ROWS, *(rows[example.index] for example in chosen.values())]),
-            )
-        )
-    )
     sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
     for name, example in chosen.items():
         about = t("{n} row", "{n:,} rows", n=rows[example.index])
         text = measured.sample.sources[example.index].text
         title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
         _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
+    said = t(
+        "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1, among "
+        "sentences with at least {rows} rows.",
+        score=statistic_title(statistic),
+        rows=min([MIN_ROWS, *(rows[example.index] for example in chosen.values())]),
+    )
+    below = t("Below 0: less than uniform attention.") if any(each.gain < 0 for each in chosen.values()) else ""
+    st.caption(plain(f"{said} {below}"))
 
 
 def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:

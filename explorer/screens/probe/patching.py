@@ -98,7 +98,7 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
             range(len(changes)),
             index=most,
             format_func=lambda row: (
-                f"{first + row + 1} {translation.trace.predicted_tokens[first + row]} "
+                f"{first + row + 1} → {translation.trace.predicted_tokens[first + row]} "
                 f"({fixed(float(changes[row]), 2, signed=True)})"
             ),
             key=f"patching_row_{translation.seq}_{other}",

@@ -56,4 +56,3 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     with st.container(horizontal=True):
         for label, kind, mime, make in files:
             download_button(label, make, f"{name}-heads.{kind}", mime, key=f"probe_{kind}")
-    st.code(f'import pandas\n\nheads = pandas.read_csv("{name}-heads.csv")', language="python")

@@ -1,5 +1,6 @@
 """Counts over a sample, by part of speech, and the agreement of two maps."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -57,6 +58,10 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
     assert len(evenly_spaced(200, SENTENCES)) == SENTENCES
     classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
     by_class = kept_shares(reverse, sample, classes, quiet).by_tag
+    table = kept_shares(reverse, sample, [["function", "content", "punctuation"] * 9] * 6, quiet).rows()
+    assert [row["predicted word"] for row in table] == ["all", "function words", "content words", "punctuation"]
+    assert table[0]["words"] == sum(row["words"] for row in table[1:]), "the groups are all words"
+    assert all(re.fullmatch(r"\d+ % \(\d+ % to \d+ %\)", row["stay likeliest: uniform"]) for row in table)
     assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.words - 6}
 
 
@@ -70,7 +75,7 @@ def test_a_word_that_stays_may_have_become_less_likely(change: float, *, depends
     shares, changes = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0.5, change))
     said = KeptShares(shares, changes, {}, 3, 9).caption()
     assert ("may depend on the row all the same" in said) is depends
-    assert f"changes by {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
+    assert f"in nats: uniform {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
     nothing = KeptShares(
         dict.fromkeys(COUNTERFACTUALS, certain(0)), dict.fromkeys(COUNTERFACTUALS, certain(np.nan)), {}, 3, 9
     )

@@ -12,8 +12,9 @@ from explorer.files.tables import table_csv
 from explorer.probing.head_card import MIN_ROWS, Example, example_statistic, examples, similar_heads
 from explorer.probing.importance import name_of
 from explorer.probing.measured import Measured
+from explorer.probing.measurement import WITHOUT_SINKS
 from explorer.probing.report import Section, as_json, as_report
-from explorer.probing.roles import role_of
+from explorer.probing.roles import role_of, statistic_title
 from explorer.probing.tables import (
     brief_rows,
     clearest_first,
@@ -88,7 +89,13 @@ def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_
     rows = head_numbers(measured.probe, "cross", 0, 0)
     names = {"aligned": "alignment accuracy", "aligned_input": "alignment accuracy (just read)"}
     for role, own in names.items():
-        said = {row["statistic"] for row in brief_rows(rows, (role,))}
+        judged = role + WITHOUT_SINKS
+        brief = brief_rows(rows, (judged,))
+        assert brief[0]["statistic"] == statistic_title(judged), "the score that judges the head comes first"
+        differences = [row[name] for row in brief for name in ("above uniform", "above untrained") if row[name]]
+        assert not any(row["mean"].startswith(("+", "−")) for row in brief)
+        assert all(text.startswith(("+", "−", "0.00")) for text in differences), "differences have a sign"
+        said = {row["statistic"] for row in brief}
         assert {name in said for name in set(names.values()) - {own}} == {False}
         assert own in said
     assert any(row["statistic"] == "mean distance (tokens)" for row in brief_rows(rows, every=True)) is any(

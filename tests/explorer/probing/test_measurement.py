@@ -30,6 +30,7 @@ from explorer.probing.roles import (
     second_job,
     shortfall,
 )
+from explorer.probing.tables import clearest_first
 from model.analysis import bootstrap
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
@@ -208,6 +209,18 @@ def test_a_second_job_passes_the_test_of_a_role_on_other_cells() -> None:
     assert second_job(cross, role_of(cross, 0, 0), 0, 0) is None, "the diagonal has the same cells"
 
 
+def test_the_clearest_head_comes_first_by_the_numbers_in_its_row() -> None:
+    def both(q: int, n: int) -> np.ndarray:
+        return 0.5 * one_hot(0, n) + 0.5 * one_hot(q - 1, n)
+
+    planted = probed(encoder=(mixed(lambda q: q + 1, 0.5), mixed(lambda q: q + 1, 0.8), both))
+    rows = list(clearest_first(planted, ["encoder"], ()).values())
+    assert [row["role"] for row in rows] == [f"{SINK} + previous token", "next token", "next token"]
+    lows = [float(row["above uniform"].split("(+")[1].split(" ")[0]) for row in rows]
+    assert lows == sorted(lows, reverse=True), "of two roles, the numbers are those of the clearer one"
+    assert lows[0] > planted.kinds["encoder"].scores["first"].over_uniform.low[0, 2] + 0.1, "which is not the first"
+
+
 def test_evidence_holds_score_baselines_and_size() -> None:
     found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
     (row,), meaning, _ = evidence(found, role_of(found, 0, 0), 0, 0)
@@ -217,7 +230,7 @@ def test_evidence_holds_score_baselines_and_size() -> None:
     assert row["mean"] == "1.00 (1.00 to 1.00)"
     assert row["above uniform"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
     value, low, high = (end - item.untrained_std[0] for end in item.over_untrained.at(0, 0))
-    assert row["above untrained − 1 SD"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
+    assert row["above untrained, less 1 SD"] == f"+{value:.2f} (+{low:.2f} to +{high:.2f})"
     assert meaning == "Previous token, sinks left out: weight on the token before."
     assert row["sentences"] == f"{item.sentences}"
 

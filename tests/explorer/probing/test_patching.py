@@ -33,7 +33,11 @@ def test_it_opens_on_a_sentence_that_changes_the_answer_and_on_the_row_that_chan
     grids = patched(reverse, translation, other, row)
     assert row > 0, "the decoder has rows before it"
     assert f"“{other[place]}” becomes likeliest" in grids.caption("encoder")
-    assert "output of L1" in grids.caption("encoder"), "the embedding of the replaced token has all of it anyway"
+    assert ", nearly alike in L1 and L2: " in grids.caption("encoder"), "the embedding of the replaced token has it all"
+    half = grids.grid.log_probs["encoder"].copy()
+    half[2] = grids.grid.own + (half[2] - grids.grid.own) / 2
+    apart = replace(grids, grid=replace(grids.grid, log_probs=grids.grid.log_probs | {"encoder": half}))
+    assert ", output of L1: " in apart.caption("encoder"), "L2 has half of it"
     assert "is there by construction: the embedding of the replaced token." in grids.caption("encoder")
     assert "by construction: the output from which the prediction is computed." in grids.caption("decoder")
     assert f"at {row + 1} “{grids.columns['decoder'][-1]}”, output of L2" not in grids.caption("decoder")

@@ -87,6 +87,9 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert [ticks[0], ticks[-1], len(ticks) % 2] == [0, 100, 1], "the top stays if every second label is left out"
     assert set(figure.data["mark"]) == {15}
     ends = band_figure(ways, x_title="updates", title="Right", unit=" %").caption
+    uneven = {"one": [([10, 20], [5.0, 9.0])], "two": [([10, 100], [5.0, 9.0])]}
+    titles = [band_figure(each, x_title="updates", title="Right", unit=" %").title for each in (ways, uneven)]
+    assert titles == ["Right", "Right (logarithmic axis)"]
     assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in ends
     falls = {"a": [([1, 2, 3, 4], [100.0, 50.0, 10.0, 60.0])], "b": [([1, 2, 3, 4], [90.0, 80.0, 50.0, 0.0])]}
     falls["never"] = [([1, 2], [40.0, 30.0])]
@@ -165,7 +168,7 @@ FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”" fo
 )
 def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], said: str) -> None:
     arms = planted(one, two)
-    assert [sentence.split(" (")[0].rstrip(".") for sentence in answer(arms)] == said.rstrip(".").split(". ")
+    assert [sentence.split(" (")[0].rstrip(".") for sentence in told(arms)] == said.rstrip(".").split(". ")
     assert ("too few" in said) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
     claims = ("better", "worse", "fewer", "more", "higher")
     assert differs(arms) == any(claim in said for claim in claims)
@@ -173,16 +176,16 @@ def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], sa
 
 
 def told(arms: Sequence[ArmRuns]) -> list[str]:
-    """The answer with plain spaces."""
-    return [sentence.replace("\N{NO-BREAK SPACE}", " ") for sentence in answer(arms)]
+    """The answer and the other results, with plain spaces."""
+    return [sentence.replace("\N{NO-BREAK SPACE}", " ") for part in answer(arms) for sentence in part]
 
 
 def test_an_answer_names_both_sides_with_means_and_runs_and_the_table_has_every_number() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     assert told(arms) == [
-        "“arm 1” and “arm 2” are worse than “arm 0” (60.2 % and 70.2 % against 90.2 %; n = 10, 10 and 10).",
-        "“arm 2” reaches 99 % after more updates than “arm 0” (50 against 20; n = 10 and 10).",
-        "“arm 3” is as good as “arm 0”, within 1 percentage point (90.2 % against 90.2 %; n = 5 and 10).",
+        "“arm 1” and “arm 2” are worse than “arm 0” (60.2 % and 70.2 % against 90.2 %, n = 10 each).",
+        "“arm 3” is as good as “arm 0”, within 1 percentage point (90.2 %, n = 5, against 90.2 %, n = 10).",
+        "“arm 2” reaches 99 % after more updates than “arm 0” (50 against 20, n = 10 each).",
     ]
     assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()] for row in rows(arms)] == [
         ["arm 0", "10", "90.2 (90 to 90.4)"],
@@ -197,20 +200,27 @@ def test_an_answer_names_both_sides_with_means_and_runs_and_the_table_has_every_
 def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_named_first() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
     assert told(arms) == [
-        "“arm 1” is worse than “arm 0” (60.2 % against 90.2 %; n = 10 and 10).",
-        "“arm 1” is right more often than “arm 0” beyond the trained lengths (30.2 % against 10.2 %; n = 10 and 10).",
-        "“arm 2” is right less often than “arm 0” beyond the trained lengths (2.2 % against 10.2 %; n = 10 and 10).",
+        "“arm 1” is worse than “arm 0” (60.2 % against 90.2 %, n = 10 each).",
         "“arm 2” and “arm 3” are as good as “arm 0”, within 1 percentage point "
-        "(90.2 % and 90.2 % against 90.2 %; n = 10, 10 and 10).",
+        "(90.2 % and 90.2 % against 90.2 %, n = 10 each).",
+        "“arm 1” is right more often than “arm 0” beyond the trained lengths (30.2 % against 10.2 %, n = 10 each).",
+        "“arm 2” is right less often than “arm 0” beyond the trained lengths (2.2 % against 10.2 %, n = 10 each).",
     ]
+    assert len(answer(arms)[0]) == 2, "the answer is about one measure, the one that its figure shows"
+    assert measure_of(arms) == "exact_match"
+    longer = arms_of([ten(), ten(beyond=0.3)], also="long")
+    assert [sentence.split(" than")[0].split(", within")[0] for sentence in answer(longer)[0]] == [
+        "“arm 1” is right more often",
+        "“arm 1” is as good as “arm 0”",
+    ], "every variant's score is in the answer"
+    assert (answer(longer)[1], measure_of(longer)) == ([], "beyond")
     either = [with_long(each, (0.05, 0.2)[each.seed % 2]) for each in ten()]
     assert told(arms_of([ten(), either], also="long"))[-1] == (
         "“arm 1” beside “arm 0” beyond the trained lengths: undecided "
-        "(12.5 % against 10.2 %; n = 10 and 10; p = 1 for “different”, 0.013 needed)."
+        "(12.5 % against 10.2 %, n = 10 each; p = 1 for “different”)."
     )
     beyond = [row["beyond (%): mean (lowest to highest)"] for row in rows(arms)]
     assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in beyond[1:3]] == ["30.2 (30 to 30.4)", "2.2 (2 to 2.4)"]
-    assert (measure_of(arms), measure_of(arms_of([ten(), ten(beyond=0.9)]))) == ("beyond", "exact_match")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +235,7 @@ def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_name
 )
 def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm, several: bool) -> None:
     arms = [ArmRuns(arm, PLANTED.recipe(arm), ten()) for arm in (first, other)]
-    assert ("“b” changes more than one thing" in conditions(arms)) is several
+    assert ("“b” changes more than one thing" in " ".join(answer(arms)[0])) is several
     assert (cost_rows(arms)[1]["highest rate"] == "0.008") is (other.preset == "lstm-tiny")
 
 
@@ -234,21 +244,21 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
     [
         (
             [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
-            "n = 4 and 10; p = 0.018 for “different”, 0.0038 needed",
+            "n = 4, against 86.2 %, n = 10; p = 0.23 for “different”, 1 for “as good”",
         ),
         (
             [(*ten()[:9], *ten(0.914)[:1]), ten()[:3]],
-            "n = 3 and 10; p = 0.021 for “as good”, 0.013 needed",
+            "n = 3, against 90.3 %, n = 10; p = 0.87 for “different”, 0.084 for “as good”",
         ),
         ([ten(), ten(0.6), ten()], ""),  # all verdicts are made
         # Would be missed without the correction as well.
-        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 0.5 for “different”, 0.013 needed"),
+        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 1 for “different”, 1 for “as good”"),
     ],
 )
 def test_the_p_of_what_is_left_open_is_shown(arms: list[tuple[StoredRun, ...]], chance: str) -> None:
     said = next((sentence for sentence in told(arms_of(arms)) if sentence.startswith("“arm 1”")), "")
     assert chance in said
-    assert ("needed" in said) is ("undecided" in said) is bool(chance)
+    assert ("; p = " in said) is ("undecided" in said) is bool(chance)
 
 
 def test_what_runs_cost_is_a_table_that_says_what_was_not_recorded() -> None:
@@ -300,5 +310,5 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated(also: str)
 def test_stored_experiments_have_a_verdict() -> None:
     for experiment in EXPERIMENTS.values():
         arms = arm_runs(experiment)
-        assert all(len(sentence.split()) <= 45 and sentence.endswith(".") for sentence in answer(arms))
+        assert all(len(sentence.split()) <= 45 and sentence.endswith(".") for sentence in told(arms))
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3
