@@ -162,6 +162,20 @@ def computed_sentence(runtime: Any) -> str:
     return ", ".join(parts) + "."
 
 
+def losses_are_alike(folder: Path) -> bool:
+    """Whether a run had no dropout, label smoothing or consistency, which alter the loss of training only."""
+    config = _config(folder)
+    model, training = (
+        with_current_names(section) if isinstance(section := config.get(name), dict) else {}
+        for name in ("model", "training")
+    )
+    dropouts = ("dropout", "attention_dropout", "activation_dropout")
+    defaults = _DEFAULTS["model"] | _DEFAULTS["training"]
+    settings = defaults | model | training
+    altered = any(settings[name] for name in (*dropouts, "label_smoothing")) or settings["consistency"] != "none"
+    return bool(model and training) and not altered
+
+
 def settings_of(folder: Path) -> dict[str, Any]:
     """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
     config = _config(folder)

@@ -18,8 +18,8 @@ from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 
-def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
-    """Draw curves of several runs, one measure at a time; initially the run called `name` and another."""
+def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str]) -> None:
+    """Draw curves of several runs, one measure at a time; initially those `wanted`, and another beside a single one."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
@@ -27,9 +27,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     chosen = st.multiselect(
         t("Runs to compare"),
         names,
-        default=_with_another(entries, names, name),
+        default=_at_first(entries, names, wanted),
         max_selections=MAX_CURVES,
-        key=f"compare_{name}",
+        key=f"compare_{','.join(wanted)}",
         persist_state="session",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -64,8 +64,11 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
             draw_table(curve_rows(figure.data), figure.caption, file="curves")
 
 
-def _with_another(entries: Sequence[Entry], names: Sequence[str], name: str) -> list[str]:
-    """The run called `name` and another one, of the same task if there is one."""
+def _at_first(entries: Sequence[Entry], names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The runs wanted or, with a single one, this and another, of the same task if there is one."""
+    if len(wanted) > 1:
+        return [name for name in wanted if name in names][:MAX_CURVES]
+    [name] = wanted
     tasks = {entry.name: entry.summary.get("task") for entry in entries}
     others = sorted((other for other in names if other != name), key=lambda other: tasks[other] != tasks.get(name))
     return [*([name] if name in names else others[1:2]), *others[:1]]
