@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from model.data.number_words import number_words
+from model.data.number_words import number_words, sample_file
 from tests.pages.page import button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -85,12 +85,15 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
 
 
 @pytest.mark.usefixtures("training")
-def test_the_sample_has_headings_which_can_be_switched() -> None:
+def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which_can_be_switched() -> None:
     at = press(own_data(), "Fill in a sample")
-    assert "300 pairs, with the headings “words” and “digits”: 270 to learn from" in words(at)
+    assert "600 pairs: 540 to learn from, 60 held out to check what was learned." in words(at)
+    assert at.text_area(key="train_pasted").value.count(" -> ") == 600, "as in the example in the empty box"
+    at = own_data(sample_file())
+    assert "600 pairs, with the headings “words” and “digits”: 540 to learn from" in words(at)
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)
-    assert "301 pairs: 271 to learn from" in words(at)
+    assert "601 pairs: 541 to learn from" in words(at)
     assert tables(at)[0].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
     assert options(at).header == "no"
 

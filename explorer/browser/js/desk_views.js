@@ -165,8 +165,8 @@ function completeCell({ maps }, at) {
       }
   if (!isMean && ofAll)
     return t(
-      "No cell is chosen: this is the largest weight of the row, {weight:.2f} in head {head}. The mean of the {n} heads there is {mean:.2f}.",
-      { head: at.head, n: heads, weight: inSentence(most.toFixed(2)), mean: inSentence(weight(0, at.key).toFixed(2)) },
+      "No cell is chosen: this is the largest weight of the row, {weight:.3f} in head {head}. The mean of the {n} heads there is {mean:.3f}.",
+      { head: at.head, n: heads, weight: inSentence(most.toFixed(3)), mean: inSentence(weight(0, at.key).toFixed(3)) },
     );
   return isMean
     ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })

@@ -22,7 +22,7 @@ from explorer.web.runs import choose_one
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import VALID_FRACTION
-from model.data.number_words import FILE_NAME, sample_file
+from model.data.number_words import FILE_NAME, SAMPLE_PAIRS, number_words, sample_file
 from model.data.proposal import Proposal
 from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
@@ -376,7 +376,7 @@ def _privacy() -> str:
 
 
 def _fill_in_sample() -> None:
-    st.session_state[_PASTED] = sample_file().rstrip("\n")
+    st.session_state[_PASTED] = "\n".join(f"{words} -> {digits}" for words, digits in number_words(SAMPLE_PAIRS))
 
 
 def _two_files() -> Sequence[tuple[str, bytes]]:
