@@ -41,12 +41,12 @@ class LabelledMap:
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
     `top` is the end of the colour scale (None: the largest number that counts); `signed` maps are differences or
-    scores, on a scale from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut out of another; 0 if
-    each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks` are what differs from
-    a map beside it. The columns of a `leftwards` map are words that are written from right to left; the reader may have
-    chosen another `direction`. `compared` has both rows, each as a map, of which this map is the difference. `counted`
-    are the cells among which captions name the largest, [query, key], after the sentence `note` on them; without it,
-    all cells count.
+    scores, on a scale from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut
+    out of another; 0 if each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks`
+    are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
+    left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
+    the difference. `counted` are the cells among which captions name the largest, [query, key], after the sentence
+    `note` on them; without it, all cells count.
     """
 
     title: str

@@ -85,6 +85,14 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
 
 
 @pytest.mark.usefixtures("training")
+def test_tokens_that_fail_by_their_own_test_are_not_proposed() -> None:
+    assert "Proposed" in words(own_data(TWENTY))
+    at = own_data("one -> 1\ntwo -> 2\nsix -> 6\nnine -> 9\n")
+    assert "Proposed" not in words(at)
+    assert "The only held\\-out answer cannot be spelled with these tokens" in at.warning[0].value
+
+
+@pytest.mark.usefixtures("training")
 def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which_can_be_switched() -> None:
     at = press(own_data(), "Fill in a sample")
     assert "600 pairs: 540 to learn from, 60 held out to check what was learned." in words(at)
