@@ -174,9 +174,9 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
     others = any(step.instead != step.predicts for step in effect.steps)
 
     def likelier(step: Step) -> dict[str, Any]:
-        if not others or step.instead == step.predicts:
-            return {t("likelier after"): "", t("its probability"): None} if others else {}
-        return {t("likelier after"): step.instead, t("its probability"): round(step.instead_probability, 4)}
+        token, probability = step.instead, round(step.instead_probability, 4)
+        cells = (token, probability) if token != step.predicts else ("", None)
+        return dict(zip((t("likelier after"), t("its probability")), cells, strict=True)) if others else {}
 
     return [
         {

@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from model.data.number_words import number_words, sample_file
+from model.data.number_words import number_words
 from tests.pages.page import button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
@@ -97,7 +97,7 @@ def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which
     at = press(own_data(), "Fill in a sample")
     assert "600 pairs: 540 to learn from, 60 held out to check what was learned." in words(at)
     assert at.text_area(key="train_pasted").value.count(" -> ") == 600, "as in the example in the empty box"
-    at = own_data(sample_file())
+    at = own_data("words\tdigits\n" + at.text_area(key="train_pasted").value.replace(" -> ", "\t"))
     assert "600 pairs, with the headings “words” and “digits”: 540 to learn from" in words(at)
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)

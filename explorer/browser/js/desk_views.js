@@ -1,6 +1,6 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
-import { say } from "./dom.js";
+import { makeButton, say } from "./dom.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
 import { liveSource } from "./source_live.js";
@@ -98,10 +98,10 @@ export function mountView(D, opened, desk) {
 }
 
 /**
- * What the panels ask of the desk: `moved` is told which key the reader moved to, `answer` computes what a model says
+ * What the panels ask of the desk: `moved` is told which cell of the row the reader moved to, `answer` computes what a model says
  * with these changes and along this path, `changed` is called when the reader chose something else to compare with.
  * @typedef {(text: string, card: SiteModel, changes?: import("./head_changes.js").HeadChange[], path?: number[]) => Promise<Kept>} Answer
- * @typedef {{ moved: (key: number) => void, answer: Answer, changed: () => void }} OfPanels
+ * @typedef {{ moved: (at: { head: number, query: number, key: number }) => void, answer: Answer, changed: () => void }} OfPanels
  */
 
 /** Draws the panel below the views of heads that the query asks for. @param {DeskState} D @param {OfPanels} desk */
@@ -115,7 +115,7 @@ export async function drawPanel(D, desk) {
   if (!compared.hidden) await (await D.more()).drawCompared(D, compared, desk);
 }
 
-/** Shows where one weight comes from. @param {DeskState} D @param {HTMLElement} box @param {(key: number) => void} moved */
+/** Shows where one weight comes from. @param {DeskState} D @param {HTMLElement} box @param {OfPanels["moved"]} moved */
 async function drawCell(D, box, moved) {
   const { place, opened, card, text, changes } = D;
   if (!opened) return;
@@ -139,8 +139,11 @@ async function drawCell(D, box, moved) {
     if (asked !== D.cell) return;
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
     sayOrHide(box, said, true);
-    const host = /** @type {HTMLElement} */ (box.lastElementChild);
-    drawOneCell(host, answer, decoding, (report) => moved(report.column));
+    const [, sentence, host] = /** @type {HTMLElement[]} */ ([...box.children]);
+    const mark = makeButton("", t("Mark it above"));
+    mark.onclick = () => moved(at);
+    if (said) sentence.append(" ", mark);
+    drawOneCell(host, answer, decoding, (report) => moved({ ...at, key: report.column }));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }
