@@ -159,9 +159,10 @@ function completeCell({ maps }, at) {
     weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
   const isMean = !!at.key;
   const ofAll = !at.head && heads > 1;
+  const candidates = all(at.key, keys); // before the loop, which changes the place
   let most = -1;
   for (const head of all(at.head, heads))
-    for (const key of all(at.key, keys))
+    for (const key of candidates)
       if (weight(head, key) > most) {
         most = weight(head, key);
         Object.assign(at, { head, key });
