@@ -26,7 +26,6 @@ from model.analysis.size import budget
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import get_task
 from model.data.proposal import TokenKind
-from model.durations import rounded_span
 from model.presets import Preset
 from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
@@ -113,9 +112,8 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        first, last, _ = rounded_span(self.seconds, max(self.busy_seconds, self.seconds))
-        if first != last:
-            busy = span(self.busy_seconds, self.busy_seconds)
+        busy = span(max(self.busy_seconds, self.seconds), max(self.busy_seconds, self.seconds))
+        if busy != self.duration_text:
             said.append(t("If the machine stays as busy as it is now, the run takes {duration}.", duration=busy))
         return " ".join(said)
 

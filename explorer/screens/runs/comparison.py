@@ -19,7 +19,7 @@ from model.folder import METRICS
 
 
 def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str]) -> None:
-    """Draw curves of several runs, one measure at a time; initially those `wanted`, and another beside a single one."""
+    """Draw curves of several runs, one measure at a time; initially those `wanted`."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
@@ -27,7 +27,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str])
     chosen = st.multiselect(
         t("Runs to compare"),
         names,
-        default=_at_first(entries, names, wanted),
+        default=[name for name in wanted if name in names][:MAX_CURVES],
         max_selections=MAX_CURVES,
         key=f"compare_{','.join(wanted)}",
         persist_state="session",
@@ -62,13 +62,3 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str])
     if figure.data["step"]:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(figure.data), figure.caption, file="curves")
-
-
-def _at_first(entries: Sequence[Entry], names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The runs wanted or, with a single one, this and another, of the same task if there is one."""
-    if len(wanted) > 1:
-        return [name for name in wanted if name in names][:MAX_CURVES]
-    [name] = wanted
-    tasks = {entry.name: entry.summary.get("task") for entry in entries}
-    others = sorted((other for other in names if other != name), key=lambda other: tasks[other] != tasks.get(name))
-    return [*([name] if name in names else others[1:2]), *others[:1]]
