@@ -1,6 +1,7 @@
 """The film: all heads of one kind of attention over the steps of a training run, played in the browser.
 
-The message (wire.py) has an array for each frame: its weights [layer, head, query, key] with four decimals.
+The message (wire.py) has an array for each frame: its weights [layer, head, query, key], exact, because a rounded
+weight could be 0, which the maps write for masked cells only.
 A single frame is drawn as a still picture, without the slider.
 """
 
@@ -111,8 +112,7 @@ def encode(film: Film) -> bytes:
             for frame in film.frames
         ],
     )
-    weights = {f"{i}": np.clip(frame.weights, 0, 1) for i, frame in enumerate(film.frames)}
-    return wire.write(vars(header), weights, digits=4)
+    return wire.write(vars(header), {f"{i}": frame.weights for i, frame in enumerate(film.frames)})
 
 
 def place_from(message: Any, film: Film) -> FilmPlace:

@@ -61,11 +61,14 @@ Rows = list[tuple[float, float, str]]  # step, value, curve
 
 
 @cached_by_language(CACHED)
-def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, log: bool = False) -> Figure:
+def loss_figure(
+    metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, log: bool = False, alike: bool = False
+) -> Figure:
     """Draw training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
     The training loss is drawn as validation is measured, and as optimised if that differs or is the only one logged. A
-    dashed rule is drawn at step `mark`, if given. With `log`, equal factors are equally far apart.
+    dashed rule is drawn at step `mark`, if given. With `log`, equal factors are equally far apart. `alike`:
+    whether the run had nothing that alters the loss of training only.
     """
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
     rows = _rows(metrics.train, "nll", translated(TRAINING)) if plain else []
@@ -78,10 +81,10 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *
     if mark is not None:
         data["mark"] = [mark] * len(data["step"])
     title = t("Loss, in nats per target token (logarithmic)") if log else t("Loss, in nats per target token")
-    return Figure(spec, data, loss_caption(metrics), title)
+    return Figure(spec, data, loss_caption(metrics, alike), title)
 
 
-def loss_caption(metrics: Metrics) -> str:
+def loss_caption(metrics: Metrics, alike: bool = False) -> str:
     """State the latest losses, the first and the lowest ones, and which of them can be compared."""
     train = _measured(metrics, TRAINING_LOSS)
     evals = _measured(metrics, "loss")
@@ -103,13 +106,15 @@ def loss_caption(metrics: Metrics) -> str:
         )
     if not parts:
         return t("Nothing has been measured yet.")
-    return " ".join([*parts, *_which_loss(metrics)])
+    return " ".join([*parts, *_which_loss(metrics, alike)])
 
 
-def _which_loss(metrics: Metrics) -> list[str]:
+def _which_loss(metrics: Metrics, alike: bool) -> list[str]:
     """State how the two losses are measured."""
     if not metrics.train:
         return []
+    if alike:
+        return [t("Both are measured alike: this run has neither dropout nor label smoothing.")]
     if not logs_plain_loss(metrics):
         return [t("Training is measured as it is optimised, with dropout and any label smoothing, validation without.")]
     said = [t("Training is measured with dropout, validation without.")]

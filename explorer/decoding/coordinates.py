@@ -72,8 +72,8 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
     found = replace(at, head=head + 1, column=column + 1)
     if at.column is None and not at.head and len(weights) > 1:
         said = t(
-            "No cell is chosen: this is the largest weight of the row, {weight:.2f} in head {head}. The mean of the "
-            "{n} heads there is {mean:.2f}.",
+            "No cell is chosen: this is the largest weight of the row, {weight:.3f} in head {head}. The mean of the "
+            "{n} heads there is {mean:.3f}.",
             head=found.head,
             weight=weights[head, column],
             n=len(weights),

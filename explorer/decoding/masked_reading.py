@@ -94,7 +94,7 @@ class MaskedReading:
         codes = None if switches is None else self.codes(kind, switches)
         counted = np.outer(self.real_queries(kind), self._real_keys(kind))
         if not counted.all():
-            changes = {"counted": counted, "note": t("Padding is left out here.")} | changes
+            changes = {"counted": counted, "note": t("Padding does not count here.")} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:

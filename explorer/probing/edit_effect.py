@@ -112,7 +112,14 @@ def quality_words(before: Quality, after: Quality) -> str:
         )
     if before.bleu is not None and after.bleu is not None:
         old, new = fixed(before.bleu, 1), fixed(after.bleu, 1)
-        parts.append(t("BLEU from {before} to {after} on these sentences (no interval)", before=old, after=new))
+        parts.append(
+            t(
+                "BLEU from {before} to {after} on these sentences (no interval; other sentences, such as those of a "
+                "test, have another BLEU)",
+                before=old,
+                after=new,
+            )
+        )
     return "; ".join(parts)
 
 
@@ -163,7 +170,14 @@ class Effect:
 
 
 def step_rows(effect: Effect) -> list[dict[str, Any]]:
-    """One row per step of the unchanged translation."""
+    """One row per step of the unchanged translation, with what is likelier after the edit wherever anything is."""
+    others = any(step.instead != step.predicts for step in effect.steps)
+
+    def likelier(step: Step) -> dict[str, Any]:
+        token, probability = step.instead, round(step.instead_probability, 4)
+        cells = (token, probability) if token != step.predicts else ("", None)
+        return dict(zip((t("likelier after"), t("its probability")), cells, strict=True)) if others else {}
+
     return [
         {
             t("step"): number,
@@ -171,9 +185,7 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
             t("predicts"): step.predicts,
             t("probability before"): round(step.before, 4),
             t("probability after"): round(step.after, 4),
-            t("change"): round(step.after - step.before, 4),
-            t("likeliest after"): step.instead,
-            t("its probability"): round(step.instead_probability, 4),
+            **likelier(step),
             t("KL (nats)"): round(step.divergence, 4),
         }
         for number, step in enumerate(effect.steps, start=1)

@@ -26,7 +26,6 @@ from model.analysis.size import budget
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import get_task
 from model.data.proposal import TokenKind
-from model.durations import rounded_span
 from model.presets import Preset
 from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
@@ -85,8 +84,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def duration_text(self) -> str:
-        """The range of the time that the whole run takes."""
-        return span(self.seconds, max(self.busy_seconds, self.seconds))
+        """The time that the whole run takes on a machine that does nothing else."""
+        return span(self.seconds, self.seconds)
 
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
@@ -98,7 +97,7 @@ class Plan(msgspec.Struct, frozen=True):
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
-                speed=self.tokens_per_s,
+                speed=float(f"{self.tokens_per_s:.2g}"),
                 epochs=self.epochs,
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
@@ -113,9 +112,9 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        first, last, _ = rounded_span(self.seconds, max(self.busy_seconds, self.seconds))
-        if first != last:
-            said.append(t("The longer time is for a machine that stays as busy as it is now."))
+        busy = span(max(self.busy_seconds, self.seconds), max(self.busy_seconds, self.seconds))
+        if busy != self.duration_text:
+            said.append(t("If the machine stays as busy as it is now, the run takes {duration}.", duration=busy))
         return " ".join(said)
 
 

@@ -40,7 +40,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("interval (95 %)"), t("device"))
+    texts = (t("data"), t("verdict"), t("note"), t("interval (95 %)"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -48,8 +48,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
-    exact, seconds = number(scores, "exact_match"), number(results, "seconds")
-    device = str(summary.get("device") or "").partition(":")[0]
+    exact = number(scores, "exact_match")
     return {
         t("name"): entry.name,
         t("right (%)"): None if exact is None else round(100 * exact, 6),
@@ -60,24 +59,20 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("data"): summary.get("own_file") or _task_title(summary.get("task")),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
-        t("took (min)"): None if seconds is None else seconds / 60,
-        t("device"): device.upper() if device and seconds is not None else None,
         t("parameters"): summary.get("parameters"),
     }
 
 
 def _interval(scores: Mapping[str, Any], *, known: bool, test: bool) -> str | None:
-    """The interval of the main score, and of how many sentences it is; None if the number of sentences is unknown."""
+    """The interval of the named main score, and the number of sentences; None if unknown, or if all are `known`."""
     leading, sentences = headline_name(scores), scores.get("sentences")
     score = number(scores, leading)
-    if score is None or not isinstance(sentences, int) or sentences <= 0:
-        return None
-    if known:
-        return t("{sentences:,} learned by heart", sentences=sentences)
+    if known or score is None or not isinstance(sentences, int) or sentences <= 0:
+        return None  # pairs learned by heart are no sample of others
     if is_perfect(leading, score):
         leading, score = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
     interval = range_text(leading, score, sentences)
-    shown = f"BLEU {interval}" if leading == "bleu" else f"{interval} %"
+    shown = f"BLEU {interval}" if leading == "bleu" else t("right {interval} %", interval=interval)
     shown = t("{interval} of {sentences:,}", interval=shown, sentences=sentences)
     return shown if test else t("{interval}, validation", interval=shown)
 

@@ -162,13 +162,26 @@ def computed_sentence(runtime: Any) -> str:
     return ", ".join(parts) + "."
 
 
+def losses_are_alike(folder: Path) -> bool:
+    """Whether a run had no dropout, label smoothing or consistency, which alter the loss of training only."""
+    settings = _sections(_config(folder), ("model", "training"))
+    noise = ("dropout", "attention_dropout", "activation_dropout", "label_smoothing")
+    return all(settings.get(name) == 0 for name in noise) and settings.get("consistency") == "none"
+
+
+def _sections(config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The settings in these sections of a config.json, with the defaults of those that an older file lacks."""
+    settings: dict[str, Any] = {}
+    for name in names:
+        if isinstance(section := config.get(name), dict):
+            settings |= _DEFAULTS.get(name, {}) | with_current_names(section)
+    return settings
+
+
 def settings_of(folder: Path) -> dict[str, Any]:
     """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
     config = _config(folder)
-    settings: dict[str, Any] = {}
-    for name in _SECTIONS:
-        if isinstance(section := config.get(name), dict):
-            settings |= _DEFAULTS.get(name, {}) | with_current_names(section)
+    settings = _sections(config, _SECTIONS)
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")

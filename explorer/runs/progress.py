@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from explorer.decoding.cache import cached
@@ -50,9 +51,13 @@ def progress(status: RunStatus) -> str:
 
 
 @cached_by_language(64)
-def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
-    """Diagnose from its curves how the run is going or, once it has ended, how it went."""
-    return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)
+def diagnosis(metrics: Metrics, ended: bool, known: bool = False) -> Diagnosis:
+    """Diagnose from its curves how the run is going or, once it has ended, how it went.
+
+    Scores have no intervals if all sentences are `known` by heart, which are no sample of others.
+    """
+    curves = Curves.of(metrics.train, metrics.evals)
+    return diagnose(replace(curves, sentences=0) if known else curves, ended=ended)
 
 
 def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:

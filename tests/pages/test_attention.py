@@ -18,7 +18,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
 from tests.explorer.sent import mount, one_cell
-from tests.pages.page import address, choose, click, maps, run, table_with, visit, words
+from tests.pages.page import address, choose, click, maps, press, run, table_with, visit, words
 from tests.some import some
 
 TEXT = "I read red books"
@@ -199,6 +199,17 @@ def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str
     np.testing.assert_allclose(arrays["weights"], weights[: len(scores)], atol=1e-6)
     assert header["scaled"] == (model != "unscaled")
     assert "Which parts of the model wrote this score?" in [box.label for box in at.expander]
+
+
+def test_the_cell_that_is_explained_unasked_can_be_marked_in_the_views() -> None:
+    at = panel("cell", kind="cross", head="0", cell="")
+    explained, _ = one_cell(at)
+    assert "No cell is chosen" in words(at)
+    at = press(at, "Mark it above")
+    assert "No cell is chosen" not in words(at)
+    assert one_cell(at)[0] == explained
+    marked = address(at)
+    assert (marked["head"], marked["cell"]) == (str(explained["head"]), f"{explained['row']}-{explained['column']}")
 
 
 @pytest.mark.parametrize("kind", some(["decoder", "encoder", "cross"], 3))

@@ -39,7 +39,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
-    assert "Padding is left out here." in words(at)
+    assert "Padding does not count here." in words(at)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
     assert f"The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at), "of tokens, not of padding"

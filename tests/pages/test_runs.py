@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert table.loc["mine", "interval (95 %)"] == "22–78 % of 8"
+    assert table.loc["mine", "interval (95 %)"] == "right 22–78 % of 8"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert any(each.value.startswith(plain("5 runs and models; busy is running.")) for each in at.caption)
@@ -113,8 +113,9 @@ def test_several_marked_runs_are_compared_or_deleted_at_once(
         return figures.draw_table(*args, **options) if "selection_mode" not in options else marked
 
     monkeypatch.setattr(runs_page, "draw_table", draw)
-    at = press(run(two), "Compare their curves")
+    at = run(two)
     assert sorted(at.multiselect[0].value) == ["mine", "other"]
+    assert "entry" not in [box.key for box in at.selectbox], "no single run is open beside them"
     at = press(at, "Delete them")
     assert_says(at, "“mine”, a model of", "“other”, a model of", "This cannot be undone.")
     assert "“mine” and “other” have been deleted." in words(click(at, "runs_delete_go"))
@@ -204,7 +205,8 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     other = checkpoints / "other"
     write_metrics(other, (eval_line(10, 0.5, 0.9),))
     at = run(two, runs_tab="Compare curves")
-    assert at.multiselect[0].value == ["mine", "other"], "a single curve compares nothing"
+    assert at.multiselect[0].value == ["mine"], "no run that nobody chose"
+    at.multiselect[0].set_value(["mine", "other"]).run()
     assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     assert "They do not: settings, data and start are the same." in words(at)
     charts = len(at.get("vega_lite_chart"))
@@ -260,6 +262,10 @@ def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:
 
 def test_missing_and_damaged_snapshots_get_a_message(checkpoints: Path) -> None:
     save_toy(checkpoints / "plain", "reverse")
-    assert "This model has no snapshots" in words(visit("runs"))
+    at = visit("runs")
+    assert "It has no snapshots, in which its heads could be watched" in words(at)
+    assert "Watch heads form" not in [tab.label for tab in at.tabs], "the first tab has something to show"
     (save_run(checkpoints / "mine") / SNAPSHOTS / "step-00000010.safetensors").write_bytes(b"torn")
-    assert "is damaged or cut off" in words(visit("runs", entry="mine"))
+    at = visit("runs", entry="mine")
+    assert "is damaged or cut off" in words(at)
+    assert "no snapshots" not in words(at)

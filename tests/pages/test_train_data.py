@@ -85,12 +85,23 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
 
 
 @pytest.mark.usefixtures("training")
-def test_the_sample_has_headings_which_can_be_switched() -> None:
+def test_tokens_that_fail_by_their_own_test_are_not_proposed() -> None:
+    assert "Proposed" in words(own_data(TWENTY))
+    at = own_data("one -> 1\ntwo -> 2\nsix -> 6\nnine -> 9\n")
+    assert "Proposed" not in words(at)
+    assert "The only held\\-out answer cannot be spelled with these tokens" in at.warning[0].value
+
+
+@pytest.mark.usefixtures("training")
+def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which_can_be_switched() -> None:
     at = press(own_data(), "Fill in a sample")
-    assert "300 pairs, with the headings “words” and “digits”: 270 to learn from" in words(at)
+    assert "600 pairs: 540 to learn from, 60 held out to check what was learned." in words(at)
+    assert at.text_area(key="train_pasted").value.count(" -> ") == 600, "as in the example in the empty box"
+    at = own_data("words\tdigits\n" + at.text_area(key="train_pasted").value.replace(" -> ", "\t"))
+    assert "600 pairs, with the headings “words” and “digits”: 540 to learn from" in words(at)
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)
-    assert "301 pairs: 271 to learn from" in words(at)
+    assert "601 pairs: 541 to learn from" in words(at)
     assert tables(at)[0].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
     assert options(at).header == "no"
 

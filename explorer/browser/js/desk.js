@@ -267,9 +267,8 @@ function openPanel(D, panel) {
 /** @param {DeskState} D */
 const showPanel = (D) =>
   drawPanel(D, {
-    moved(key) {
-      const [row] = (D.place.cell ?? "").split("-");
-      D.place.cell = `${row}-${key}`;
+    moved({ head, query, key }) {
+      Object.assign(D.place, { head: `${head}`, cell: `${query}-${key}` });
       D.turn += 1;
       if (D.opened) mount(D, D.opened);
       D.moved(queryOf(D), D.page, false);

@@ -1,6 +1,6 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
-import { say } from "./dom.js";
+import { makeButton, say } from "./dom.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
 import { liveSource } from "./source_live.js";
@@ -98,10 +98,10 @@ export function mountView(D, opened, desk) {
 }
 
 /**
- * What the panels ask of the desk: `moved` is told which key the reader moved to, `answer` computes what a model says
+ * What the panels ask of the desk: `moved` is told which cell of the row the reader moved to, `answer` computes what a model says
  * with these changes and along this path, `changed` is called when the reader chose something else to compare with.
  * @typedef {(text: string, card: SiteModel, changes?: import("./head_changes.js").HeadChange[], path?: number[]) => Promise<Kept>} Answer
- * @typedef {{ moved: (key: number) => void, answer: Answer, changed: () => void }} OfPanels
+ * @typedef {{ moved: (at: { head: number, query: number, key: number }) => void, answer: Answer, changed: () => void }} OfPanels
  */
 
 /** Draws the panel below the views of heads that the query asks for. @param {DeskState} D @param {OfPanels} desk */
@@ -115,7 +115,7 @@ export async function drawPanel(D, desk) {
   if (!compared.hidden) await (await D.more()).drawCompared(D, compared, desk);
 }
 
-/** Shows where one weight comes from. @param {DeskState} D @param {HTMLElement} box @param {(key: number) => void} moved */
+/** Shows where one weight comes from. @param {DeskState} D @param {HTMLElement} box @param {OfPanels["moved"]} moved */
 async function drawCell(D, box, moved) {
   const { place, opened, card, text, changes } = D;
   if (!opened) return;
@@ -139,8 +139,11 @@ async function drawCell(D, box, moved) {
     if (asked !== D.cell) return;
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
     sayOrHide(box, said, true);
-    const host = /** @type {HTMLElement} */ (box.lastElementChild);
-    drawOneCell(host, answer, decoding, (report) => moved(report.column));
+    const [, sentence, host] = /** @type {HTMLElement[]} */ ([...box.children]);
+    const mark = makeButton("", t("Mark it above"));
+    mark.onclick = () => moved(at);
+    if (said) sentence.append(" ", mark);
+    drawOneCell(host, answer, decoding, (report) => moved({ ...at, key: report.column }));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }
@@ -156,17 +159,18 @@ function completeCell({ maps }, at) {
     weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
   const isMean = !!at.key;
   const ofAll = !at.head && heads > 1;
+  const candidates = all(at.key, keys); // before the loop, which changes the place
   let most = -1;
   for (const head of all(at.head, heads))
-    for (const key of all(at.key, keys))
+    for (const key of candidates)
       if (weight(head, key) > most) {
         most = weight(head, key);
         Object.assign(at, { head, key });
       }
   if (!isMean && ofAll)
     return t(
-      "No cell is chosen: this is the largest weight of the row, {weight:.2f} in head {head}. The mean of the {n} heads there is {mean:.2f}.",
-      { head: at.head, n: heads, weight: inSentence(most.toFixed(2)), mean: inSentence(weight(0, at.key).toFixed(2)) },
+      "No cell is chosen: this is the largest weight of the row, {weight:.3f} in head {head}. The mean of the {n} heads there is {mean:.3f}.",
+      { head: at.head, n: heads, weight: inSentence(most.toFixed(3)), mean: inSentence(weight(0, at.key).toFixed(3)) },
     );
   return isMean
     ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })

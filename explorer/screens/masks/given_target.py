@@ -138,8 +138,8 @@ def draw_pair_tab() -> None:
         st.info(plain(message))
         return
     pair = t(
-        "This tab always compares two models: {one} was trained with the mask, {other} without it; all else is the "
-        "same.",
+        "This tab always compares two models, whatever model and sentence the sidebar names: {one} was trained with "
+        "the mask, {other} without it; all else is the same.",
         one=WITH,
         other=WITHOUT,
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.charts.training_curves import MAX_CURVES
 from explorer.decoding.examples import FILES, examples_of
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain, quoted
@@ -150,12 +149,11 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
-    """Draw what can be done to several marked runs at once: compare their curves, and delete them."""
+    """Draw the names of several marked runs, and the button that deletes them."""
     names = [entry.name for entry in entries]
     with st.container(horizontal=True, vertical_alignment="center"):
         marked = t("{n} is marked: {names}", "{n} are marked: {names}", n=len(names), names=_quoted(names))
         st.caption(plain(marked), width="content")
-        st.button(t("Compare their curves"), key="runs_compare", on_click=_compare, args=(names,))
         fixed = any(entry.bundled or entry.busy for entry in entries)
         if not viewing() and st.button(
             t("Delete them"),
@@ -164,13 +162,6 @@ def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
             help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
         ):
             st.dialog(t("Delete for good?"))(_delete)(runs, entries)
-
-
-def _compare(names: Sequence[str]) -> None:
-    """Open the tab of curves with these runs."""
-    choose_run(names[0], ENTRY)
-    st.session_state[f"compare_{names[0]}"] = names[:MAX_CURVES]
-    st.session_state["runs_tab"] = "Compare curves"
 
 
 def draw_note(entry: Entry) -> None:

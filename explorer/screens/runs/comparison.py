@@ -18,8 +18,8 @@ from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 
-def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
-    """Draw curves of several runs, one measure at a time; initially the run called `name` and another."""
+def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str]) -> None:
+    """Draw curves of several runs, one measure at a time; initially those `wanted`."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
@@ -27,9 +27,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     chosen = st.multiselect(
         t("Runs to compare"),
         names,
-        default=_with_another(entries, names, name),
+        default=[name for name in wanted if name in names][:MAX_CURVES],
         max_selections=MAX_CURVES,
-        key=f"compare_{name}",
+        key=f"compare_{','.join(wanted)}",
         persist_state="session",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -62,10 +62,3 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     if figure.data["step"]:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(figure.data), figure.caption, file="curves")
-
-
-def _with_another(entries: Sequence[Entry], names: Sequence[str], name: str) -> list[str]:
-    """The run called `name` and another one, of the same task if there is one."""
-    tasks = {entry.name: entry.summary.get("task") for entry in entries}
-    others = sorted((other for other in names if other != name), key=lambda other: tasks[other] != tasks.get(name))
-    return [*([name] if name in names else others[1:2]), *others[:1]]

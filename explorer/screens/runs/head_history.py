@@ -16,6 +16,7 @@ from explorer.decoding.translator import InputError
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
+from explorer.runs.origin import losses_are_alike
 from explorer.web import runtime
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
@@ -37,14 +38,6 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
         st.warning(plain(entry.problem))
         return
     steps = snapshot_steps(runs.folder(entry.name))
-    if len(steps) < 2:
-        st.info(
-            t(
-                "This model has no snapshots from its training, so there is nothing to watch. Runs trained here keep "
-                "up to 16 snapshots."
-            )
-        )
-        return
     left, right = st.columns([5, 6])
     key = f"film_text_{entry.name}"
     if key not in st.session_state:
@@ -81,7 +74,8 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     st.caption(plain(caption))
     with st.expander(t("This head at this step as a table")):
         draw_table(frame.table(place.layer, place.head), t("Weights of this head at this step"), file="head")
-    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True))
+    alike = losses_are_alike(runs.folder(name))
+    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True, alike=alike))
     st.caption(
         t(
             "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at "

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
@@ -26,6 +27,7 @@ from explorer.screens.runs.head_history import draw_heads
 from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_table
 from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answers, metrics_of, run_box
+from model.checkpoint import snapshot_steps
 
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
@@ -47,7 +49,11 @@ def draw() -> None:
     outcome = st.container()
     several = _draw_list(runs, entries)
     if len(several) > 1:
+        with outcome:
+            draw_outcome()
         draw_several(runs, several)
+        draw_comparison(runs, entries, [entry.name for entry in several])
+        return
     by_name = {entry.name: entry for entry in entries}
     box, links = st.columns([1, 1], vertical_alignment="center")
     with box:
@@ -59,12 +65,15 @@ def draw() -> None:
     with links:
         draw_links(entry)
     draw_actions(runs, entry)
-    course = "" if entry.busy else diagnosis(metrics_of(runs, entry.name), True).sentence
-    st.caption(plain(f"{description(entry, read_only=viewing())} {course}".strip()))
+    known = by_heart(entry.summary.get("task"))
+    course = "" if entry.busy else diagnosis(metrics_of(runs, entry.name), True, known).sentence
+    watched = bool(entry.problem) or len(snapshot_steps(runs.folder(entry.name))) > 1
+    film = "" if watched else t("It has no snapshots, in which its heads could be watched as they form.")
+    st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), course, film)))))
     draw_note(entry)
-    tabs = {
-        message("Watch heads form"): partial(draw_heads, runs, entry),
-        message("Compare curves"): partial(draw_comparison, runs, entries, entry.name),
+    film_tab = {message("Watch heads form"): partial(draw_heads, runs, entry)}
+    tabs = (film_tab if watched else {}) | {
+        message("Compare curves"): partial(draw_comparison, runs, entries, [entry.name]),
         message("Wrong answers"): partial(_wrong_answers, entry),
     }
     page_parts.draw_tabs("runs", tabs)
@@ -93,14 +102,14 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             # What is written under the table says these; the menu of a column shows them.
             **dict.fromkeys((t("data"), t("updates"))),
             t("right (%)"): number(
-                width=88, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
+                width=72, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
             ),
             "BLEU": number(width=60, format="%.1f", help=t("BLEU on test, where answers are sentences.")),
             t("interval (95 %)"): text(
                 width=195,
                 help=t(
                     "Of BLEU or, without it, of the share that is right, and the number of sentences: Wilson's score "
-                    "interval or, of BLEU, roughly ± 45 ÷ √sentences."
+                    "interval or, of BLEU, roughly ± 45 ÷ √sentences. Pairs learned by heart have none."
                 ),
             ),
             t("verdict"): text(
@@ -113,12 +122,6 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
                 ),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
-            t("device"): text(width=65),
-            t("took (min)"): number(
-                width=90,
-                format="%.1f",
-                help=t("Training without evaluations. Times of different devices, or of a busy machine, differ."),
-            ),
             t("note"): text(width="medium"),
             t("parameters"): number(width=95, format="compact"),
         },

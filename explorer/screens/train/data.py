@@ -16,13 +16,13 @@ from explorer.runs.own_pairs import Reading, Source, added_overview, columns_of,
 from explorer.runs.settings import Changes
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.findings import chosen, draw_findings, forget_choices
-from explorer.web.downloads import download_button, megabytes
+from explorer.web.downloads import megabytes
 from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import VALID_FRACTION
-from model.data.number_words import FILE_NAME, sample_file
+from model.data.number_words import SAMPLE_PAIRS, number_words
 from model.data.proposal import Proposal
 from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
@@ -361,9 +361,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
             "are separated by a tab."
         ),
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(t("Fill in a sample"), on_click=_fill_in_sample)
-        download_button(t("Sample file"), sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
+    st.button(t("Fill in a sample"), on_click=_fill_in_sample)
     if (text or "").strip():
         pasted = pasted_table(text)
         return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
@@ -376,7 +374,7 @@ def _privacy() -> str:
 
 
 def _fill_in_sample() -> None:
-    st.session_state[_PASTED] = sample_file().rstrip("\n")
+    st.session_state[_PASTED] = "\n".join(f"{words} -> {digits}" for words, digits in number_words(SAMPLE_PAIRS))
 
 
 def _two_files() -> Sequence[tuple[str, bytes]]:

@@ -203,10 +203,10 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
     kind = proposal.of(chosen or proposed)
     if kind is not None:
         reason = f"{proposal.reason[0].lower()}{proposal.reason[1:]}"
-        effect = unspellable_sentence(kind)
-        if kind.kind == proposed:
+        effect, fails = unspellable_sentence(kind), kind.unspellable > FAILS
+        if kind.kind == proposed and not fails:
             effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
-        (st.warning if kind.unspellable > FAILS and kind.kind != proposed else st.caption)(plain(effect))
+        (st.warning if fails else st.caption)(plain(effect))
     return kind
 
 

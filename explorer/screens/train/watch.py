@@ -15,6 +15,7 @@ from explorer.charts.training_curves import (
     score_name,
 )
 from explorer.decoding.examples import FILES, examples_of
+from explorer.decoding.model_summary import by_heart
 from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
 from explorer.locale.messages import message, t, translated
@@ -22,7 +23,7 @@ from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.metrics import Metrics
-from explorer.runs.origin import repeatable
+from explorer.runs.origin import losses_are_alike, repeatable
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
@@ -100,7 +101,7 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
         return
     metrics = metrics_of(runs, name)
     _state(runs, status, metrics)
-    _curves(metrics, status.max_steps)
+    _curves(metrics, status.max_steps, losses_are_alike(runs.folder(name)))
 
 
 def _answers(runs: Runs, name: str) -> None:
@@ -111,7 +112,8 @@ def _answers(runs: Runs, name: str) -> None:
 
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
-    course = diagnosis(metrics, not status.busy)
+    entry = runs.entry(status.name)
+    course = diagnosis(metrics, not status.busy, entry is not None and by_heart(entry.summary.get("task")))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
@@ -169,10 +171,10 @@ def _numbers(metrics: Metrics, status: RunStatus) -> None:
             st.metric(label, value, width=_WITH_INTERVAL_PIXELS if "(" in value else _METRIC_PIXELS, help=help)
 
 
-def _curves(metrics: Metrics, max_steps: int) -> None:
+def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
-        draw_figure(loss_figure(metrics, max_steps))
+        draw_figure(loss_figure(metrics, max_steps, alike=alike))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
         chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)

@@ -78,6 +78,8 @@ def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(log
     only = check(loss_figure(logged(lines[0], eval_line(10, 1.46, 0.1))))
     assert set(only.data["curve"]) == {"training, as optimised", "validation"}
     assert "Training is measured as it is optimised" in only.caption
+    alike = loss_figure(logged(lines[0], eval_line(10, 1.46, 0.1)), alike=True).caption
+    assert alike.endswith("Both are measured alike: this run has neither dropout nor label smoothing.")
 
 
 def test_scores_are_in_percent_and_bleu_takes_their_place(metrics: Metrics, logged: Callable[..., Metrics]) -> None:

@@ -48,10 +48,11 @@ def test_the_effect_on_a_sentence(reverse: Translator) -> None:
         kl = sum(math.exp(a) * (a - b) for a, b in zip(p[t].tolist(), q[t].tolist(), strict=True) if a > -1e9)
         assert step.divergence == pytest.approx(kl, rel=1e-3, abs=1e-5)
         assert step.instead == reverse.loaded.target.label(int(q[t].argmax()))
-        assert row["change"] == pytest.approx(row["probability after"] - row["probability before"], abs=2e-4)
+        assert row["likelier after"] == ("" if step.instead == step.predicts else step.instead)
         assert row["KL (nats)"] == round(step.divergence, 4)
     assert effect.divergence == pytest.approx(np.mean([step.divergence for step in effect.steps]))
     none = effect_on(reverse, TEXT, HeadEdits())
+    assert "likelier after" not in step_rows(none)[0], "a column that would repeat another"
     assert none.after.path == none.before.path
     assert none.divergence == pytest.approx(0.0, abs=1e-9)
 

@@ -6,9 +6,11 @@ import pytest
 
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, summary, verdict_text
-from explorer.runs.progress import STATE_SENTENCES, queue_sentence
+from explorer.runs.metrics import load_metrics
+from explorer.runs.progress import STATE_SENTENCES, diagnosis, queue_sentence
 from explorer.runs.status import RunStatus
-from model.folder import SHIPPED
+from model.folder import METRICS, SHIPPED
+from tests.paths import ROOT
 
 
 def entry(name: str, state: str | None = None, **summary: object) -> Entry:
@@ -31,13 +33,13 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "scores"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, None, "22–78 % of 8, validation")),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, None, "89–100 % of 30")),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, None, "right 22–78 % of 8, validation")),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, None, "right 89–100 % of 30")),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, None, "99.7–100 % of 1,505")),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, None, "99.3–99.9 % of 1,505")),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, None, "right 99.7–100 % of 1,505")),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, None, "right 99.3–99.9 % of 1,505")),
         ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, (7.0, 39.45, "BLEU 38–40.9 of 1,000")),
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, 100.0, "96.2–100 % of 98")),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, 100.0, "right 96.2–100 % of 98")),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, "")),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, (None, None, "")),
     ],
@@ -45,12 +47,11 @@ def test_columns_without_a_value_are_left_out() -> None:
 def test_scores_are_numbers_and_the_main_one_has_its_interval(
     results: Any, scores: tuple[float | None, float | None, str]
 ) -> None:
-    one = entry("a", task="dates", device="cuda:0", results={**results, "seconds": 90})
+    one = entry("a", task="dates", results=results)
     full = entry("b", task="files", own_file="pairs.csv", results={"valid": {"exact_match": 0.5, "bleu": 60.0}})
     row, other = rows([one, full])
     assert row["data"].startswith("Dates")
     assert (row["right (%)"], row["BLEU"], row.get("interval (95 %)", "")) == scores
-    assert (row["took (min)"], row["device"]) == (1.5, "CUDA")
     assert (other["data"], other["BLEU"]) == ("pairs.csv", 60.0)
 
 
@@ -58,10 +59,15 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     results = {"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}, "trained_steps": 5}
     phrases = entry("a", task="phrases-en-de", trained=True, results=results)
     [row] = rows([phrases], {"a": "learned"})
-    assert (row["interval (95 %)"], row["verdict"]) == ("98 learned by heart", "learned by heart")
+    assert row["verdict"] == "learned by heart"
+    assert "interval (95 %)" not in row, "an interval is of a sample of other pairs"
     assert "Validation and test are the very pairs that it learned." in description(phrases)
+    metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
+    assert "95 % interval" in diagnosis(metrics, True).sentence
+    assert diagnosis(metrics, True, True).sentence.startswith("Learned, on validation: BLEU 100.0, first reached")
     other = entry("b", task="dates", trained=True, results=results)
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
+    assert rows([other])[0]["interval (95 %)"] == "right 96.2–100 % of 98"
     assert "very pairs" not in description(other)
 
 

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from explorer.runs.origin import computed_sentence, differences, repeatable, settings_of, settings_to_repeat
+from explorer.runs.origin import (
+    computed_sentence,
+    differences,
+    losses_are_alike,
+    repeatable,
+    settings_of,
+    settings_to_repeat,
+)
 from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
 from model.data.files import DATA_FILE
@@ -103,6 +110,9 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
     assert "Decoder layers" in settings
     assert not {"Feed forward", "Banned tokens"} & set(settings), "which the older file lacks, and has as defaults"
     assert settings_of(tmp_path / "nothing") == {}
+    alike = [losses_are_alike(ROOT / "checkpoints" / name) for name in ("reverse", "reverse-decoder", "multi30k-en-de")]
+    assert alike == [True, True, False], "the last has dropout and label smoothing"
+    assert not losses_are_alike(tmp_path / "nothing")
 
 
 def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) -> None:
