@@ -279,9 +279,10 @@ function draw(S, written = false) {
   for (const kind of kinds) drawCaption(S, kind);
   drawStage(S, written);
   drawReadout(S);
+  // The timer runs once the frame has been painted; a frame requested in its place would hold it up.
   if (kinds.length < order.length)
     S.frame = requestAnimationFrame(() => {
-      S.frame = requestAnimationFrame(S.draw);
+      setTimeout(() => (S.frame = S.box.isConnected ? requestAnimationFrame(S.draw) : 0));
     });
 }
 
