@@ -364,8 +364,9 @@ def summarize(folder: Path) -> dict[str, Any]:
     Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
     (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds
     since 1970), model, data, training (the configuration as dictionaries), title, imported (where it came from, if
-    elsewhere: family, source, licence, sha256), own_file (the name of the file of own pairs, or ""), device (on
-    which it was trained, or ""), search (how its authors search: beam_size, length_penalty, alpha).
+    elsewhere: family, source, licence, sha256), init (the model whose weights training began with, or ""), own_file
+    (the name of the file of own pairs, or ""), device (on which it was trained, or ""), search (how its authors search:
+    beam_size, length_penalty, alpha).
     """
     summary: dict[str, Any] = {
         "name": folder.name,
@@ -389,6 +390,7 @@ def summarize(folder: Path) -> dict[str, Any]:
             "imported": _shortened(_section(config, "imported"), MAX_TITLE),
             "search": _shortened(_section(config, "search")),
             "results": results,
+            "init": readable(str(config.get("init") or ""), MAX_TITLE),
             "device": readable(str(_section(config, "runtime").get("device") or ""), MAX_TITLE),
             "state": _state(folder),
             "model": _model_settings(folder, config),

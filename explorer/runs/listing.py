@@ -128,6 +128,9 @@ def description(entry: Entry, *, read_only: bool = False, now: float | None = No
         title = entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
         seed, split = training.get("seed"), data.get("split_seed")
         parts.append(t("{data}, seed {seed}, split seed {split}", data=title, seed=seed, split=split))
+    if init := entry.summary.get("init"):
+        begun = t("Training began with the weights of {model}, so its curves begin where those ended", model=init)
+        parts.append(begun)
     if by_heart(entry.summary.get("task")):
         parts.append(t("Validation and test are the very pairs that it learned"))
     if entry.bundled:

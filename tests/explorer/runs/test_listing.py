@@ -9,7 +9,7 @@ from explorer.runs.listing import curve_rows, description, rows, summary, verdic
 from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import STATE_SENTENCES, diagnosis, queue_sentence
 from explorer.runs.status import RunStatus
-from model.folder import METRICS, SHIPPED
+from model.folder import METRICS, SHIPPED, summarize
 from tests.paths import ROOT
 
 
@@ -69,6 +69,13 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
     assert rows([other])[0]["interval (95 %)"] == "right 96.2–100 % of 98"
     assert "very pairs" not in description(other)
+
+
+def test_a_continued_run_says_where_its_curves_begin() -> None:
+    continued = summarize(ROOT / "checkpoints" / "multi30k-en-de")
+    said = "Training began with the weights of multi30k-en-de-second-round"
+    assert said in description(Entry("a", continued, None))
+    assert said not in description(Entry("a", summarize(ROOT / "checkpoints" / "reverse"), None))
 
 
 LAST = {"trained_steps": 1500}
