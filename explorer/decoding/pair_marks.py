@@ -58,12 +58,12 @@ def _matched(
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
     if any(each.rows or each.columns for each in marks):
-        sentences.append(t("{sign} marks what only one of the maps has.", sign=SIGN))
+        sentences.append(t("{sign} marks words that differ.", sign=SIGN))
     if not differing:
         sentences.append(
             t(
-                "Of {n} weight with a counterpart, none differs by {least:g} or more.",
-                "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
+                "Of {n} weight that both maps have, none differs by {least:g} or more.",
+                "Of {n:,} weights that both maps have, none differs by {least:g} or more.",
                 n=compared,
                 least=DIFFERENT,
             )

@@ -218,7 +218,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     expect(foot).to_contain_text("1 difference of weight")
     expect(foot).to_contain_text(re.compile(r"less than 0\.0+5 from 0|choose a cell"))
     box.get_by_label("Compare the map in view with").select_option("model")
-    expect(said).to_contain_text("≠ marks what only one of the maps has.")
+    expect(said).to_contain_text("≠ marks words that differ.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
 

@@ -264,7 +264,7 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     choose(at, compare_text="I read blue books")
     assert "Sentence: “red” became “blue”. Translation:" in words(at)
     assert address(at)["other"] == "I read blue books"
-    assert "≠ marks what only one of the maps has." in words(at)
+    assert "≠ marks words that differ." in words(at)
     files = [each.proto.label for each in at.get("download_button") if "compare_pair" in each.proto.id]
     assert files == ["PNG", "SVG", "PDF"], "both maps as one picture"
 

@@ -278,7 +278,7 @@ function marked(a, b) {
   }));
   const isMarked = marks.some((each) => each.rows.size || each.columns.size);
   const sentences = [
-    isMarked ? t("{sign} marks what only one of the maps has.", { sign: SIGN }) : "",
+    isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
   return { marks, said: sentences.filter(Boolean).join(" ") };
@@ -289,8 +289,8 @@ function framesInWords(framed, differing, compared) {
   const least = inSentence(`${DIFFERENT}`);
   if (!differing)
     return t(
-      "Of {n} weight with a counterpart, none differs by {least:g} or more.",
-      "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
+      "Of {n} weight that both maps have, none differs by {least:g} or more.",
+      "Of {n:,} weights that both maps have, none differs by {least:g} or more.",
       { n: compared, least },
     );
   if (framed < differing)

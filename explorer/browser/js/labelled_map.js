@@ -116,7 +116,7 @@ function draw(S) {
     return signed ? value + top : value;
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
-  const decimals = top < 0.995 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
+  const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (i < last) return signed ? signedNumber(S.values[i], decimals) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);

@@ -64,7 +64,9 @@ _BESIDE = """<style>
 }
 /* The verdict on an answer is in sight below its question, however long the text above them is. */
 .st-key-lesson_sheet > :has(.st-key-lesson_feedback [data-testid="stAlert"]) {
-  position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b); }
+  position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b);
+  border-top: 1px solid color-mix(in srgb, currentcolor 25%, transparent); padding-top: 0.5rem;
+  box-shadow: 0 -12px 12px -8px rgb(0 0 0 / 20%); }
 @media (max-width: 768px) {
   .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 42dvh; }
   .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }

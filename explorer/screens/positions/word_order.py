@@ -167,10 +167,7 @@ def beyond_the_table(model: ModelDescription) -> str:
             n=model.max_source_tokens + 1,
         )
     if kind == "sinusoidal":
-        return t(
-            "The sinusoidal table has no end, but rows beyond the trained length were never used in training. A "
-            "sentence that is repeated is unlike those in training at any length."
-        )
+        return t("The sinusoidal table has no end, but rows beyond the trained length were never used in training.")
     if kind == "rope":
         return t("A rotation has no end, but distances beyond the trained length turn queries and keys to new angles.")
     if kind == "alibi":
@@ -204,12 +201,13 @@ def _draw_repeated(translation: Translation, model: ModelDescription, repeats: i
     st.markdown(length)
     st.markdown(f"> {plain(longer.text) or t('(nothing)')}")
     about = t(
-        "{n} token with `<eos>`, of a mean probability of {mean:.0f} %.",
-        "{n:,} tokens with `<eos>`, of a mean probability of {mean:.0f} %.",
+        "{n} token, <eos> included, of a mean probability of {mean:.0f} %.",
+        "{n:,} tokens, <eos> included, of a mean probability of {mean:.0f} %.",
         n=len(longer.path),
         mean=100 * float(longer.trace.probabilities.mean()),
     )
-    draw_caption(" ".join([about, *map(str, longer.notes)]))
+    unlike = t("A repeated sentence is unlike those in training at any length: compare with fewer repetitions.")
+    draw_caption(" ".join([about, *([unlike] if repeats > 1 else []), *map(str, longer.notes)]))
 
 
 @cached

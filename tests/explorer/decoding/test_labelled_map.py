@@ -187,7 +187,7 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     assert first.marked_ends == ("≠ ein", "≠ roter", "≠ Hund", ".")
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 2), (2, 1)), ((2, 3), (2, 2)))
-    assert words == "≠ marks what only one of the maps has. Frames mark 2 weights that differ by 0.2 or more."
+    assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
 
 
 @pytest.mark.parametrize("least", [0.19, 0.21])
@@ -198,7 +198,7 @@ def test_equal_sentences_have_no_signs_and_small_differences_no_frames(least: fl
     first, second, words = marked(a, b)
     assert first.marked_labels == (first.row_labels, first.column_labels)
     assert bool(first.marks.cells) == bool(second.marks.cells) == (least > 0.2)
-    assert ("Of 4 weights with a counterpart, none differs" in words) == (least < 0.2)
+    assert ("Of 4 weights that both maps have, none differs" in words) == (least < 0.2)
 
 
 def test_figure_and_picture_have_the_marks() -> None:
