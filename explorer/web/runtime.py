@@ -213,6 +213,20 @@ def norms(translation: Translation, kind: AttentionKind) -> tuple[Floats, Floats
     )
 
 
+def with_one_word_changed(translation: Translation) -> str:
+    """The sentence with the one word changed that changes the answer most; the sentence itself if there is none.
+
+    Raises:
+        CheckpointError: the model cannot be opened.
+    """
+    from explorer.probing.patching import suggested_other  # the first screen does not need it
+
+    if not describe(translation.model).is_transformer:
+        return translation.source.text
+    key = ("one word changed", translation.seq)
+    return _shared(translation.model, _version(translation), key, lambda by: suggested_other(by.loaded, translation))
+
+
 def _version(translation: Translation) -> str:
     """The fingerprint of the model that made a translation."""
     try:

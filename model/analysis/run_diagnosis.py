@@ -337,41 +337,25 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     if lowest < min(before):
         before_, now = _nats(min(before)), _nats(lowest)
         if _score_stays(curves):
-            return Diagnosis(
-                "levelled",
-                _sentences(
-                    t(
-                        "Levelled off: {score} at best on validation, no better by a point in the second half of its "
-                        "updates, although in the last third the lowest validation loss fell from {before} to {now}.",
-                        score=score_text(curves, max(value for _, value in curves.score)),
-                        before=before_,
-                        now=now,
-                    ),
-                    _shows_little(curves),
-                    t("More pairs or a larger model may change it."),
-                ),
-                None,
-                ("try", "more pairs", "larger"),
+            said = t(
+                "Levelled off: {score} at best on validation, no better by a point in the second half of its "
+                "updates, although in the last third the lowest validation loss fell from {before} to {now}.",
+                score=score_text(curves, max(value for _, value in curves.score)),
+                before=before_,
+                now=now,
             )
+            return _levelled(curves, said)
         change = t("the lowest validation loss fell from {before} to {now}", before=before_, now=now)
     elif _score_rose_after(curves, from_step):
         change = t("the score on validation rose")
     elif curves.score:
-        return Diagnosis(
-            "levelled",
-            _sentences(
-                t(
-                    "Levelled off, with {score} at best on validation, and the validation loss was lowest ({lowest}) "
-                    "before the last third of its updates.",
-                    score=score_text(curves, max(value for _, value in curves.score)),
-                    lowest=_nats(lowest),
-                ),
-                _shows_little(curves),
-                t("More pairs or a larger model may change it."),
-            ),
-            None,
-            ("try", "more pairs"),
+        said = t(
+            "Levelled off, with {score} at best on validation, and the validation loss was lowest ({lowest}) "
+            "before the last third of its updates.",
+            score=score_text(curves, max(value for _, value in curves.score)),
+            lowest=_nats(lowest),
         )
+        return _levelled(curves, said)
     else:
         change = t("the validation loss has not fallen, and there is no score")
     if ended:
@@ -379,6 +363,12 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
         said = _sentences(f"{sentence}.", _shows_little(curves), t("Train it longer."))
         return Diagnosis("learning", said, next=("longer", "try"))
     return Diagnosis("learning", t("Still learning: in the last third of its updates so far {change}.", change=change))
+
+
+def _levelled(curves: Curves, said: str) -> Diagnosis:
+    """A score that no longer gets better, although the loss may: its next steps are those that the sentence names."""
+    whole = _sentences(said, _shows_little(curves), t("More pairs or a larger model may change it."))
+    return Diagnosis("levelled", whole, next=("try", "more pairs", "larger"))
 
 
 def _sentences(*parts: str) -> str:

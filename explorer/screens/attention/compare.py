@@ -28,7 +28,6 @@ from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
-from explorer.probing.patching import suggested_other
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
 from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
@@ -146,7 +145,7 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
     del at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    st.session_state["compare_text"] = st.session_state["compare_text"] or _with_one_word_changed(translation)
+    st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.with_one_word_changed(translation)
     text = st.text_input(t("The other sentence"), key="compare_text")
     choices.keep("" if text == selection.text else text)
     if text in ("", selection.text):
@@ -154,14 +153,6 @@ def _sentence(choices: Choices, selection: Selection, translation: Translation, 
             t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted.")
         )
     return runtime.translate(selection.model, text, session.decode_config()), text
-
-
-def _with_one_word_changed(translation: Translation) -> str:
-    """The sentence with the one word changed that changes the answer most; the sentence itself if there is none."""
-    if not runtime.describe(translation.model).is_transformer:
-        return translation.source.text
-    with runtime.model(translation.model) as translator:
-        return suggested_other(translator.loaded, translation)
 
 
 def _model(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
