@@ -78,6 +78,7 @@ def test_one_file_contains_its_model(page: Page, tmp_path: Path, compiles: bool)
     )
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.get_by_role("button", name="All heads")).to_be_visible()
+    expect(page).to_have_url(re.compile("page=attention"))  # written once the page has been painted
     page.reload()
     answered(page)
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value("usb stick")
