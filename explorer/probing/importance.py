@@ -73,6 +73,11 @@ class Importance:
         return (-top if any((item.high < 0).any() for item in changes) else 0.0, top)
 
     @property
+    def decimals(self) -> int:
+        """The decimals of all changes of the loss: three digits of the largest, and at least three."""
+        return max(3, 2 - math.floor(math.log10(self.span[1])))
+
+    @property
     def clear(self) -> dict[str, NDArray[np.bool_]]:
         """By kind, [layer, head]: whether the change of the loss can be told from zero."""
         return {kind: item.differs_from_zero() for kind, item in self.ablation.loss_interval.items()}
@@ -122,7 +127,7 @@ class Importance:
             "loss changes most without {head}, by {change}.",
             number=_correlation(zero, by_mean),
             head=name_of(top := least_first(by_mean)[-1]),
-            change=_change(self.by_mean, top),
+            change=self._change(self.by_mean, top),
         )
 
     def sentence_about(self, head: Head) -> str:
@@ -133,11 +138,12 @@ class Importance:
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         rank, by_gradient = next(ranks for place, *ranks in self.ranks() if place == head)
         said = t(
-            "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
-            "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
-            "{heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
-            before=fixed(self.ablation.loss, 3),
-            after=fixed(self.ablation.loss + change, 3),
+            "If this head adds nothing (zeroed alone, all others in place), over {sentences} the loss goes from "
+            "{before} to {after} nats per token, by {change}; the share of right tokens changes by {accuracy} "
+            "percentage points. Of {heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
+            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            before=fixed(self.ablation.loss, self.decimals),
+            after=fixed(self.ablation.loss + change, self.decimals),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=rank,
@@ -145,7 +151,7 @@ class Importance:
             heads=len(self.least_first()),
         )
         if self.by_mean is not None:
-            by_mean = _change(self.by_mean, head)
+            by_mean = self._change(self.by_mean, head)
             said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
         return said
 
@@ -168,22 +174,26 @@ class Importance:
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head
-        change = _change(self.ablation.loss_interval, head)
+        change = self._change(self.ablation.loss_interval, head)
         return change if self.clear[kind][*place] else t("{change}, not distinguishable from zero", change=change)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
-        rows, zeroed = [], _thousandths(self.ablation.loss_interval)
+        """One table row per head, the most important first: text with intervals in brackets."""
+        rows = []
         for head, by_loss, by_gradient in self.ranks():
             kind, *place = head
             row = {t("rank"): by_loss, t("head"): name_of(head)}
-            row[t("loss, zeroed (10⁻³ nats)")] = _change(zeroed, head)
+            row[t("loss, zeroed (nats)")] = self._change(self.ablation.loss_interval, head)
             if self.by_mean is not None:
-                row[t("loss, mean instead (10⁻³ nats)")] = _change(_thousandths(self.by_mean), head)
+                row[t("loss, mean instead (nats)")] = self._change(self.by_mean, head)
             row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
             row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
             rows.append(row | {t("rank by gradient"): by_gradient})
         return rows
+
+    def _change(self, changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
+        kind, *place = head
+        return with_interval(changes[kind], partial(fixed, decimals=self.decimals, signed=True), *place)
 
     def summary(self, sample: int) -> str:
         """Name the head that matters most, and count changes; it was measured on part of `sample` sentences."""
@@ -227,16 +237,6 @@ class Importance:
 def _points(share: float) -> str:
     """A change of a share in percentage points."""
     return fixed(100 * share, 1, signed=True)
-
-
-def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKind, Estimate]:
-    """The same in thousandths, which a table has room for."""
-    return {kind: Estimate(1000 * item.value, 1000 * item.low, 1000 * item.high) for kind, item in changes.items()}
-
-
-def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
-    kind, *place = head
-    return with_interval(changes[kind], partial(two_digits, signed=True), *place)
 
 
 def _rank_correlation(first: ByKind, second: ByKind) -> tuple[float, float, float]:

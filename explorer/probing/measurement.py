@@ -173,6 +173,11 @@ class Statistic:
         return self.alone or self.description
 
 
+def statistic_of(name: str) -> Statistic:
+    """The statistic of this name, which may leave sinks out."""
+    return STATISTICS[name.removesuffix(WITHOUT_SINKS)]
+
+
 KIND_WORDS = message("encoder"), message("decoder"), message("cross")
 """The kinds of attention where room is short, which :func:`translated` writes."""
 

@@ -81,12 +81,12 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     error_rate, *interval = map(float, re.findall(r"[\d.]+", every.loc["cross L1 H1", "alignment error rate"]))
     assert interval[0] <= error_rate <= interval[1] <= 0.05
     assert table.loc["cross L1 H1", "role"] == "alignment (predicts)"
-    assert widget(at, "probe_map").value == "itself", "the score of the commonest role"
+    assert widget(at, "probe_map").value == "itself_without_sinks", "the score by which the commonest role is judged"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2)]
     assert [len(grid["tiles"]) for grid in role_grids(at)] == [8, 2, 2], "a thumbnail for each head"
-    captions = " ".join(grid["caption"] for grid in role_grids(at))
-    assert "Lp" not in captions
-    assert "Ap = alignment (predicts)" in captions
+    letters = {role["letters"]: role["name"] for grid in role_grids(at) for role in grid["roles"]}
+    assert "Lp" not in letters
+    assert letters["Ap"] == "alignment (predicts)"
     choose(at, probe_kinds=["decoder"])
     assert {name.split()[0] for name in tables(at)[0]["head"]} == {"decoder"}
     choose(at, probe_kinds=["encoder", "cross"], probe_roles=["alignment (predicts)"])
@@ -206,7 +206,7 @@ def test_importance() -> None:
     rows = tables(at)[0]
     assert f"the loss is highest without {rows['head'][0]}, by " in words(at)
     assert len(rows) == 12
-    assert rows["loss, mean instead (10⁻³ nats)"].str.contains("to").all()
+    assert rows["loss, mean instead (nats)"].str.contains("to").all()
     assert "of 12 heads switched off" in words(at)
 
 
@@ -300,7 +300,8 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, agreeing, sources = tables(at)[-3:]
     (row,) = kept.to_dict("records")
     assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
-    assert "intervals over 50 sentences" in words(at)
+    assert_says(at, "Without its own row, ", "use fewer of them, and each says how many", "intervals over 50 sentences")
+    assert "use fewer of them" not in words(probe()), "All heads uses every sentence"
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
     assert sources["predictions"].tolist() == ["all", "first third", "middle third", "last third"]
 

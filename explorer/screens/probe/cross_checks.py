@@ -14,6 +14,7 @@ from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
     SENTENCES,
     Classes,
+    KeptShares,
     kept_shares,
     map_agreement,
     sentence_maps,
@@ -106,8 +107,7 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
             t("Does the word need this row?"),
             t(
                 "{where}, the row of one prediction is replaced: by equal weights, by its own weights on other words, "
-                "or without its largest weight. A word that stays the likeliest may have become less likely all the "
-                "same, so the change of its log-probability is counted as well.",
+                "or without its largest weight. A word changes if another is then the likeliest.",
                 where=where,
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
@@ -171,6 +171,8 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
         st.info(plain(str(unfit)))
         return
     if count is not None:
+        if isinstance(count, KeptShares):
+            st.markdown(f"**{plain(count.verdict())}**")
         draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
         st.caption(plain(count.caption()))
 

@@ -83,11 +83,11 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     scores, name = measured.probe.kinds[kind], index_name(layer, head)
     role = role_of(scores, layer, head)
     rows, meaning, reading = evidence(scores, role, layer, head)
-    left, right = st.columns([3, 1], vertical_alignment="center")
     title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
-    left.markdown(f"#### {plain(title)}")
-    with right.popover(t("What this test says"), icon=":material/help:"):
-        st.caption(explained(f"{reading} {needed_note(measured.probe.seeds)}"))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"#### {plain(title)}", width="content")
+        with st.popover(t("What this test says"), icon=":material/help:", width="content"):
+            st.caption(explained(f"{reading} {needed_note(measured.probe.seeds)}"))
     st.caption(explained(meaning))
     if rows:
         draw_table(rows, t("The test of its role"))
@@ -118,7 +118,7 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
             st.caption(t("Not measured yet: see the tab “Effect on the answer”, “Importance”."))
         else:
             st.caption(plain(importance.sentence_about(place)))
-        st.markdown(t("##### Heads that look alike"))
+        st.markdown(t("##### The nearest heads"))
         none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
         alike = similar_heads(scores, layer, head)
         for line in alike or (none,):
@@ -126,8 +126,8 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
         if alike:
             st.caption(
                 t(
-                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0 if "
-                    "they look alike, 1 if they never look at the same key."
+                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0: "
+                    "equal rows, 1: never the same key."
                 )
             )
         draw_note(subject.name, place)
@@ -209,7 +209,15 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         rows=min([MIN_ROWS, *(rows[example.index] for example in chosen.values())]),
     )
     below = t("Below 0: less than uniform attention.") if any(each.gain < 0 for each in chosen.values()) else ""
-    st.caption(plain(f"{said} {below}"))
+    shuffled = (
+        t(
+            "Uniform attention is near 0 here, since the weight on shuffled partners is taken off. Where one of these "
+            "falls on a right word, even a perfect head stays below 1."
+        )
+        if statistic.startswith("lexical")
+        else ""
+    )
+    st.caption(plain(" ".join(filter(None, (said, below, shuffled)))))
 
 
 def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
