@@ -12,13 +12,15 @@ from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import mean_explanation
 from explorer.locale.messages import later, message, t
 from explorer.locale.text import fixed, percent
-from explorer.probing.measurement import WITHOUT_SINKS, KindScores
+from explorer.probing.measurement import WITHOUT_SINKS, KindScores, places_of
+from explorer.probing.pattern_cells import partners
 from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
 from explorer.probing.sample import read_pairs, subsample
-from model.analysis.recorded_batches import Sample
+from model.analysis.recorded_batches import Observed, Sample
 from model.analysis.score_terms import Part, grouped, head_terms
 from model.checkpoint import LoadedModel
+from model.config import AttentionKind
 from model.points import Head
 
 EXAMPLES = (message("Best"), message("Median"), message("Worst"))
@@ -77,6 +79,20 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: 
         name: Example(int(i), float(values[i]), float(single.uniform[i]))
         for name, i in zip(EXAMPLES, chosen, strict=True)
     }
+
+
+def counted_cells(observed: Observed, kind: AttentionKind, statistic: str) -> tuple[tuple[int, int], ...]:
+    """The cells (row, column) of a sentence whose weight a statistic counts; none if it is about no single cells."""
+    name, places = statistic.removesuffix(WITHOUT_SINKS), places_of(observed, kind)
+    if name in places.lexical:
+        cells = partners(observed, read=name.endswith("_input"))
+    elif name in places.cells:
+        cells = places.cells[name]
+    else:
+        return ()
+    if statistic.endswith(WITHOUT_SINKS):
+        cells = cells & ~places.sinks
+    return tuple((int(row), int(column)) for row, column in np.argwhere(cells))
 
 
 def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:

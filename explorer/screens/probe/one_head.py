@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
-from explorer.decoding.labelled_map import head_map
+from explorer.decoding.labelled_map import PairMarks, head_map
 from explorer.decoding.names import index_name
 from explorer.decoding.score_parts import terms_map
 from explorer.locale.glossary import explained
@@ -19,6 +20,7 @@ from explorer.probing.head_card import (
     EXAMPLES,
     MIN_ROWS,
     SENTENCES,
+    counted_cells,
     example_statistic,
     examples,
     mean_terms,
@@ -201,7 +203,8 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         about = t("{n} row", "{n:,} rows", n=rows[example.index])
         text = measured.sample.sources[example.index].text
         title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
-        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
+        opened = name == EXAMPLES[0]
+        _draw_sentence(sentences[example.index], place, title, statistic, key=name.lower(), expanded=opened)
     said = t(
         "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1, among "
         "sentences with at least {rows} rows.",
@@ -220,15 +223,20 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     st.caption(plain(" ".join(filter(None, (said, below, shuffled)))))
 
 
-def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
+def _draw_sentence(item: Observed, place: Head, title: str, statistic: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
+        cells = counted_cells(item, kind, statistic)
         if kind == "cross" and st.session_state.get(_WORDS):
             maps, left_out = over_words(maps, item.trace.src_words)
+            cells = ()  # of tokens
             prefix = t(
                 "Words only: <eos>, other specials and punctuation are left out, on average {share} of this head's "
                 "weight; what remains is scaled to 1.",
                 share=percent(float(left_out[layer, head])),
             )
-        draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
+        elif cells:
+            prefix = t("Framed: the cells whose weight counts.")
+        marked = replace(head_map(maps, layer + 1, head + 1), marks=PairMarks(cells=cells))
+        draw_map(marked, key=f"card_{key}", prefix=prefix)
