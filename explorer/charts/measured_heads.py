@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from explorer.charts.plotly_charts import (
     COLOURS,
     Plot,
-    bars,
     curves,
     heatmap,
     labels,
@@ -22,7 +21,6 @@ from explorer.charts.plotly_charts import (
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
-from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.importance import Importance, PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
@@ -165,16 +163,6 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Es
 def _range(values: Scores, decimals: int) -> str:
     low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
     return low if low == high else t("{low} to {high}", low=low, high=high)
-
-
-def source_share_plot(sources: SentenceSources) -> Plot:
-    """Draw the share of each prediction that comes from the source."""
-    series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
-    words = [f"→ {word}" for word in sources.words]  # the number is that of the row, which reads another word
-    figure = bars(series, words, y_title=t("share"), height=250)
-    table: dict[str, list[Any]] = {t("predicts"): numbered(words)}
-    table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
-    return Plot(figure, sources.caption(), "", table)
 
 
 def pruning_plot(curve: PruningCurve) -> Plot:
