@@ -139,8 +139,6 @@ def measure(
 
 def _annotated(probe: Probe, choice: SampleChoice, sample: Sample) -> Probe:
     """The measurement with the name of its annotation; files do not tell scenes from other links between words."""
-    if sample.statistical:
-        return dataclasses.replace(probe, gold="statistical")
     is_scenes = choice.origin == "scenes" and probe.gold == "words"
     return dataclasses.replace(probe, gold="scenes") if is_scenes else probe
 

@@ -69,7 +69,6 @@ def findings(loaded: LoadedModel, measured: Measured) -> tuple[str, ...]:
 _LINKS: dict[Gold, str] = {
     "scenes": "words, sure and possible links, written and annotated by a language model",
     "words": "words, sure and possible links",
-    "statistical": "words, statistical links",
     "tokens": "tokens",
 }
 

@@ -98,13 +98,6 @@ def test_the_note_says_who_wrote_the_alignments() -> None:
     assert "A language model wrote" not in words(probe())
 
 
-def test_words_can_be_aligned_statistically_where_no_alignment_is_known() -> None:
-    assert "probe_align" not in {each.key for each in probe().button}, "the strings of reverse are aligned"
-    at = click(probe(model="phrases-en-de", sample="task.30"), "probe_align")
-    assert_says(at, "These alignments are statistical, not right", "alignment error rate of 0.23")
-    assert address(at)["sample"] == "task.30.aligned"
-
-
 def test_typed_sentences_are_measured_and_stand_in_the_link_of_their_model() -> None:
     at = own_sentences("abc\tcba\nhello\tolleh")
     link = address(at)["sample"]
