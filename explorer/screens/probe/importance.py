@@ -8,7 +8,6 @@ from explorer.charts.measured_heads import agreement_plot, layer_head_map, pruni
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain, two_digits
-from explorer.probing.alike_heads import measure_alike
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
@@ -71,24 +70,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             "over sentences; gradient in nats per sentence (Michel et al. 2019), without one."
         )
     )
-    _draw_alike(subject, measured)
     _draw_curve(subject, measured)
-
-
-def _draw_alike(subject: Subject, measured: Measured) -> None:
-    st.markdown(t("##### Heads that look alike, removed in pairs"))
-    if not subject.asked("alike", t("Switch off the pairs that look most alike")):
-        return
-    alike = subject.measure(
-        "alike",
-        t("Switching off pairs of heads"),
-        lambda loaded, report: measure_alike(loaded, measured.sample, measured.probe, report),
-    )
-    if alike is not None:
-        draw_table(
-            alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs"
-        )
-        st.caption(explained(alike.summary()))
 
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:
