@@ -63,8 +63,7 @@ def importance(model: Model, pairs: Iterable[Pair], *, report: Report = unheard)
     """Measure how much the loss changes without each head, on at most 100 of the pairs: a row for each head.
 
     `score` is the change in nats per target token; `baseline` is its mean over the other heads of the same kind;
-    `by mean` is the change with the head's mean output in place of zero; `gradient` is the score of Michel et al.
-    (2019). Arguments and errors as :func:`probe`.
+    `by mean` is the change with the head's mean output in place of zero. Arguments and errors as :func:`probe`.
     """
     loaded = _loaded(model)
     sample, _, _ = gather(_choice(pairs), loaded, report)
@@ -84,7 +83,6 @@ def importance(model: Model, pairs: Iterable[Pair], *, report: Report = unheard)
                 "high": high,
                 "baseline": (float(estimate.value.sum()) - score) / others if others else float("nan"),
                 "by mean": float(measured.by_mean[kind].value[layer, head]) if measured.by_mean else float("nan"),
-                "gradient": float(measured.gradient[kind][layer, head]),
                 "n": measured.sentences,
             }
         )
