@@ -150,14 +150,15 @@ def test_an_unusable_sample_gets_a_message(link: str, sentence: str) -> None:
 def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
-    # L1 H1 is the only one that can look alike; importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "L1 H1:", "rank ")
+    # Importance comes with a shipped model.
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts.")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
     assert ("Below 0: less than uniform" in words(at)) is any(": −" in label for label in labels)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
+    assert "Framed: " not in words(at), "of words, no tokens are framed"
     assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")
     without = maps(at)[0]
     assert without.shape[1] == weights[0].shape[1] - 1, "the letters have no punctuation"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -125,12 +125,6 @@ def _procedure() -> str:
     )
 
 
-def _draw_markdown_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Draw a table whose cells take as many lines as they need."""
-    head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
-    st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
-
-
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
     """Draw why runs failed, the table of the scores, and those of the figures."""
     st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
@@ -171,7 +165,7 @@ def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the commands of the runs."""
     with st.expander(t("How to repeat these runs, and what they cost")):
         if costs := results.cost_rows(arms):
-            _draw_markdown_table(costs)
+            draw_table(costs, results.cost_sentence(arms))
             st.caption(plain(results.cost_sentence(arms)))
         everything = f"{typed('model.experiments')} {experiment.name}"
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))

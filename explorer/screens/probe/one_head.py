@@ -21,7 +21,6 @@ from explorer.probing.head_card import (
     counted_cells,
     example_statistic,
     examples,
-    similar_heads,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.roles import evidence, needed_note, role_of, statistic_title
@@ -115,18 +114,6 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
             st.caption(t("Not measured yet: see the tab “Effect on the answer”, “Importance”."))
         else:
             st.caption(plain(importance.sentence_about(place)))
-        st.markdown(t("##### The nearest heads"))
-        none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
-        alike = similar_heads(scores, layer, head)
-        for line in alike or (none,):
-            st.caption(plain(line))
-        if alike:
-            st.caption(
-                t(
-                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0: "
-                    "equal rows, 1: never the same key."
-                )
-            )
         draw_note(subject.name, place)
 
 

@@ -15,7 +15,6 @@ from explorer.probing.head_card import (
     counted_cells,
     example_statistic,
     examples,
-    similar_heads,
 )
 from explorer.probing.importance import name_of
 from explorer.probing.measured import Measured, read_again
@@ -76,16 +75,6 @@ def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, r
     assert len(counted_cells(observed, "cross", "aligned")) == n, "with the sink"
     assert counted_cells(observed, "cross", "confidence") == ()
     assert set(counted_cells(observed, "decoder", "previous")) == {(row, row - 1) for row in range(1, n + 1)}
-
-
-def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) -> None:
-    scores = measured.probe.kinds["encoder"]
-    lines = similar_heads(scores, 1, 2)
-    divergences = scores.similarity[4 + 2].copy()
-    divergences[4 + 2] = np.inf
-    nearest = divmod(int(divergences.argmin()), 4)
-    assert len(lines) == 3
-    assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")
 
 
 def test_tables_agree_with_the_scores(measured: Measured) -> None:
