@@ -42,7 +42,7 @@ class Metric:
 
 METRICS = {
     "exact_match": Metric(message("right on test (%)"), 100.0, " %"),
-    "bleu": Metric(message("BLEU on test"), 1.0, ""),
+    "bleu": Metric(message("BLEU on test"), 1.0, " BLEU"),
 }
 
 

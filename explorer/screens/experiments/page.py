@@ -91,7 +91,8 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
-    words = how_to_read(), plain(results.conditions(arms)), plain(results.no_single_cause(arms))
+    reading = how_to_read() if drawn else ""
+    words = reading, plain(results.conditions(arms)), plain(results.no_single_cause(arms))
     st.caption(" ".join(filter(None, words)))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
