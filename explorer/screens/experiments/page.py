@@ -84,10 +84,10 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
-    columns = st.columns(2)
-    for nth, measure in enumerate(drawn):
-        with columns[nth % 2]:
-            draw_figure(forest_figure(measure))
+    for nth in range(0, len(drawn), 2):
+        for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
+            with column:
+                draw_figure(forest_figure(measure))
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
