@@ -107,6 +107,7 @@ function create(root) {
   S.find(".out").onclick = escape;
   listenToViewKeys(S, { commands: COMMANDS, help, run, escape });
   listenToWidth(S, () => redraw(S));
+  S.box.ontransitionrun = ({ propertyName }) => propertyName === "--machine-near" && redraw(S);
   S.unsubscribe = listen(() => take(S));
   return S;
 }
@@ -162,7 +163,8 @@ function draw(S) {
   S.frame = 0;
   if (!S.data) return;
   // Measured before anything changes, while the layout is known.
-  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth });
+  const near = getComputedStyle(S.box).getPropertyValue("--machine-near").trim(); // the block that a lesson asks to open
+  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth, near });
   const { target } = S.data;
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);

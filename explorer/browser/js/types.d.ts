@@ -595,6 +595,7 @@ export interface MachineState extends ViewState {
   ahead: boolean;
   /** The width of the sheet, in pixels. */
   room: number;
+  near: string;
   asked: string;
   /** The point that is shown in numbers, its first column on screen, and the number that is chosen. */
   point: string;
