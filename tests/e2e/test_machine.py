@@ -113,6 +113,16 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     machine.get_by_role("button", name="To the previous block").click()
     expect(machine.locator(".panel h3")).to_contain_text("Cross-attention, decoder layer 2")
     assert int(str(stage.text_content()).split()[1]) < int(str(here).split()[1]), "at its first stage"
+    # The list says which block the stage belongs to, and leads to the first stage of another.
+    chapters = machine.get_by_role("combobox", name="To the stages of a block")
+    chosen = chapters.locator("option:checked")
+    expect(chosen).to_have_text("Decoder layer 2 · Cross-attention")
+    chapters.select_option("Decoder layer 1 · Feed-forward")
+    expect(machine.locator(".panel h3")).to_contain_text("Feed-forward, decoder layer 1")
+    machine.get_by_role("button", name="To the previous block").press("Home")
+    expect(chosen).to_have_text("Decoder layer 1 · Cross-attention")
+    machine.locator(".follow select").select_option("")
+    expect(chapters).to_be_hidden()
     # Where all heads stand side by side, the number is one of the followed head.
     at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
     visit(f"/inside?model=adjective-swap&text=I read red books&{at}")

@@ -169,7 +169,7 @@ function draw(S) {
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");
-  says.hidden = !!S.trail.data && S.trail.side === "source"; // the decoder reads another token than the followed one
+  says.hidden = !!S.trail.data; // the chapter stands there
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));

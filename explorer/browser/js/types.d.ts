@@ -554,6 +554,8 @@ export interface MachineTrail extends Omit<ViewState, "data"> {
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
+  /** Where the stages of each block begin. */
+  chapters: { at: number; block: string }[];
   /** The last step whose number was told where it is from. */
   told?: number;
 }
