@@ -90,6 +90,8 @@ _BESIDE = """<style>
     --machine-panel: static; --machine-controls: static; --machine-height: none; --lead: none; }
   body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
     --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
+  body:has(.st-key-lesson_feedback [data-testid="stAlert"]) [data-testid="stBidiComponentIsolated"][data-testid] {
+    --machine-bottom: 54dvh; --machine-height: 8dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
