@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser import box_of, settle
+from tests.browser import settle
 from tests.e2e.address import Visit
 
 
@@ -80,20 +80,8 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".panel h3")).to_have_text("Masked decoder self-attention, decoder layer 2")
     expect(machine.locator(".says")).to_contain_text("reads livres → predicts rouge")
 
-    # Larger and smaller, dragged, and on a phone, whose layout tests/js/machine_plan.test.js has.
-    machine.get_by_role("button", name="Larger").click()
-    machine.get_by_role("button", name="Larger").click()
-    expect(machine.locator(".zooms [value=fit]")).to_have_text("160\u202f%")
+    # On a phone, whose layout tests/js/machine_plan.test.js has.
     sheet = machine.locator(".sheet")
-    box = box_of(sheet)
-    sheet.evaluate("sheet => sheet.scrollLeft = 0")
-    page.mouse.move(box["x"] + 400, box["y"] + 8)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 300, box["y"] + 8)
-    page.mouse.up()
-    expect(sheet, "the diagram follows the pointer").to_have_js_property("scrollLeft", 100)
-    page.keyboard.press("0")
-    expect(machine.locator(".zooms [value=fit]")).to_have_text("100\u202f%")
     whole.get_by_role("button", name="Masked decoder self-attention, decoder layer 2", exact=True).press("Escape")
     expect(machine.locator(".panel h3")).to_have_text("The whole machine")
 

@@ -44,7 +44,7 @@ export function drawMachine(S) {
   const stage = S.find(".diagram");
   const arrive = anew ? build(S) : null;
   S.built = name;
-  stage.style.zoom = `${S.zoom * S.fit}`;
+  stage.style.zoom = `${S.fit}`;
   for (const text of S.texts) text();
   // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
@@ -148,8 +148,7 @@ function reveal(S, box) {
   const part = S.opened.part && holder?.querySelector(`[value="${openValue(S.opened)}"]`);
   (part || holder)?.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
-  const zoom = S.zoom * S.fit;
-  const [left, right] = [box.x * zoom - 12, (box.x + box.width) * zoom + 12];
+  const [left, right] = [box.x * S.fit - 12, (box.x + box.width) * S.fit + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)
     sheet.scrollLeft = Math.min(left, Math.max(right - sheet.clientWidth, 0));
 }

@@ -612,8 +612,7 @@ export interface MachineState extends ViewState {
   trained?: { source: string; target: Decoding["target"] };
   refocus: boolean;
   unfolded: Record<string, number[]>;
-  zoom: number;
-  /** The magnification that fills a wide screen, at which `zoom` is 1. */
+  /** The magnification that fills a wide screen. */
   fit: number;
   built: string;
   plan: MachinePlan;
