@@ -202,8 +202,10 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
         t("came through"): [t("{found} of {n}", found=row.found, n=row.sentences) for row in shown],
         t("answer"): [row.answer for row in shown],
     }
-    narrow = {name: st.column_config.Column(width=90) for name in list(columns)[:3]}
-    draw_table(columns, t("The sentence several times over"), file="repeated", column_config=narrow)
+    widths = {name: st.column_config.Column(width=80) for name in columns} | {
+        t("answer"): st.column_config.Column(width=700)
+    }
+    draw_table(columns, t("The sentence several times over"), file="repeated", column_config=widths)
     draw_caption(
         t(
             "Each answer is the loaded model's. A translation counts if it stands in the answer word for word; "
