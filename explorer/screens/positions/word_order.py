@@ -202,9 +202,7 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
         t("came through"): [t("{found} of {n}", found=row.found, n=row.sentences) for row in shown],
         t("answer"): [row.answer for row in shown],
     }
-    widths = {name: st.column_config.Column(width=80) for name in columns} | {
-        t("answer"): st.column_config.Column(width=700)
-    }
+    widths = {name: st.column_config.Column(width=w) for name, w in zip(columns, (95, 70, 115, 690), strict=True)}
     draw_table(columns, t("The sentence several times over"), file="repeated", column_config=widths)
     draw_caption(
         t(
