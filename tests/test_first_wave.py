@@ -81,8 +81,8 @@ def panel_of(link: dict[str, Any]) -> str:
 
 
 # Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.
-FORMER = ("The computation", "Queries and keys", "Alternatives", "While decoding", "Open padding")
-OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "masks_pads")
+FORMER = ("The computation", "Queries and keys", "Alternatives", "While decoding", "Open padding", "The prediction")
+OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "masks_pads", "chance_")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ SLIDES = (
     ("masks", "The masks", "Causal mask"),
     ("masks", "Given target", "Lift the causal mask"),
     ("inside", "Layer by layer", "Step"),
-    ("inside", "The prediction", "Label smoothing ε"),
     ("inside", "Sizes", "d_model"),
 )
 # The keys of those that do not go forth and back; a slider at its end can only go back.

@@ -1,8 +1,7 @@
 // Draws the diagram of the machine: blocks as buttons with pictures, frames around layers, and lines between blocks.
 // The layout comes from machine_plan.js. An open attention block shows its heads, and an open head shows its parts.
 
-import { drawWires } from "./diagram.js";
-import { fill, make, makeButton, say } from "./dom.js";
+import { fill, make, makeButton, makeShape, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { nameOf } from "./machine_captions.js";
@@ -28,7 +27,7 @@ import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { shortHead } from "./names.js";
 
-/** @import { Kind, MachineBlock, MachineBox, MachineState } from "./types" */
+/** @import { Kind, MachineBlock, MachineBox, MachineState, Wiring } from "./types" */
 
 const LARGEST = 1.6; // magnification of the diagram on a wide screen
 const BELOW = 400; // pixels of the window's height that it then leaves to the rest of the page
@@ -360,4 +359,28 @@ function listenToArrows(S, stage, focused) {
     event.stopPropagation();
     next.focus();
   };
+}
+
+/**
+ * Draws the lines of a diagram, each with an arrow at its end.
+ * @param {Wiring[]} wires
+ * @param {number} width
+ * @param {number} height
+ */
+function drawWires(wires, width, height) {
+  const lines = wires.flatMap(({ points, flow }) => {
+    const [[x0, y0], [x1, y1]] = points.slice(-2);
+    const across = Math.sign(x1 - x0);
+    const down = Math.sign(y1 - y0);
+    const tip = [
+      [x1, y1],
+      [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across],
+      [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across],
+    ];
+    return [
+      makeShape("polyline", { points: points.join(" "), class: flow }),
+      makeShape("polygon", { points: tip.join(" "), class: flow }),
+    ];
+  });
+  return makeShape("svg", { width, height, "aria-hidden": "true" }, ...lines);
 }

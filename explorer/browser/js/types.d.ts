@@ -278,9 +278,6 @@ export interface StepperState extends ViewState {
   mount: ViewMount;
   data: Decoding;
   optionRows: number;
-  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
-  placed?: string;
-  built?: string;
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
@@ -359,9 +356,6 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   colours: string[];
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
-  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
-  placed?: string;
-  built?: string;
   /** The timer of a drawing that waits for weights. */
   waiting: number;
   mount: ViewMount;
