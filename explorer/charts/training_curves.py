@@ -205,9 +205,9 @@ def comparison_figure(
     if lasts:
         order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
         values = [
-            t("{run} {value} ({seconds:,.0f} s)", run=name, value=_value(measure, last), seconds=last["step"])
+            t("{run} {value} ({seconds:,.0f} s)", run=name, value=_scored(measure, last), seconds=last["step"])
             if over_time
-            else t("{run} {value} (step {step:,.0f})", run=name, value=_value(measure, last), step=last["step"])
+            else t("{run} {value} (step {step:,.0f})", run=name, value=_scored(measure, last), step=last["step"])
             for name in order
             if (last := lasts[name])
         ]
@@ -270,6 +270,13 @@ def _loss_at(point: Point, name: str) -> str:
     return t("{loss} at step {step:,.0f}", loss=_value(name, point), step=point["step"])
 
 
+def _scored(name: str, point: Point) -> str:
+    """A value and, of a score, the number of sentences."""
+    value, sentences = _value(name, point), int(point.get("sentences", 0))
+    scored = sentences and "loss" not in name
+    return t("{value} of {n:,} sentences", value=value, n=sentences) if scored else value
+
+
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
@@ -311,7 +318,7 @@ def _spec(
     """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
         x=step_axis(max_steps, x_title),
-        y=value_axis(top=top, **({"type": "log"} if log else {"zero": zero})),
+        y=value_axis(top=top, **({"type": "log", "nice": False} if log else {"zero": zero})),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
             alt.Tooltip("step:Q", format=",d", title=x_title or t("step")),

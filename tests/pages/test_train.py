@@ -294,7 +294,7 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     ]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     at = visit("train", run="mine")
-    assert "Too few pairs to say: BLEU 66.9 (95 % interval 22 to 100)" in words(at)
+    assert "Too few pairs to say: BLEU 66.9 of 1 sentence (95 % interval 22 to 100)" in words(at)
     assert "Train it longer" not in words(at)
     assert metric(at, "BLEU, of 1") == "66.9 (22–100)"
     at.button(key="next_pairs").click()
@@ -377,7 +377,7 @@ def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
     assert not has_key(run(at), "watch_steps_mine")
     if page == "runs":
         at.switch_page("pages/runs.py").run()
-        assert choose(at, entry="other").selectbox(key="entry").value == "other"
+        assert choose(at, entry="other").radio(key="entry").value == "other"
         assert not has_key(at, "run"), "still the Runs page"
 
 

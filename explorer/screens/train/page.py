@@ -35,7 +35,7 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, RUN, choose_run, draw_missing, run_box
+from explorer.web.runs import NEW, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
 from model.folder import SHIPPED
@@ -62,7 +62,7 @@ def draw() -> None:
     states = {status.name: status for status in runs.statuses()}
     title, box = st.columns([3, 2], vertical_alignment="center")
     with box:
-        name = run_box(RUN, t("Run"), [NEW, *states], lambda name: name or t("A new run"))
+        name = run_box(t("Run"), [NEW, *states], lambda name: name or t("A new run"))
     watching = t("Watch it learn") if name in states and states[name].busy else t("How it learned")
     title.markdown(f"#### {t('Train a model from scratch') if name == NEW else watching}")
     draw_missing()
