@@ -103,6 +103,7 @@ class Division:
                 held_out=self.n_valid,
             )
         n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
+        no_test = t("There is no test set: the held-out pairs also choose the best weights.")
         if source.header:
             said = t(
                 "{pairs}, with the headings “{source}” and “{target}”: {parts}.",
@@ -113,7 +114,7 @@ class Division:
             )
         else:
             said = t("{pairs}: {parts}.", pairs=n, parts=parts)
-        return f"{said} {pairs.notes}".strip()
+        return f"{said} {no_test} {pairs.notes}".strip()
 
 
 @cached

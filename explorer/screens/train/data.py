@@ -23,7 +23,7 @@ from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import VALID_FRACTION
 from model.data.number_words import SAMPLE_PAIRS, number_words
-from model.data.proposal import Proposal
+from model.data.proposal import Proposal, TokenKind
 from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
 from model.data.text_files import MAX_BYTES, EncodingError
@@ -60,6 +60,11 @@ class Data:
     proposal: Proposal | None = None
     tokens: Changes = ()
     few: bool = False
+
+    @property
+    def kind(self) -> TokenKind | None:
+        """What was found out about the chosen kind of tokens of own data."""
+        return self.proposal.of(dict(self.tokens)["tokenizer"]) if self.proposal and self.tokens else None
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset, with the settings proposed for own data."""
@@ -196,11 +201,11 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
             leave_out=leave_out,
         )
         pairs = overview(source)
-        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)), file="pairs")
     with st.spinner(t("Looking at the data …")):
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
+        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)))
         draw_findings(division.findings)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]

@@ -18,16 +18,14 @@ from explorer.runs import settings
 from explorer.runs.settings import Changes, as_text, increment, label_of
 from explorer.screens.train.data import Data
 from explorer.web import runtime
-from explorer.web.figures import draw_table
 from explorer.web.runs import field_key
 from model.config import UNTRAINED_TOKENIZERS
-from model.data.proposal import Proposal, TokenKind, named, unspellable_sentence
+from model.data.proposal import Proposal, TokenKind, unspellable_sentence
 from model.presets import Preset
 from model.text.tokenizer import Encoding
 
 _COLUMNS = 4
 _INIT = "train_init"
-_WIDTHS = (st.column_config.Column(width=290), st.column_config.Column(width=200))
 FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
@@ -212,19 +210,9 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 def draw_tokens(kind: TokenKind) -> None:
     """Draw a few validation pairs cut into tokens."""
-    rows = [
-        {t("source as tokens"): _cut(source), t("target as tokens"): _cut(target)} for source, target in kind.samples
-    ]
-    alt = t(
-        "{n} validation pair cut into {tokens}",
-        "{n} validation pairs cut into {tokens}",
-        n=len(rows),
-        tokens=named(kind.kind),
-    )
-    draw_table(rows, alt, column_config=dict(zip(rows[0], _WIDTHS, strict=True)))
-    st.caption(
-        t("· stands between tokens, ␣ is a space that is a token, and ⟨…⟩ is unknown: training has no such token.")
-    )
+    cut = [f"{_cut(source)} → {_cut(target)}" for source, target in kind.samples]
+    st.caption(t("As tokens, with · between them, ␣ for a space, and ⟨…⟩ for one that training does not have:"))
+    st.caption("  \n".join(map(plain, cut)))
 
 
 def _cut(text: Encoding) -> str:

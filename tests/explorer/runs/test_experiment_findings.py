@@ -10,12 +10,14 @@ import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, wide
 from explorer.runs import experiment_arms
+from explorer.runs.command import TrainingOrder
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
 from explorer.runs.experiment_findings import answer, conditions, cost_rows, cost_sentence, failures, rows
 from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import StoredRun
+from model.presets import PRESETS
 
 PLANTED = Experiment(
     "planted", "Planted", "Which one?", Base("p", "reverse", "tiny"), (Arm("one"), Arm("two", "seed=9"))
@@ -312,3 +314,24 @@ def test_stored_experiments_have_a_verdict() -> None:
         arms = arm_runs(experiment)
         assert all(len(sentence.split()) <= 45 and sentence.endswith(".") for sentence in told(arms))
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3
+
+
+@pytest.mark.parametrize(
+    ("order", "result"),
+    [
+        (
+            TrainingOrder("x", "reverse", "tiny"),
+            "99.6 % (98.6 % to 99.9 %) right on test, the mean and range of 10",
+        ),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("seed", "9"), ("eval_every", "10"))), "10 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("positions", "rope"),)), "4 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("max_steps", "749"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("stop_when_right", "3"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", init="reverse"), ""),
+        (TrainingOrder("x", "dates", "tiny"), ""),
+    ],
+)
+def test_a_result_is_expected_only_where_runs_had_the_very_settings(order: TrainingOrder, result: str) -> None:
+    said = experiment_arms.expected_sentence(order, PRESETS[order.preset])
+    assert result in said
+    assert bool(said) == bool(result)
