@@ -16,8 +16,9 @@ from model.data.checks import LITTLE_SHOWN, Finding, check
 from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
+from model.data.task import Example
 
-N_FIRST = 3  # pairs under "How it is read"
+N_FIRST = 3  # pairs that are shown as they are
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Overview:
 
     source_name: str
     target_name: str
-    first: tuple[dict[str, str], ...]
+    first: tuple[Example, ...]
     notes: str
 
 
@@ -137,8 +138,7 @@ def overview(source: Source) -> Overview:
     """
     pairs = _pairs(source)
     names = pairs.source_name, pairs.target_name
-    first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:N_FIRST])
-    return Overview(*names, first, pairs.columns_sentence())
+    return Overview(*names, pairs.examples[:N_FIRST], pairs.columns_sentence())
 
 
 @cached

@@ -205,7 +205,8 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
-        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)))
+        first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
+        draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
         draw_findings(division.findings)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
@@ -241,7 +242,7 @@ def _choose_columns(source: Source) -> Source:
     path = source.paths[0]
     _, detected = columns_of(path, None, source.encoding)
     header: bool | None = None
-    if not path.endswith((".jsonl", ".ndjson", ".tmx", ".po")):
+    if not path.endswith((".json", ".jsonl", ".ndjson", ".tmx", ".po")):
         # Set at every run: an interrupted run creates fields that the browser never sees.
         st.session_state[_HEADER] = st.session_state.get(_HEADER, detected)
         header = st.toggle(

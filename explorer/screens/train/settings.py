@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import plain, shortened
 from explorer.runs import settings
 from explorer.runs.settings import Changes, as_text, increment, label_of
 from explorer.screens.train.data import Data
@@ -26,6 +26,7 @@ from model.text.tokenizer import Encoding
 
 _COLUMNS = 4
 _INIT = "train_init"
+MOST_SHOWN = 240  # characters of a pair as tokens
 FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
@@ -210,7 +211,7 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 def draw_tokens(kind: TokenKind) -> None:
     """Draw a few validation pairs cut into tokens."""
-    cut = [f"{_cut(source)} → {_cut(target)}" for source, target in kind.samples]
+    cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
     st.caption(t("As tokens, with · between them, ␣ for a space, and ⟨…⟩ for one that training does not have:"))
     st.caption("  \n".join(map(plain, cut)))
 
