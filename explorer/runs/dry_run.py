@@ -173,7 +173,7 @@ def sizes_at_once(
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    exact = data.tokenizer == "characters" and not order.data and not order.added
+    exact = data.tokenizer == "characters" and not order.data
     return Sizes(parameters, exact, memory, rough_seconds(parameters, training))
 
 

@@ -176,7 +176,7 @@ def _effective(preset: Preset, changes: Changes) -> frozenset[tuple[str, Any]]:
 
 def expected_sentence(order: TrainingOrder, preset: Preset) -> str:
     """What runs of the experiments with the settings of this order reached; empty if there are none."""
-    if order.init or order.data or order.added:
+    if order.init or order.data:
         return ""
     arm = _stored(order.task, _effective(preset, order.changes))
     scores = mean_and_range(arm.scores()) if arm else None

@@ -161,25 +161,6 @@ def divide(reading: Reading) -> Division:
 
 
 @cached
-def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str) -> str:
-    """Describe a file of further pairs: their number, the first one, and what was left out; `changed` is a cache key.
-
-    Raises:
-        DataError: the file cannot be used.
-    """
-    pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    pair = pairs.examples[0]
-    said = t(
-        "{n} pair, the first “{source}” → “{target}”.",
-        "{n:,} pairs, the first “{source}” → “{target}”.",
-        n=len(pairs.examples),
-        source=pair.source,
-        target=pair.target,
-    )
-    return f"{said} {pairs.skipped_sentence()}".strip()
-
-
-@cached
 def _pairs(source: Source) -> Pairs:
     paths = [Path(path) for path in source.paths]
     if len(paths) == 2:

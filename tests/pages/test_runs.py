@@ -247,8 +247,6 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     config = read_config(other)
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
-    choose(at, compare_time=True, compare_log=True)
-    assert "No times were logged by other." in words(at)
     table = table_with(at, "setting")
     assert (list(table["setting"]), list(table["other"])) == (["Highest learning rate"], ["0.25"])
     at.multiselect[0].set_value([]).run()

@@ -141,20 +141,17 @@ def test_rarely_changed_settings_appear_in_the_command_while_they_are_open() -> 
         at,
         train_precision="bf16",
         train_device="cpu",
-        train_compile=True,
-        train_threads=1,
         train_reverse_tiny_consistency="simcut",
         train_reverse_tokenizer="subwords",
     )
     choose(at, train_reverse_tiny_cutoff=0.1, train_reverse_tiny_bpe_dropout=0.1)
     chosen = options(at)
-    more = (chosen.precision, chosen.threads, chosen.compile, chosen.device, chosen.init)
-    assert more == ("bf16", 1, True, "cpu", None)
+    assert (chosen.precision, chosen.device, chosen.init) == ("bf16", "cpu", None)
     settings = ["bpe_dropout=0.1", "consistency=simcut", "cutoff=0.1", "d_model=32", "tokenizer=subwords"]
     assert sorted(chosen.set) == settings
     choose(at, train_more=False)
     chosen = options(at)
-    assert (chosen.precision, chosen.threads, chosen.compile, chosen.set) == (None, None, False, ["d_model=32"])
+    assert (chosen.precision, chosen.device, chosen.set) == (None, "auto", ["d_model=32"])
 
 
 def test_a_run_may_start_from_another_model(training: Path) -> None:

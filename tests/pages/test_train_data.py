@@ -165,16 +165,3 @@ def test_files_of_old_encodings_are_read_after_a_question() -> None:
     upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
     assert "20 pairs: 18 to learn from, 2 held out" in words(at)
     assert options(at).encoding is None
-
-
-@pytest.mark.usefixtures("training")
-def test_pairs_can_be_added_to_those_of_a_task() -> None:
-    at = visit("train")
-    choose(at, train_more=True)
-    pairs = b"source\ttarget\nabc\tcba\n*d*\td\nx\t\n"
-    upload(at, "more.tsv", pairs)
-    assert [path.read_bytes() for path in options(at).add_data] == [pairs]
-    assert "more.tsv: 2 pairs, the first “abc” → “cba”. 1 row left out: an empty side (line 4)." in words(at)
-    upload(at, "empty.tsv", b"a\tb\n")
-    assert options(at).add_data == []
-    assert "empty.tsv" in words(at)

@@ -35,19 +35,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
             key=f"compare_{marked[0]}",
             persist_state="session",
         )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
-        shared = {"format_func": labels.__getitem__, "persist_state": "session"}
-        measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
-        over_time = st.toggle(t("Over time"), key="compare_time", persist_state="session")
-        log = st.toggle(
-            t("Logarithmic"),
-            value=True,
-            key="compare_log",
-            persist_state="session",
-            disabled="loss" not in measure,
-            help=t("A loss on a logarithmic axis: equal factors are equally far apart."),
-        )
+    labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
+    shared = {"format_func": labels.__getitem__, "persist_state": "session"}
+    measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
     if not chosen:
         st.info(t("Choose one or more runs."))
         return
@@ -64,8 +54,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
         )
     data: dict[str, list[Any]] = {}
     for group in groups:
-        metrics = {run: metrics_of(runs, run) for run in group}
-        figure = comparison_figure(metrics, measure, over_time=over_time, log=log)
+        figure = comparison_figure({run: metrics_of(runs, run) for run in group}, measure)
         if figure.data["step"]:
             draw_figure(figure)
             data = {name: [*data.get(name, []), *values] for name, values in figure.data.items()}

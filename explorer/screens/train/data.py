@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import percent, plain, why
-from explorer.runs.own_pairs import Reading, Source, added_overview, columns_of, divide, overview
+from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.findings import chosen, draw_findings, forget_choices
@@ -27,7 +27,6 @@ from model.data.proposal import Proposal, TokenKind
 from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
 from model.data.text_files import MAX_BYTES, EncodingError
-from model.folder import modified
 from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
@@ -305,32 +304,6 @@ def _choose_division(source: Source, checkpoints: Path) -> Reading:
 def upload_megabytes() -> int:
     """The largest file of pairs that can be uploaded here."""
     return megabytes(MAX_BYTES // 2**20)
-
-
-def choose_added(data: Data, checkpoints: Path) -> tuple[str, ...]:
-    """Draw the upload of further training pairs, and a summary of each file; return the files' paths."""
-    files = st.file_uploader(
-        t("Further training pairs (TSV, CSV or JSONL)"),
-        type=list(TABLES),
-        accept_multiple_files=True,
-        max_upload_size=upload_megabytes(),
-        key="train_added",
-        help=t(
-            "Training reads these pairs as well as its own, except pairs that it already has and pairs whose source is "
-            "held out."
-        ),
-    )
-    paths = []
-    for file in files:
-        try:
-            path = store(file.name, file.getvalue(), checkpoints)
-            summary = added_overview(str(path), modified(path), data.data.src_lang, data.data.tgt_lang)
-        except (DataError, OSError) as unusable:
-            st.error(plain(why(unusable)))
-            continue
-        st.caption(plain(f"{file.name}: {summary}"))
-        paths.append(str(path))
-    return tuple(paths)
 
 
 def _choose_files(checkpoints: Path) -> tuple[Path, ...]:

@@ -28,7 +28,7 @@ from explorer.runs.origin import settings_to_repeat
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import Changes, problem, setting
 from explorer.runs.viewer_mode import REASON
-from explorer.screens.train.data import Data, choose_added, choose_data
+from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -108,7 +108,6 @@ def _draw_form(runs: Runs) -> None:
             parts = st.container()
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
-            order = replace(order, added=choose_added(data, runs.checkpoints))
             changes += further_fields(preset, data, scope, order.init)
     if order.init:
         sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)

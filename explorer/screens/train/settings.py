@@ -124,8 +124,8 @@ def _field(name: str, before: Any, key: str) -> Any:
 
 
 def choose_computation() -> dict[str, Any]:
-    """Draw the choice of initial weights, device, precision and threads; the keys are names of `TrainingOrder`."""
-    columns = st.columns(5, vertical_alignment="bottom")
+    """Draw the choice of initial weights, device and precision; the keys are names of `TrainingOrder`."""
+    columns = st.columns(3, vertical_alignment="bottom")
     names = ["", *runtime.models()]
     if st.session_state.get(_INIT) not in names:
         st.session_state.pop(_INIT, None)  # the model was deleted meanwhile
@@ -156,31 +156,10 @@ def choose_computation() -> dict[str, Any]:
             "on the machine and the sizes, so that the same command gives the same weights."
         ),
     )
-    threads = columns[3].number_input(
-        t("CPU threads"),
-        step=1,
-        value=0,
-        key="train_threads",
-        persist_state="session",
-        help=t(
-            "0: as many as a batch of this size keeps busy. Another number may change the last digits of the weights."
-        ),
-    )
-    compiled = columns[4].toggle(
-        t("Compile"),
-        key="train_compile",
-        persist_state="session",
-        help=t(
-            "Optimise the model with torch.compile before the first update. It takes a minute or more, so it pays off "
-            "for long runs only, and needs a C++ compiler."
-        ),
-    )
     return {
         "init": init or "",
         "device": device or "auto",
         "precision": precision or "auto",
-        "threads": threads,
-        "compile": compiled,
     }
 
 

@@ -89,10 +89,10 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     options = train.parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
     assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
-    assert (options.init, options.precision, options.compile) == (None, None, False)
-    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
+    assert (options.init, options.precision) == (None, None)
+    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16")
     options = train.parser().parse_args(order.command(tmp_path)[3:])
-    assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
+    assert (options.init, options.precision, options.set) == ("old", "bf16", ["seed=7"])
     trial = train.parser().parse_args(order.trial(tmp_path)[3:])
     assert (trial.dry_run, trial.json) == (True, True)
     assert train.parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
