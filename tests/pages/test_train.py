@@ -151,7 +151,7 @@ def test_rarely_changed_settings_appear_in_the_command_while_they_are_open() -> 
     assert sorted(chosen.set) == settings
     choose(at, train_more=False)
     chosen = options(at)
-    assert (chosen.precision, chosen.device, chosen.set) == (None, "auto", ["d_model=32"])
+    assert (chosen.precision, chosen.device, chosen.set) == (None, None, ["d_model=32"])
 
 
 def test_a_run_may_start_from_another_model(training: Path) -> None:
