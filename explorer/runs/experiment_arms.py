@@ -16,7 +16,7 @@ from explorer.runs.command import TrainingOrder
 from explorer.runs.settings import DEFAULTS, KINDS, Changes, value_of
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Experiment, Recipe
-from model.experiments.stored import RESULTS, StoredRun, read_runs
+from model.experiments.stored import RESULTS, ResultError, StoredRun, read_runs
 from model.presets import PRESETS, Preset
 
 Curves = dict[str, list[tuple[list[float], list[float]]]]
@@ -161,7 +161,10 @@ def _stored(task: str, settings: frozenset[tuple[str, Any]]) -> ArmRuns | None:
             recipe = experiment.recipe(arm)
             plain = recipe.base.task == task and not recipe.base.start and not recipe.added
             if plain and settings == _effective(PRESETS[recipe.preset], tuple(recipe.settings.items())):
-                return ArmRuns(arm, recipe, read_runs(recipe), experiment.also)
+                try:
+                    return ArmRuns(arm, recipe, read_runs(recipe), experiment.also)
+                except ResultError:  # a damaged file, of which the page Experiments says what is wrong
+                    return None
     return None
 
 

@@ -16,7 +16,7 @@ from explorer.runs.experiment_findings import answer, conditions, cost_rows, cos
 from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
-from model.experiments.stored import StoredRun
+from model.experiments.stored import ResultError, StoredRun
 from model.presets import PRESETS
 
 PLANTED = Experiment(
@@ -335,3 +335,13 @@ def test_a_result_is_expected_only_where_runs_had_the_very_settings(order: Train
     said = experiment_arms.expected_sentence(order, PRESETS[order.preset])
     assert result in said
     assert bool(said) == bool(result)
+
+
+def test_damaged_results_let_nothing_be_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(recipe: object) -> None:
+        raise ResultError("reverse.json is damaged")
+
+    experiment_arms._stored.cache_clear()
+    monkeypatch.setattr(experiment_arms, "read_runs", damaged)
+    assert experiment_arms.expected_sentence(TrainingOrder("x", "reverse", "tiny"), PRESETS["tiny"]) == ""
+    experiment_arms._stored.cache_clear()
