@@ -164,15 +164,17 @@ def expected_sentence(order: TrainingOrder, preset: Preset) -> str:
         return ""
     arm = _stored(order.task, _effective(preset, order.changes))
     scores = mean_and_range(arm.scores()) if arm else None
-    if arm is None or scores is None:
+    if arm is None or scores is None or scores.n < 2:
         return ""
+    score, low, high = map(arm.metric.rounded, (scores.mean, scores.low, scores.high))
     return t(
-        "What to expect after {updates:,} updates: {score} {measure}, as one run of the experiments had.",
-        "What to expect after {updates:,} updates: {score} {measure}, the mean and range of {n} runs of the "
-        "experiments.",
+        "What to expect after {updates:,} updates: {score} ({low} to {high}) {measure}, the mean and range of {n} runs "
+        "of the experiments.",
         updates=arm.recipe.steps,
-        score=scores.text(arm.metric.rounded),
-        measure=translated(arm.metric.name),
+        score=score,
+        low=low,
+        high=high,
+        measure=t("right on test") if arm.metric is METRICS["exact_match"] else t("on test"),
         n=scores.n,
     )
 
