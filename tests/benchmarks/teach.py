@@ -23,7 +23,6 @@ SLIDES = (
     ("positions", "One word", "Token"),
     ("positions", "The rotation", "Offset k"),
     ("positions", "Shuffle the words", "Shuffle number"),
-    ("positions", "Longer than trained", "Repeat the sentence"),
     ("masks", "The masks", "Causal mask"),
     ("masks", "Given target", "Lift the causal mask"),
     ("inside", "Layer by layer", "Step"),

@@ -548,6 +548,8 @@ export interface MachineTrail extends Omit<ViewState, "data"> {
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
+  /** Where the stages of each block begin. */
+  chapters: { at: number; block: string }[];
   /** The last step whose number was told where it is from. */
   told?: number;
 }
@@ -589,6 +591,7 @@ export interface MachineState extends ViewState {
   ahead: boolean;
   /** The width of the sheet, in pixels. */
   room: number;
+  near: string;
   asked: string;
   /** The point that is shown in numbers, its first column on screen, and the number that is chosen. */
   point: string;
@@ -603,8 +606,7 @@ export interface MachineState extends ViewState {
   trained?: { source: string; target: Decoding["target"] };
   refocus: boolean;
   unfolded: Record<string, number[]>;
-  zoom: number;
-  /** The magnification that fills a wide screen, at which `zoom` is 1. */
+  /** The magnification that fills a wide screen. */
   fit: number;
   built: string;
   plan: MachinePlan;
