@@ -11,6 +11,7 @@ import pytest
 from explorer.charts.experiment_bands import band_figure, bands, wide
 from explorer.charts.forest import forest_figure
 from explorer.runs import experiment_arms
+from explorer.runs.command import TrainingOrder
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
 from explorer.runs.experiment_findings import (
     caption,
@@ -25,7 +26,8 @@ from explorer.runs.experiment_findings import (
 from explorer.runs.experiment_relations import LEVEL, compared, differs, leading, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
-from model.experiments.stored import StoredRun
+from model.experiments.stored import ResultError, StoredRun
+from model.presets import PRESETS
 
 PLANTED = Experiment(
     "planted", "Planted", "Which one?", Base("p", "reverse", "tiny"), (Arm("one"), Arm("two", "seed=9"))
@@ -306,3 +308,34 @@ def test_stored_experiments_have_a_verdict() -> None:
         for each in measures:
             assert all(row.low <= row.shift <= row.high for row in each.rows if row.verdict != "not compared")
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3
+
+
+@pytest.mark.parametrize(
+    ("order", "result"),
+    [
+        (
+            TrainingOrder("x", "reverse", "tiny"),
+            "99.6 % (98.6 % to 99.9 %) right on test, the mean and range of 10",
+        ),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("seed", "9"), ("eval_every", "10"))), "10 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("positions", "rope"),)), "4 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("max_steps", "749"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("stop_when_right", "3"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", init="reverse"), ""),
+        (TrainingOrder("x", "dates", "tiny"), ""),
+    ],
+)
+def test_a_result_is_expected_only_where_runs_had_the_very_settings(order: TrainingOrder, result: str) -> None:
+    said = experiment_arms.expected_sentence(order, PRESETS[order.preset])
+    assert result in said
+    assert bool(said) == bool(result)
+
+
+def test_damaged_results_let_nothing_be_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(recipe: object) -> None:
+        raise ResultError("reverse.json is damaged")
+
+    experiment_arms._stored.cache_clear()
+    monkeypatch.setattr(experiment_arms, "read_runs", damaged)
+    assert experiment_arms.expected_sentence(TrainingOrder("x", "reverse", "tiny"), PRESETS["tiny"]) == ""
+    experiment_arms._stored.cache_clear()
