@@ -57,13 +57,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What tests counted (`record_property`)."""
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.nodeid}: {name}: {value}")
-
-
 def _is_whole(config: pytest.Config) -> bool:
     """Whether no files or tests were named on the command line."""
     return config.args_source == pytest.Config.ArgsSource.TESTPATHS
