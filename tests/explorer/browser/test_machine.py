@@ -9,7 +9,7 @@ import torch
 
 from explorer.browser import wire
 from explorer.browser.machine_numbers import encode_numbers
-from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encode_details, pooled
+from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encode_details
 from explorer.browser.machine_structs import NumbersRequest, TensorSlice
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
@@ -134,13 +134,3 @@ def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
 def test_only_what_exists_can_be_opened(asked: MachinePlace, opened: MachinePlace) -> None:
     decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", "paper")
     assert MachineView(decoding, PAPER, blocks_of(PAPER)).fitting(asked) == opened
-
-
-def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
-    matrix = np.zeros((24, 24), np.float32)
-    matrix[8:16] = 1.0  # the results of the second of three heads
-    wide = np.repeat(np.eye(4, dtype=np.float32), 33, axis=0)  # 132 results of four heads
-    assert set(np.unique(pooled(wide, 4))) == {0.0, 1.0}, "a tile of two heads would be a mixture"
-    first, second, third = np.split(pooled(matrix, 3), 3, axis=1)
-    assert (first.max(), second.min(), third.max()) == (0, 1, 0)
-    assert pooled(np.arange(12, dtype=np.float32).reshape(4, 3), 2).shape == (3, 4), "in by out"

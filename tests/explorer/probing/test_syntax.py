@@ -1,17 +1,14 @@
 """Attention by grammar, with a small pipeline that is defined here, and by closed lists of function words."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
 
 from explorer.probing import syntax
-from explorer.probing.sample import targets_of
-from explorer.probing.syntax import Parsed, by_relation, by_tag, classes_of, parse, tags_of, word_class
+from explorer.probing.syntax import Parsed, by_relation, by_tag, classes_of, parse, word_class
 from model.analysis.recorded_batches import Observed, Sample, written_sample
-from model.config import UNK, DataConfig
+from model.config import DataConfig
 from model.data.task import Example
 from model.text.tokenizer import Encoding, Tokenizer
 from model.text.tokenizer_kinds import build_tokenizers
@@ -128,26 +125,6 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
     assert "The interval holds for all 4 at once." in clear
     with pytest.raises(ValueError, match="target words"):
         by_tag(planted(parsed), [sentence.tags for sentence in parsed], "decoder")
-
-
-@pytest.mark.parametrize("kind", ["words", "subwords"])
-def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language, kind: str) -> None:
-    made, (_, target) = sample(kind), tokenizers(kind)
-    sentences = targets_of(made, target)
-    assert tuple(sentence.ids for sentence in sentences) == made.targets
-    sources, parsed = parse(nlp, made.sources), parse(nlp, sentences)
-    items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
-    ((source, read), *_) = tags_of(None, parsed, items)
-    assert not any(source)
-    assert tags_of(sources, None, items)[0] == (sources[0].tags, ("",) * len(read))
-    assert tags_of(None, None, items) == []
-    assert read[0] == "", "<sos> is not a word"
-    assert read[1:] == parsed[0].tags[:-1]
-    assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
-    strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
-    lost = tags_of(None, parse(nlp, targets_of(strange, target)), items)
-    assert not any(lost[0][1]), "these tokens' letters cannot be recovered"
-    assert lost[1] == tags_of(None, parsed, items)[1]
 
 
 @pytest.mark.parametrize(

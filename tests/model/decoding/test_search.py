@@ -1,4 +1,4 @@
-"""Search: greedy, sampling at a temperature, forced prefixes, and batches."""
+"""Search: greedy, sampling at a temperature, and forced prefixes."""
 
 import dataclasses
 import math
@@ -160,28 +160,6 @@ def test_sampling_stays_inside_top_k_and_top_p() -> None:
     assert drawn(top_k=2) == drawn(top_p=0.75) == {A, B}
     assert drawn() == drawn(top_p=0.85) == {A, B, C}
     assert drawn(top_p=0.01) == drawn(top_k=3, top_p=0.4) == {A}
-
-
-def test_the_seed_decides_the_sample() -> None:
-    table = {(): {A: 0.5, B: 0.5}}
-    one, same, other = (draw_first(table, 64, seed=seed) for seed in (1, 1, 2))
-    assert torch.equal(one, same)
-    assert not torch.equal(one, other)
-    torch.manual_seed(99)  # the global generator has no effect
-    assert torch.equal(draw_first(table, 64, seed=1), one)
-
-
-@pytest.mark.parametrize("method", ["greedy", "beam"])
-@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"causal": False}])
-def test_a_batch_decodes_as_its_sentences_do(method: str, changes: dict) -> None:
-    model = tiny_model(seed=3, **changes)
-    src = sources(9, 2, 5, 1)
-    config = DecodeConfig(method=method, beam_size=3, max_length=8)
-    together = decode_batch(model, src, config)
-    for row, length in enumerate((9, 2, 5, 1)):
-        [alone] = decode_batch(model, src[row : row + 1, :length], config)
-        assert [one.tokens for one in together[row]] == [one.tokens for one in alone]
-        assert [one.score for one in together[row]] == pytest.approx([one.score for one in alone], abs=1e-4)
 
 
 def test_the_limit_counts_the_end_and_follows_the_source() -> None:
