@@ -1,4 +1,4 @@
-"""Rows edited by hand and moved tokens. Edits of whole heads: tests/explorer/browser/test_live.py."""
+"""Rows edited by hand, moved tokens, and names of edits. Of whole heads: tests/explorer/browser/test_live.py."""
 
 from typing import Any
 from unittest.mock import Mock
@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from explorer.decoding.head_change import Change, added, from_link, to_link
-from explorer.decoding.head_edits import edits_for, moved_by
+from explorer.decoding.head_edits import digest_of, edits_for, moved_by
 from explorer.decoding.translator import Translator
 from model.analysis.operations import added_positions, record
 from model.checkpoint import load_model
 from model.config import DecodeConfig
+from model.edits import HeadEdit, HeadEdits
 from model.trace import AttentionTrace
 from tests.explorer.edited import edits_of
 from tests.paths import ROOT
@@ -37,6 +38,21 @@ def test_a_row_edited_by_hand_is_the_row_that_the_model_uses(reverse: Translator
     decoder = edited(reverse, "decoder", 1, 1, "row", row=2, weights=(100, 300, 600, 900)).decoder[0, 0, 1]
     assert np.allclose(decoder[:2], [0.25, 0.75])
     assert not decoder[2:].any(), "it stays within what it may see"
+
+
+def test_edits_have_a_name_that_their_values_are_subsample() -> None:
+    def row(values: list[float]) -> HeadEdits:
+        return HeadEdits((HeadEdit("cross", 0, 0, "row", row=1, values=np.array(values, dtype=np.float32)),))
+
+    assert digest_of(row([0.25, 0.75])) == digest_of(row([0.25, 0.75]))
+    named = [
+        row([0.25, 0.75]),
+        row([0.75, 0.25]),
+        row([0.25, 0.75, 0.0]),
+        HeadEdits(),
+        HeadEdits((HeadEdit("cross", 0, 0, "zero"),)),
+    ]
+    assert len({digest_of(edits) for edits in named}) == len(named)
 
 
 @pytest.mark.parametrize(("kind", "side"), [("encoder", "src"), ("decoder", "tgt")])

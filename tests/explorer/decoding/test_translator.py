@@ -1,4 +1,4 @@
-"""A typed target is forced, and an explanation is of the translation under its edit."""
+"""Typed text in, translation, notes and trace out."""
 
 from pathlib import Path
 from unittest.mock import Mock
@@ -31,6 +31,67 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return toy(tmp_path_factory.mktemp("checkpoints"), "reverse")
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "said"),
+    [
+        *((text, (), "type a sentence") for text in ("", " ", "\t\n", "\u00a0  ", "\u2003")),
+        *(("I read red books", path, "does not fit") for path in ((10**6,), (-1,), (SOS,), (0,), (EOS, 5))),
+    ],
+)
+def test_no_text_and_a_path_of_another_model_get_a_message(
+    words: Translator, text: str, prefix: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        words.translate(text, GREEDY, prefix=prefix)
+
+
+def test_unknown_words_are_named(words: Translator) -> None:
+    some = words.translate("I read purple books", GREEDY)
+    assert some.source.unknown == (False, False, True, False)
+    assert some.source.tokens[2] == "purple"
+    assert any("purple" in note and "<unk>" in note for note in map(str, some.notes))
+    every = words.translate("quantum chromodynamics", GREEDY)
+    assert any("knows none" in note for note in map(str, every.notes))
+    long = list(map(str, words.translate("x" * 5000, GREEDY).notes))
+    assert all(len(note) < 250 for note in long)
+    assert not any("at most" in note for note in long), "one long token is not called many"
+    assert any("characters were read" in note for note in long)
+
+
+def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
+    tmp_path: Path, words: Translator, letters: Translator
+) -> None:
+    dates = toy(tmp_path, "dates")
+    for model, text in (
+        (words, "word " * 5000),
+        (letters, "I read red books " * 200),
+        (letters, "x" * 300_000),
+        (letters, "ab" * 23 + "cd"),
+        *((dates, text) for text in ("İ" * 40, "a" + "İ" * 5000)),  # İ in lower case is two code points
+    ):
+        translation = model.translate(text, GREEDY)
+        assert len(translation.source) <= model.max_source_tokens
+        assert len(translation.trace.src_tokens) == len(translation.source) + 1
+        assert any("at most" in note for note in map(str, translation.notes))
+    fits = letters.translate("ab" * 23 + "c", GREEDY)
+    assert len(fits.source) == letters.max_source_tokens == 47
+    assert fits.source.text == "ab" * 23 + "c"
+    assert not any("at most" in note for note in map(str, fits.notes))
+
+
+def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
+    own = words.translate("I read red books", GREEDY)
+    assert own.path[-1] != EOS
+    assert "The model did not end the sentence within 6 tokens" in str(own.notes[-1])
+    other = int(own.trace.top_ids[1][3])
+    forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
+    assert forked.path[:2] == (own.path[0], other)
+    assert forked.seq != own.seq
+    np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
+    again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
+    assert again.path[: len(forked.path)] == forked.path
 
 
 def test_a_typed_target_is_forced_with_its_probabilities(words: Translator) -> None:
