@@ -9,10 +9,10 @@ from dataclasses import dataclass
 class MapHeader:
     """One map with its labels, complete as they are written; `ends` says what rows predict (may be empty).
 
-    Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
-    and `numbers` are written into the cells where they fit. If `minus` is not 0, the last row is the second one minus
-    the first one, with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are
-    those of the columns from the left; empty if they are in order.
+    Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words.
+    `numbers` are written into the cells where they fit, as `zero` if they would be 0 in their decimals. If `minus` is
+    not 0, the last row is the second one minus the first one, with colours from -minus to minus. Cells (row, column,
+    from 0) in `frames` have a frame. `places` are those of the columns from the left; empty if they are in order.
     """
 
     rows: list[str]
@@ -25,6 +25,7 @@ class MapHeader:
     signed: bool
     minus: float
     numbers: bool
+    zero: str
     frames: list[tuple[int, int]]
     caption: str
     places: list[int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
 
@@ -23,18 +24,11 @@ _TOPICS = ("heads", "dropout", "consistency")  # several settings of one of thes
 
 @dataclass(frozen=True)
 class Metric:
-    """The measure that judges a run: its name, column, factor, unit, and whether it is in percent."""
+    """The measure that judges a run: its column, factor and unit."""
 
-    name: str
     column: str
     factor: float
     unit: str
-    in_percent: bool = False
-
-    @property
-    def short(self) -> str:
-        """The title of a narrow column."""
-        return t("right (%)") if self.in_percent else "BLEU"
 
     def text(self, value: float) -> str:
         """A value with its unit."""
@@ -42,19 +36,13 @@ class Metric:
         return f"{in_digits_of(current(), number)}{self.unit}"
 
     def rounded(self, value: float) -> str:
-        """A value with at most one decimal, and its unit."""
-        return self.text(round(value, 1))
-
-    def margin(self, difference: float) -> str:
-        """A difference with its unit: "1 percentage point"."""
-        if self.in_percent:
-            return t("{n:g} percentage point", "{n:g} percentage points", n=difference)
-        return t("{n:g} BLEU point", "{n:g} BLEU points", n=difference)
+        """A value with one decimal, and its unit."""
+        return f"{fixed(value, 1)}{self.unit}"
 
 
 METRICS = {
-    "exact_match": Metric(message("right on test"), message("right on test (%)"), 100.0, " %", in_percent=True),
-    "bleu": Metric(message("BLEU on test"), message("BLEU on test"), 1.0, ""),
+    "exact_match": Metric(message("right on test (%)"), 100.0, " %"),
+    "bleu": Metric(message("BLEU on test"), 1.0, " BLEU"),
 }
 
 
@@ -66,13 +54,6 @@ class MeanAndRange:
     low: float
     high: float
     n: int
-
-    def text(self, write: Callable[[float], str]) -> str:
-        """Format mean and range: "57 (50 to 60)", or "57 (all 3)" if both ends are written alike."""
-        low, high = write(self.low), write(self.high)
-        if low == high:
-            return t("{number} (all {n})", number=write(self.mean), n=self.n) if self.n > 1 else write(self.mean)
-        return t("{number} ({low} to {high})", number=write(self.mean), low=low, high=high)
 
 
 def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:

@@ -186,6 +186,7 @@ function figureOf(
     signed,
     minus: 0,
     numbers: true,
+    zero: "",
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     places,

@@ -214,7 +214,9 @@ def test_the_clearest_head_comes_first_by_the_numbers_in_its_row() -> None:
 
     planted = probed(encoder=(mixed(lambda q: q + 1, 0.5), mixed(lambda q: q + 1, 0.8), both))
     rows = list(clearest_first(planted, ["encoder"], ()).values())
-    assert [row["role"] for row in rows] == [f"{SINK} + previous token", "next token", "next token"]
+    assert [row["role"] for row in rows] == [f"previous token + {SINK}", "next token", "next token"], (
+        "the clearer first"
+    )
     lows = [float(row["above uniform"].split("(+")[1].split(" ")[0]) for row in rows]
     assert lows == sorted(lows, reverse=True), "of two roles, the numbers are those of the clearer one"
     assert lows[0] > planted.kinds["encoder"].scores["first"].over_uniform.low[0, 2] + 0.1, "which is not the first"

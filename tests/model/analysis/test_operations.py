@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.analysis.operations import (
-    least_loss,
     record,
-    smoothed,
-    smoothed_loss,
 )
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
@@ -54,16 +50,6 @@ def test_masked_cells_are_left_out_and_forbidden_tokens_have_no_chance() -> None
     opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
     assert masked.standard_deviation == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
-def test_smoothing_is_that_of_training(epsilon: float) -> None:
-    logits = torch.randn(11, generator=torch.Generator().manual_seed(0))
-    expected = F.cross_entropy(logits[None], torch.tensor([4]), label_smoothing=epsilon)
-    assert smoothed_loss(logits, 4, epsilon) == pytest.approx(float(expected), abs=1e-6)
-    assert float(smoothed(11, 4, epsilon).sum()) == pytest.approx(1.0)
-    best = smoothed(11, 4, epsilon).clamp_min(1e-30).log()
-    assert least_loss(11, epsilon) == pytest.approx(smoothed_loss(best, 4, epsilon), abs=1e-5)
 
 
 CHOICES = [
