@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.decoding.attention_maps import MIXED, attention_maps, effective_keys, entropy, spans
+from explorer.decoding.attention_maps import MIXED, attention_maps
 from explorer.decoding.content_words import over_words
 from model.config import ATTENTION_KINDS
 from model.trace import FUTURE, AttentionTrace
@@ -22,11 +22,6 @@ def subwords() -> AttentionTrace:
     """Source words 0 0 0 1; target words 0 | 0 0 | 1 as read; a word of several tokens on either side."""
     trace = random_trace(SOURCE, TARGET)
     return dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
-
-
-def test_spans_are_runs_of_one_word_and_specials_stay_alone() -> None:
-    assert spans((0, 0, 1, -1, -1, 2)) == ((0, 2), (2, 3), (3, 4), (4, 5), (5, 6))
-    assert spans(()) == ()
 
 
 def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
@@ -57,14 +52,6 @@ def test_one_token_has_no_choice() -> None:
         assert math.isnan(summary.effective[0, 0])
         assert all(math.isnan(share[0, 0]) for share in summary.shares.values())
         assert summary.role(0, 0) == MIXED
-
-
-def test_entropy_and_effective_keys_of_known_rows() -> None:
-    rows = np.array([[[1.0, 0.0, 0.0, 0.0], [0.25] * 4], [[0.5, 0.5, 0.0, 0.0], [0.0] * 4]], dtype=np.float32)
-    np.testing.assert_allclose(entropy(rows), [[0.0, math.log(4)], [math.log(2), 0.0]], atol=1e-12)
-    np.testing.assert_allclose(effective_keys(rows), [[1, 4], [2, 1]], atol=1e-12)
-    others = np.array([0.2, 0.2, 0.2, 0.0], dtype=np.float32)
-    assert effective_keys(others) == pytest.approx(3), "in a file from elsewhere, weights count as shares of their sum"
 
 
 def test_specials_and_punctuation_are_left_out_and_rows_scaled_to_1() -> None:

@@ -6,11 +6,11 @@ import spacy
 from spacy.language import Language
 
 from explorer.probing import syntax
-from explorer.probing.syntax import Parsed, by_relation, by_tag, classes_of, parse, word_class
+from explorer.probing.syntax import Parsed, by_relation, by_tag, parse, word_class
 from model.analysis.recorded_batches import Observed, Sample, written_sample
 from model.config import DataConfig
 from model.data.task import Example
-from model.text.tokenizer import Encoding, Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import build_tokenizers
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.probed import HEADS, observed, one_hot
@@ -140,10 +140,3 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
 )
 def test_the_class_of_a_word(lang: str, wanted: str, words: tuple[str, ...]) -> None:
     assert {word_class(word, lang) for word in words} == {wanted}
-
-
-def test_a_token_has_the_class_of_its_whole_word() -> None:
-    offsets = ((0, 2), (2, 5), (6, 9), (9, 13))
-    sentence = Encoding((4, 5, 6, 7), ("Un", "ser", "der", "bach"), offsets, (0, 0, 1, 1), "Unser derbach")
-    assert classes_of([sentence], "de") == [("function", "function", "content", "content")]
-    assert classes_of([sentence], "xx") is None

@@ -43,16 +43,6 @@ def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
     torch.testing.assert_close(sinusoidal_table(2, d_model, base)[1, ::2], angles.sin(), rtol=0, atol=1e-12)
 
 
-def test_scores_are_gathered_by_distance() -> None:
-    found = by_distance(torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 5.0], [6.0, 4.0, 0.0]]))
-    assert found.distances == (-2, -1, 0, 1, 2)
-    assert found.mean == (6.0, 3.5, 0.0, 3.0, 2.0)
-    assert found.low == (6.0, 3.0, 0.0, 1.0, 2.0)
-    assert found.high == (6.0, 4.0, 0.0, 5.0, 2.0)
-    assert found.spread == pytest.approx((5 - 1) / 6)
-    assert found.asymmetry == pytest.approx((6 - 2) / 6)
-
-
 @pytest.mark.parametrize("width", [4, 64])
 def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
     """A distance is taken off alike on both sides; without positions, all scores are equal."""

@@ -1,9 +1,8 @@
-"""Search: greedy, sampling at a temperature, and forced prefixes."""
+"""Search: greedy, and sampling at a temperature."""
 
 import dataclasses
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,20 +118,6 @@ def test_forbidden_ids_are_never_an_answer() -> None:
     assert log_probs[0, [PAD, SOS]].tolist() == [-math.inf, -math.inf]
     torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
     assert logits[0, 0] == 5.0, "the model's own logits must not change"
-
-
-def test_a_prefix_is_kept_and_continued() -> None:
-    model, config = TableModel([GARDEN_PATH]), DecodeConfig(method="sample", seed=3)
-    given = {"limit": 9, "prefix": (B, A)}
-    for search in (greedy, partial(sample, config=config)):
-        steps = list(search(model.step, model.start(), **given))
-        [found] = follow(steps)
-        assert (found.tokens, found.finished) == ((B, A), True)
-        assert [step.forced for step in steps] == [True, True, False]
-        assert found.log_prob == pytest.approx(math.log(0.45 * 0.1))
-        assert steps[0].log_probs[0, A].exp().item() == pytest.approx(0.55), "what the model thinks of a forced step"
-    best = best_by_beam(model, beam(2), prefix=(B, A))[0]
-    assert (best.tokens, best.log_prob) == ((B, A), pytest.approx(math.log(0.45 * 0.1)))
 
 
 def draw_first(table, n: int, **settings) -> Tensor:
