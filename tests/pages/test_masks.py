@@ -80,19 +80,6 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
 
 
 @pytest.mark.usefixtures("shipped")
-def test_lifting_the_mask_on_a_given_target() -> None:
-    at = masks("Given target")
-    assert not is_open(maps(at)[0])[0, 1]
-    choose(at, lift_mask=True)
-    lifted = maps(at)[0]
-    assert is_open(lifted).all()
-    assert np.allclose(lifted.sum(axis=1), 1, atol=1e-5)
-    table = tables(at)[-1]
-    assert table["masked (%)"].min() > 99
-    assert len(table) == 5
-
-
-@pytest.mark.usefixtures("shipped")
 def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
     at = masks("Given target", model="adjective-swap-unmasked")
     field = at.text_input(key="given_reference")

@@ -16,21 +16,16 @@ from explorer.probing.head_card import (
     example_statistic,
     examples,
 )
-from explorer.probing.importance import name_of
 from explorer.probing.measured import Measured, read_again
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.roles import role_of, statistic_title
 from explorer.probing.tables import (
     brief_rows,
-    clearest_first,
     colour_range,
     head_numbers,
-    head_rows,
     kinds_with,
     number_rows,
-    summary,
-    whole_title,
 )
 from model.checkpoint import LoadedModel
 from tests.explorer.probed import quiet
@@ -75,28 +70,6 @@ def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, r
     assert len(counted_cells(observed, "cross", "aligned")) == n, "with the sink"
     assert counted_cells(observed, "cross", "confidence") == ()
     assert set(counted_cells(observed, "decoder", "previous")) == {(row, row - 1) for row in range(1, n + 1)}
-
-
-def test_tables_agree_with_the_scores(measured: Measured) -> None:
-    rows = head_rows(measured.probe)
-    assert len(rows) == 12
-    cross = next(row for row in rows if (row["kind"], row["head"]) == ("cross", "L1 H2"))
-    scores = measured.probe.kinds["cross"].scores
-    assert cross["alignment accuracy"].split(" ")[0] == f"{scores['accuracy'].mean[0, 1]:.2f}"
-    whole = measured.probe.kinds["cross"].corpus["error_rate"].own[0, 1]
-    numbers = {row["statistic"]: row["mean"] for row in head_numbers(measured.probe, "cross", 0, 1)}
-    assert numbers[whole_title("error_rate")] == round(float(whole), 4)
-    assert "next token" in rows[0]
-    assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
-    assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
-    assert summary(measured.probe).startswith("4 of 12 heads have a clear role: ")
-    ordered = clearest_first(measured.probe, measured.probe.kinds, ())
-    clear = [role_of(measured.probe.kinds[kind], *place).clear for kind, *place in ordered]
-    assert clear == [True] * 4 + [False] * 8, "heads with a role come first"
-    assert {row["head"] for row in ordered.values()} == {name_of(head) for head in ordered}
-    assert [row["role"].startswith("none; nearest: ") for row in ordered.values()] == [not each for each in clear]
-    only = clearest_first(measured.probe, ["cross"], ("alignment (predicts)",))
-    assert {(head[0], row["role"]) for head, row in only.items()} == {("cross", "alignment (predicts)")}
 
 
 def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_word(measured: Measured) -> None:
