@@ -372,7 +372,7 @@ function writeNumbers(
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
-  const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * (cell - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
