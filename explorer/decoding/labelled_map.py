@@ -186,9 +186,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
         compared=None if aligned else (a, b),
-        marks=PairMarks(
-            *(_unlike(*pair) for pair in ((a.rows, b.rows), (a.predicted, b.predicted), (a.columns, b.columns)))
-        )
+        marks=PairMarks(_unlike(a.rows, b.rows), _unlike(a.predicted, b.predicted), _unlike(a.columns, b.columns))
         if aligned
         else PairMarks(),
         values=(b.values - a.values).astype(np.float32),

@@ -87,10 +87,10 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
         most = f"{most} {words}".strip()
     st.markdown(plain(most))
     st.caption(plain(comparison.caption))
-    maps = [comparison.first, comparison.second, *filter(None, [comparison.difference])]
-    grid = maps if comparison.difference is not None else ()  # cells of one size, one below the other
+    shown = [comparison.first, comparison.second, *filter(None, [comparison.difference])]
+    grid = shown if comparison.difference is not None else ()  # cells of one size, one below the other
     columns = [*st.columns(2), *st.columns(2)]
-    for column, each, key in zip(columns, maps, ("one", "other", "difference"), strict=False):
+    for column, each, key in zip(columns, shown, ("one", "other", "difference"), strict=False):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model, said=each is comparison.difference, grid=grid)
     if chosen != "heads":
