@@ -10,21 +10,17 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
-    COLOURS,
     Plot,
-    bars,
     curves,
     heatmap,
     labels,
-    margin,
     numbered,
 )
 from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
-from explorer.probing.cross_checks import SentenceSources
 from explorer.probing.edit_effect import with_interval
-from explorer.probing.importance import Importance, PruningCurve
+from explorer.probing.importance import PruningCurve
 from explorer.probing.patching import MeanPatches, Patched, point_names
 from model.analysis.bootstrap import Estimate
 from model.analysis.patching import Stack
@@ -92,42 +88,6 @@ def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> Non
     figure.update_traces(z=at, customdata=values, zmin=marks[0], zmax=marks[-1], colorbar=ticks, hovertemplate=hover)
 
 
-def agreement_plot(importance: Importance) -> Plot:
-    """Plot the rank of each head by the loss without it against its rank by the gradient score, the first top right."""
-    figure, ranks = go.Figure(), importance.ranks()
-    furthest = sorted((abs(loss - gradient) for _, loss, gradient in ranks), reverse=True)[: _NAMED + 1][-1]
-    for nth, kind in enumerate(importance.gradient):
-        places = [(head[1:], loss, gradient) for head, loss, gradient in ranks if head[0] == kind]
-        names, by_loss, by_gradient = zip(*((index_name(*at), *each) for at, *each in places), strict=True)
-        figure.add_scatter(
-            x=by_gradient,
-            y=by_loss,
-            customdata=names,
-            hovertemplate="%{customdata}: %{y}, %{x}<extra></extra>",
-            # Only the heads on which the two ranks differ most: all names would overlap.
-            text=[
-                name if loss == 1 or abs(loss - gradient) > furthest else ""
-                for name, loss, gradient in zip(names, by_loss, by_gradient, strict=True)
-            ],
-            name=capitalised(translated(kind)),
-            mode="markers+text",
-            # Away from the line of equal ranks.
-            textposition=[
-                "bottom right" if low >= up else "top left" for up, low in zip(by_gradient, by_loss, strict=True)
-            ],
-            cliponaxis=False,
-            marker={"color": COLOURS[nth], "symbol": nth, "size": 9},
-        )
-    n = len(ranks)
-    figure.add_shape(type="line", x0=1, y0=1, x1=n, y1=n, line={"dash": "dot", "color": "#7d8893"}, layer="below")
-    titles = t("rank by the gradient score"), t("rank by the loss without it")
-    ticks = {"tickvals": [1, *range(5, n + 1, 5)], "zeroline": False}
-    x_axis, y_axis = ({"title": {"text": title}, "range": [n + 1, 0], **ticks} for title in titles)
-    figure.update_layout(xaxis=x_axis, yaxis=y_axis, height=420, margin=margin(top=40, right=60))
-    figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0})
-    return Plot(figure, importance.agreement(), t("Does the gradient tell which heads are missed?"))
-
-
 def _word(value: float, decimals: int, clear: bool | None) -> str:
     if clear is False:
         return f"({fixed(value, 3)})"
@@ -165,16 +125,6 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Es
 def _range(values: Scores, decimals: int) -> str:
     low, high = (fixed(float(value), decimals) for value in (values.min(), values.max()))
     return low if low == high else t("{low} to {high}", low=low, high=high)
-
-
-def source_share_plot(sources: SentenceSources) -> Plot:
-    """Draw the share of each prediction that comes from the source."""
-    series = {t("comes from {source}", source=sources.source): sources.shares.tolist()}
-    words = [f"→ {word}" for word in sources.words]  # the number is that of the row, which reads another word
-    figure = bars(series, words, y_title=t("share"), height=250)
-    table: dict[str, list[Any]] = {t("predicts"): numbered(words)}
-    table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
-    return Plot(figure, sources.caption(), "", table)
 
 
 def pruning_plot(curve: PruningCurve) -> Plot:

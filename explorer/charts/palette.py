@@ -35,20 +35,6 @@ THEME: dict[str, Any] = tomllib.loads(_CONFIG.read_text(encoding="utf-8"))["them
 ATTENTION_SCALE = tuple(THEME["light"]["chartSequentialColors"])  # weights from 0 to 1
 # The colours of heads that are drawn together; a head always has the same colour.
 HEAD_COLOURS = tuple(THEME["light"]["chartCategoricalColors"])
-_CIVIDIS = (
-    "#fee838",
-    "#e1cc55",
-    "#c3b369",
-    "#a59c74",
-    "#8a8678",
-    "#707173",
-    "#575d6d",
-    "#3b496c",
-    "#123570",
-    "#00224e",
-)
-# By the name in a view's text, as in explorer/browser/js/heads_colours.js.
-SCALES = {"theme": ATTENTION_SCALE, "cividis": _CIVIDIS, "grey": ("#ffffff", "#000000")}
 # Differences, as chartDivergingColors: blue below zero, orange above.
 DIFFERENCE_SCALE = (
     "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",

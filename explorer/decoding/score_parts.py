@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import short_head, short_kind, short_layer
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, percent, quoted
 from model.analysis.score_terms import HeadTerms, Part, grouped
 from model.trace import VISIBLE, AttentionTrace
@@ -19,10 +19,6 @@ from model.trace import VISIBLE, AttentionTrace
 Floats = NDArray[np.float64]
 
 LARGEST = 3  # terms named in a sentence
-HELD_FIXED = message(
-    "The terms are exact for the norms and the earlier attention of this run, which are held fixed: without one of the "
-    "parts, these would change as well."
-)
 
 
 def part_label(part: Part) -> str:
@@ -100,24 +96,6 @@ def score_table(terms: HeadTerms, trace: AttentionTrace, at: Place, *, above_row
     row_tokens, column_tokens = trace.tokens(at.kind)
     words = explanation(table, rows, columns, (query + 1, row_tokens[query]), (key + 1, column_tokens[key]))
     return ScoreTable(table, rows, columns, words)
-
-
-def mean_explanation(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], sentences: int) -> str:
-    """The largest terms of the mean table of a head over a sample, in words."""
-    if not np.isfinite(table).all():
-        return t("No query of the sample has a choice of keys.")
-    parts = [
-        t(
-            "{key} as key and {query} as query ({share})",
-            key=part_label(key_parts[j]),
-            query=part_label(query_parts[i]),
-            share=_share(float(table[i, j]), table),
-        )
-        for i, j in largest_terms(table)
-    ]
-    over = t("Over {n} sentence.", "Over {n:,} sentences.", n=sentences)
-    largest = t("{sum} Largest: {terms}.", sum=_sum(table), terms="; ".join(parts))
-    return f"{over} {largest} {translated(HELD_FIXED)}"
 
 
 def _sum(table: Floats) -> str:

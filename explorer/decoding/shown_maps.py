@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from explorer.decoding.attention_maps import AttentionMaps, attention_maps, has_subwords
 from explorer.decoding.coordinates import Place
 from explorer.decoding.head_change import edits_in_words
@@ -24,7 +22,6 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import printable, quoted
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
-from model.user_error import UserError
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +48,6 @@ def shown_maps(
     """Select the maps that a view (its text in the address) shows of a trace at a place.
 
     The first `n_prompt` decoder rows have a next token that was given: they are not labelled with a prediction.
-
-    Raises:
-        UserError: no head passes the filters, so there is nothing on screen.
     """
     options = parse_view(view)
     if not has_subwords(trace):
@@ -75,8 +69,6 @@ def shown_maps(
             maps.append(replace(head, top=top, direction=options.direction))
             places.append(place)
             notes.append(summary_caption(all_heads, place) if place.head else "")
-    if not maps:
-        raise UserError("No head passes the filters, so there is nothing on screen to export.")
     if options.scale == "max":  # one colour scale for all maps
         top = max(head.scale for head in maps)
         maps = [replace(head, top=top) for head in maps]
@@ -89,32 +81,14 @@ def shown_maps(
 
 
 def heads_in_view(maps: AttentionMaps, at: Place, options: ViewOptions) -> list[Place]:
-    """The heads whose maps are in view, sorted and filtered by the options of the view."""
+    """The heads whose maps are in view."""
     kind = maps.kind
     layers, heads = maps.weights.shape[:2]
     if options.view in ("lines", "text") and options.heads:
         return [Place(kind, at.layer, head) for head in options.heads if head <= heads]
     if options.view != "heads":
         return [Place(kind, at.layer, at.head)]
-
-    def keys(place: Place) -> float:
-        value = float(maps.effective[place.index])
-        return np.inf if np.isnan(value) else value
-
-    def share(place: Place) -> float:
-        shares = maps.shares.get(options.by)
-        value = -1.0 if shares is None else float(shares[place.index])
-        return -1.0 if np.isnan(value) else value
-
-    passing = [
-        place
-        for place in (Place.at_index(kind, layer, head) for layer in range(layers) for head in range(heads))
-        if (not options.role or maps.role(*place.index) == options.role)
-        and (not options.most or keys(place) <= options.most)
-    ]
-    if options.by == "keys":
-        return sorted(passing, key=keys)
-    return passing if options.by == "place" else sorted(passing, key=lambda place: -share(place))
+    return [Place.at_index(kind, layer, head) for layer in range(layers) for head in range(heads)]
 
 
 def _printable(maps: AttentionMaps) -> AttentionMaps:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from explorer.decoding.attention_maps import MIXED, PLACES, Form
+from explorer.decoding.attention_maps import Form
 from model.config import AttentionKind
 
 MAX_VIEW = 120  # characters of a view's text
@@ -20,10 +20,7 @@ View = Literal["heads", "head", "lines", "text"]
 VIEWS: tuple[View, ...] = get_args(View)
 FLAGS = ("words", "next", "steps", "beside", "content", "guess")
 SCALES = ("unit", "max", "log")
-PALETTES = ("theme", "cividis", "grey")
 DIRECTIONS = ("", "ltr", "rtl")
-ORDERS = ("place", "keys", *PLACES)  # sort orders of the grid of heads
-ROLES = (MIXED, *PLACES)
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,6 @@ class ViewOptions:
         guess: on Translate, each next word and its attention are hidden until it has been guessed.
         scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
         direction: words run from left to right ("ltr"), from right to left, or (empty) as they are written.
-        by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
-        role: only heads with this favourite place are shown; empty = all.
-        most: only heads that look at no more than this many keys are shown; 0 = all.
         mass: lines are drawn until they hold this percentage of a row, 10 to 100.
         heads: the heads whose lines are drawn, from 1, 0 = the mean; empty = the one in view.
     """
@@ -55,11 +49,7 @@ class ViewOptions:
     content: bool = False
     guess: bool = False
     scale: str = "unit"
-    palette: str = "theme"
     direction: str = ""
-    by: str = "place"
-    role: str = ""
-    most: float = 0.0
     mass: int = 80
     heads: tuple[int, ...] = ()
 
@@ -95,17 +85,9 @@ def _option(word: str) -> dict[str, Any]:
         return {word: True}
     if word in SCALES[1:]:
         return {"scale": word}
-    if word in PALETTES[1:]:
-        return {"palette": word}
     if word in DIRECTIONS[1:]:
         return {"direction": word}
     name, _, value = word.partition("-")
-    if name == "by" and value in ORDERS[1:]:
-        return {"by": value}
-    if name == "role" and value in ROLES:
-        return {"role": value}
-    if name == "most" and _is_number(value) and int(value):
-        return {"most": int(value) / 10}
     if name == "mass" and _is_number(value) and int(value):
         return {"mass": min(max(int(value), 10), 100)}
     if name == "h":
@@ -120,15 +102,10 @@ def _is_number(text: str) -> bool:
 def format_view(options: ViewOptions) -> str:
     """Write options as text, which :func:`parse_view` reads back to equal options."""
     words = [options.view, *(flag for flag in FLAGS if getattr(options, flag))]
-    words += [value for value in (options.scale, options.palette) if value not in (SCALES[0], PALETTES[0])]
+    if options.scale != SCALES[0]:
+        words.append(options.scale)
     if options.direction:
         words.append(options.direction)
-    if options.by != ORDERS[0]:
-        words.append(f"by-{options.by}")
-    if options.role:
-        words.append(f"role-{options.role}")
-    if options.most:
-        words.append(f"most-{round(10 * options.most)}")
     if options.mass != ViewOptions().mass:
         words.append(f"mass-{options.mass}")
     if options.heads:

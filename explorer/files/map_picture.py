@@ -73,7 +73,7 @@ def scale_of(view: ShownMaps) -> tuple[str, ...]:
     """The colours of the scale that the view uses."""
     if view.maps[0].signed:
         return palette.DIFFERENCE_SCALE
-    return palette.SCALES[view.options.palette]
+    return palette.ATTENTION_SCALE
 
 
 def levels(map_: LabelledMap, scale: str) -> NDArray[np.float64]:

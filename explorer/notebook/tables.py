@@ -12,9 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from explorer.decoding.names import index_name
 from explorer.decoding.translator import Translator
-from explorer.probing.alike_heads import AlikePair, measure_alike
 from explorer.probing.importance import measure_importance
 from explorer.probing.measured import measure
 from explorer.probing.patching import ChangedPair, changed_pairs, mean_patches, pair_of
@@ -61,21 +59,13 @@ def probe(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> p
     return _table(rows)
 
 
-def importance(model: Model, pairs: Iterable[Pair], *, alike: bool = False, report: Report = unheard) -> pd.DataFrame:
+def importance(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> pd.DataFrame:
     """Measure how much the loss changes without each head, on at most 100 of the pairs: a row for each head.
 
     `score` is the change in nats per target token; `baseline` is its mean over the other heads of the same kind;
-    `by mean` is the change with the head's mean output in place of zero; `gradient` is the score of Michel et al.
-    (2019). Arguments and errors as :func:`probe`.
-
-    With `alike`, a row for each pair of heads that look most alike: `score` is the change without both less the sum of
-    the changes without each (`without one`, `without other`), and `baseline` the largest such score of `random` pairs.
+    `by mean` is the change with the head's mean output in place of zero. Arguments and errors as :func:`probe`.
     """
     loaded = _loaded(model)
-    if alike:
-        found = measure(_choice(pairs), loaded, report)
-        together = measure_alike(loaded, found.sample, found.probe, report)
-        return _table([_alike_row(pair) | {"n": together.sentences} for pair in together.pairs])
     sample, _, _ = gather(_choice(pairs), loaded, report)
     measured = measure_importance(loaded, sample, report)
     rows = []
@@ -93,29 +83,10 @@ def importance(model: Model, pairs: Iterable[Pair], *, alike: bool = False, repo
                 "high": high,
                 "baseline": (float(estimate.value.sum()) - score) / others if others else float("nan"),
                 "by mean": float(measured.by_mean[kind].value[layer, head]) if measured.by_mean else float("nan"),
-                "gradient": float(measured.gradient[kind][layer, head]),
                 "n": measured.sentences,
             }
         )
     return _table(rows)
-
-
-def _alike_row(pair: AlikePair) -> dict[str, Any]:
-    score, low, high = pair.more.at()
-    (kind, *one), (_, *other) = pair.heads
-    return {
-        "kind": kind,
-        "head": index_name(*one),
-        "other": index_name(*other),
-        "bits": pair.bits,
-        "score": score,
-        "low": low,
-        "high": high,
-        "baseline": max(pair.random, default=float("nan")),
-        "random": len(pair.random),
-        "without one": pair.alone[0],
-        "without other": pair.alone[1],
-    }
 
 
 def patch(model: Model, pairs: Iterable[Pair], *, report: Report = unheard) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Cross-check attention on one sentence and over a sample: other rows, zeroed values, and the source's share."""
+"""Cross-check attention on one sentence and over a sample: other rows and zeroed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from explorer.decoding.labelled_map import LabelledMap, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, percent, quoted, rounded
+from explorer.locale.text import fixed, percent, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -32,7 +32,6 @@ from model.analysis.cross_checks import (
     value_zeroing,
 )
 from model.analysis.recorded_batches import Sample
-from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
@@ -104,45 +103,6 @@ def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SentenceSources:
-    """The share of each prediction that comes from the source, or from the prompt of a decoder alone: [tgt]."""
-
-    shares: Floats
-    source: str
-    words: tuple[str, ...]
-
-    def caption(self) -> str:
-        """State the mean, and the predictions with the largest and the smallest share."""
-        least, most = int(self.shares.argmin()), int(self.shares.argmax())
-        return t(
-            "On average, {mean} of a prediction comes from {source}: most for {most} ({highest}), least for {least} "
-            "({lowest}). The rest comes from what the decoder has read, <sos> included (ALTI+, Ferrando et al. 2022).",
-            mean=percent(float(self.shares.mean())),
-            source=self.source,
-            most=quoted(self.words[most]),
-            highest=percent(float(self.shares[most])),
-            least=quoted(self.words[least]),
-            lowest=percent(float(self.shares[least])),
-        )
-
-
-def source_word(*, has_encoder: bool) -> str:
-    """Name what predictions are made from besides the words before: the source, or the prompt of a decoder alone."""
-    return t("the source") if has_encoder else t("the prompt")
-
-
-def sentence_sources(loaded: LoadedModel, translation: Translation) -> SentenceSources:
-    """Compute how much of each word of a translation comes from the source.
-
-    Raises:
-        SourceShareError: the model is a variant whose vectors cannot be split into parts.
-    """
-    shares = source_shares(loaded.transformer, *_read(translation))
-    words = tuple(translation.trace.predicted_tokens[translation.n_prompt :])
-    return SentenceSources(shares, source_word(has_encoder=loaded.model_config.has_encoder), words)
-
-
 def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The source ids with <eos> and the target ids after <sos> of a translation."""
     return (*translation.source.ids, EOS), (SOS, *translation.path[translation.n_prompt : -1])
@@ -198,20 +158,16 @@ class KeptShares:
         ]
 
 
-def interval_columns(item: Estimate, name: str, *, only: bool = False) -> dict[str, float | None]:
-    """A value and the ends of its interval as cells of a table row; `only`: the row has no other interval."""
-    low, high = (t("low"), t("high")) if only else (t("{name}: low", name=name), t("{name}: high", name=name))
-    return dict(zip((name, low, high), (rounded(part, 3) for part in item.at()), strict=True))
-
-
-def sample_part(sample: Sample, classes: Classes, most: int) -> tuple[Sample, Classes]:
-    """Take at most `most` sentences, with the classes of their words if these are known."""
-    return subsample(sample, most), classes and [classes[i] for i in evenly_spaced(len(sample), most)]
+def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
+    """A value and the ends of its interval as cells of a table row."""
+    columns = (name, t("{name}: low", name=name), t("{name}: high", name=name))
+    return dict(zip(columns, (rounded(part, 3) for part in item.at()), strict=True))
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
     """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
-    part, part_classes = sample_part(sample, classes, SENTENCES)
+    part = subsample(sample, SENTENCES)
+    part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), SENTENCES)]
     changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
@@ -260,7 +216,7 @@ class MapAgreement:
         for (kind, layer), shares in self.same.items():
             line: dict[str, Any] = {t("kind"): translated(kind), t("layer"): short_layer(layer + 1)}
             for pair in PAIRS:
-                line |= interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
+                line |= _interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
             lines.append(line | {t("by chance"): rounded(self.chance[kind, layer], 3)})
         return lines
 

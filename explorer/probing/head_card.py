@@ -1,4 +1,4 @@
-"""The contents of a head's card: example sentences, coverage, similar heads, and the terms of its scores."""
+"""The contents of a head's card: example sentences and similar heads."""
 
 from __future__ import annotations
 
@@ -6,20 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.decoding.score_parts import mean_explanation
-from explorer.locale.messages import later, message, t
+from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, percent
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
-from explorer.probing.reporting import Report
 from explorer.probing.roles import Role, role_of
-from explorer.probing.sample import read_pairs, subsample
-from model.analysis.recorded_batches import Sample
-from model.analysis.score_terms import Part, grouped, head_terms
-from model.checkpoint import LoadedModel
-from model.points import Head
 
 EXAMPLES = (message("Best"), message("Median"), message("Worst"))
 MIN_ROWS = 7  # of a sentence; the rows that see a sink as the right key, or one key only, do not count, so 5 or more do
@@ -96,37 +88,3 @@ def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...
             )
         )
     return tuple(lines)
-
-
-SENTENCES = 50  # of the sample, at most
-
-
-@dataclass(frozen=True, eq=False)
-class MeanTerms:
-    """The mean table of a head's score terms, [query part, key part]; the heads of a layer are one part."""
-
-    table: NDArray[np.float64]
-    query_parts: tuple[Part, ...]
-    key_parts: tuple[Part, ...]
-    sentences: int
-
-    def caption(self) -> str:
-        """The largest terms in words."""
-        return mean_explanation(self.table, self.query_parts, self.key_parts, self.sentences)
-
-
-def mean_terms(loaded: LoadedModel, sample: Sample, head: Head, report: Report) -> MeanTerms:
-    """Average :meth:`model.analysis.score_terms.HeadTerms.mean_table` over sentences.
-
-    Raises:
-        ScoreTermsError: the model is a variant whose scores cannot be split into terms.
-    """
-    part = subsample(sample, SENTENCES)
-    tables = []
-    for src, read in read_pairs(part, report, later("Splitting scores into terms")):
-        terms = head_terms(loaded.transformer, src, read, head)
-        table, rows, columns = grouped(terms.mean_table(), terms.query_parts, terms.key_parts)
-        if np.isfinite(table).all():
-            tables.append(table)
-    mean = np.mean(tables, axis=0) if tables else np.full((len(rows), len(columns)), np.nan)
-    return MeanTerms(mean, tuple(rows), tuple(columns), len(tables))

@@ -1,8 +1,7 @@
-"""Measure the importance of each head: ablation one by one, gradient scores, and the pruning curve."""
+"""Measure the importance of each head: ablation one by one, and the pruning curve."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,10 @@ from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
 from model.analysis.importance import (
     Ablation,
-    ByKind,
     SentenceLosses,
     ablate_each,
     batches_of,
     edited_loss,
-    gradient_scores,
     heads_of,
     least_first,
     mean_ablate_each,
@@ -34,7 +31,6 @@ from model.analysis.importance import (
     pruning_curve,
     without,
 )
-from model.analysis.rank_test import rank_correlation
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import AttentionKind
@@ -55,13 +51,11 @@ _STILL_GOOD = 90.0  # percent of the whole model's quality
 class Importance:
     """The importance of all heads on part of a sample.
 
-    `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019), in nats per sentence;
-    `sentences`: the size of the part; `by_mean`: the change of the loss with each head's output replaced by its mean,
-    None if a file made before does not have it.
+    `ablation`: each head switched off alone; `sentences`: the size of the part; `by_mean`: the change of the loss with
+    each head's output replaced by its mean, None if a file made before does not have it.
     """
 
     ablation: Ablation
-    gradient: ByKind
     sentences: int
     by_mean: Mapping[AttentionKind, Estimate] | None = None
 
@@ -77,53 +71,9 @@ class Importance:
         """By kind, [layer, head]: whether the change of the loss can be told from zero."""
         return {kind: item.differs_from_zero() for kind, item in self.ablation.loss_interval.items()}
 
-    def least_first(self, *, by_gradient: bool = False) -> list[Head]:
-        """All heads, those first whose absence changes the loss least, or whose gradient score is lowest."""
-        return least_first(self.gradient if by_gradient else self.ablation.loss_change)
-
-    def ranks(self) -> list[tuple[Head, int, int]]:
-        """Each head with its rank by the loss without it and by the gradient score, 1 the highest."""
-        by_loss, by_gradient = self.least_first()[::-1], self.least_first(by_gradient=True)[::-1]
-        return [(head, nth, by_gradient.index(head) + 1) for nth, head in enumerate(by_loss, start=1)]
-
-    def agreement(self) -> str:
-        """State whether the gradient scores, and the loss with means in place of zeros, rank the heads as zeros do."""
-        zero = self.ablation.loss_change
-        low, high = _rank_correlation(zero, self.gradient)[1:]
-        number = _correlation(zero, self.gradient)
-        if low > 0:
-            said = t("It tells something: rank correlation {number}.", number=number)
-        elif high < 0:
-            said = t("No, rather the other way round: rank correlation {number}.", number=number)
-        else:
-            said = t("That is not shown: rank correlation {number}.", number=number)
-        clear = [item for item in self.ranks() if self.clear[item[0][0]][*item[0][1:]]]
-        most = max((abs(loss - gradient) for _, loss, gradient in clear), default=0)
-        furthest = [
-            t(
-                "{head} ({loss} by the loss, {gradient} by the gradient)",
-                head=name_of(head),
-                loss=loss,
-                gradient=gradient,
-            )
-            for head, loss, gradient in clear
-            if abs(loss - gradient) == most
-        ]
-        if most and len(furthest) <= _MOST_NAMED:
-            said += " " + t(
-                "Of the heads whose change can be told from zero, the ranks differ most for {heads}.",
-                heads=listed(furthest),
-            )
-        if self.by_mean is None:
-            return said
-        by_mean = {kind: item.value for kind, item in self.by_mean.items()}
-        return f"{said} " + t(
-            "Between the changes with means and those with zeros, the rank correlation is {number}; with means, the "
-            "loss changes most without {head}, by {change}.",
-            number=_correlation(zero, by_mean),
-            head=name_of(top := least_first(by_mean)[-1]),
-            change=_change(self.by_mean, top),
-        )
+    def least_first(self) -> list[Head]:
+        """All heads, those first whose absence changes the loss least."""
+        return least_first(self.ablation.loss_change)
 
     def sentence_about(self, head: Head) -> str:
         """Describe the importance of one head, with its interval and its rank among all heads."""
@@ -131,18 +81,17 @@ class Importance:
         change = float(self.ablation.loss_change[kind][layer, number])
         accuracy = self.ablation.accuracy_interval[kind]
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
-        rank, by_gradient = next(ranks for place, *ranks in self.ranks() if place == head)
+        order = self.least_first()
         said = t(
             "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
             "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
-            "{heads} heads it has rank {rank} by the loss, and {gradient} by the gradient.",
+            "{heads} heads it has rank {rank}.",
             before=fixed(self.ablation.loss, 3),
             after=fixed(self.ablation.loss + change, 3),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
-            rank=rank,
-            gradient=by_gradient,
-            heads=len(self.least_first()),
+            rank=len(order) - order.index(head),
+            heads=len(order),
         )
         if self.by_mean is not None:
             by_mean = _change(self.by_mean, head)
@@ -174,15 +123,14 @@ class Importance:
     def rows(self) -> list[dict[str, Any]]:
         """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
         rows, zeroed = [], _thousandths(self.ablation.loss_interval)
-        for head, by_loss, by_gradient in self.ranks():
+        for rank, head in enumerate(reversed(self.least_first()), start=1):
             kind, *place = head
-            row = {t("rank"): by_loss, t("head"): name_of(head)}
+            row = {t("rank"): rank, t("head"): name_of(head)}
             row[t("loss, zeroed (10⁻³ nats)")] = _change(zeroed, head)
             if self.by_mean is not None:
                 row[t("loss, mean instead (10⁻³ nats)")] = _change(_thousandths(self.by_mean), head)
             row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
-            row[t("gradient")] = two_digits(float(self.gradient[kind][*place]))
-            rows.append(row | {t("rank by gradient"): by_gradient})
+            rows.append(row)
         return rows
 
     def summary(self, sample: int) -> str:
@@ -237,20 +185,6 @@ def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKin
 def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
     kind, *place = head
     return with_interval(changes[kind], partial(two_digits, signed=True), *place)
-
-
-def _rank_correlation(first: ByKind, second: ByKind) -> tuple[float, float, float]:
-    """The rank correlation of two scores of all heads, and the ends of its interval."""
-    one, other = (np.concatenate([item.ravel() for item in each.values()]) for each in (first, second))
-    return rank_correlation(one, other)
-
-
-def _correlation(first: ByKind, second: ByKind) -> str:
-    """The same in words, with the interval in brackets."""
-    ends = _rank_correlation(first, second)
-    value, low, high = (fixed(end, 2, signed=True) for end in ends)
-    known = math.isfinite(ends[1])
-    return t("{number} ({low} to {high})", number=value, low=low, high=high) if known else value
 
 
 def name_of(head: Head) -> str:
@@ -356,12 +290,12 @@ class PruningCurve:
 
 
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
-    """Measure ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
+    """Measure each head switched off on at most `SENTENCES` sentences of a sample."""
     part = subsample(sample, SENTENCES)
     model, pairs = loaded.transformer, part.pairs
     check = _one_by_one(model, part, report, times=2)
     ablation = ablate_each(model, pairs, check=check)
-    return Importance(ablation, gradient_scores(model, pairs), len(part), mean_ablate_each(model, pairs, check=check))
+    return Importance(ablation, len(part), mean_ablate_each(model, pairs, check=check))
 
 
 def _one_by_one(model: Transformer, part: Sample, report: Report, *, times: int = 1) -> Callable[[], None]:
@@ -382,20 +316,14 @@ def halves(sample: Sample) -> tuple[Sample, Sample]:
     return part.part(range(0, len(part), 2)), part.part(range(1, len(part), 2) or range(1))
 
 
-def measure_curve(
-    loaded: LoadedModel, sample: Sample, task: Task | None, report: Report, *, by_gradient: bool = False
-) -> PruningCurve:
+def measure_curve(loaded: LoadedModel, sample: Sample, task: Task | None, report: Report) -> PruningCurve:
     """Measure the pruning curve on half of the sample, in the order of importance on the other half.
 
     It comes with translations if all references are known, and with the loss in random orders.
     """
     choice, part = halves(sample)
     model = loaded.transformer
-    if by_gradient:
-        report(0.0, later("Computing gradients"))
-        order = least_first(gradient_scores(model, choice.pairs))
-    else:
-        order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
+    order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
     target = loaded.target if all(part.references) else None
     counts = pruning_counts(len(order))
     n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)

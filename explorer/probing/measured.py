@@ -45,7 +45,7 @@ FILE = "heads.npz"
 VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
 # The last axes of each array, by the last part of its name; every array read from the file is checked against them.
-# Older files contain `by_layer`, which is now computed from `gradient`.
+# Older files contain `gradient` and `by_layer`, which nothing reads any more.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("own", "estimate", "over_uniform", "loss", "accuracy", "by_mean", "gradient", "by_layer"),
@@ -139,8 +139,6 @@ def measure(
 
 def _annotated(probe: Probe, choice: SampleChoice, sample: Sample) -> Probe:
     """The measurement with the name of its annotation; files do not tell scenes from other links between words."""
-    if sample.statistical:
-        return dataclasses.replace(probe, gold="statistical")
     is_scenes = choice.origin == "scenes" and probe.gold == "words"
     return dataclasses.replace(probe, gold="scenes") if is_scenes else probe
 
@@ -246,7 +244,6 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
             arrays[f"{kind}/importance/accuracy"] = _joined(ablation.accuracy_interval[kind])
             if importance.by_mean is not None:
                 arrays[f"{kind}/importance/by_mean"] = _joined(importance.by_mean[kind])
-            arrays[f"{kind}/importance/gradient"] = importance.gradient[kind]
     file = io.BytesIO()
     np.savez_compressed(file, about=np.frombuffer(msgspec.json.encode(about), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
     path = folder / FILE
@@ -316,13 +313,12 @@ def _stored(about: About, arrays: Arrays) -> Stored:
     if about.importance is None:
         return Stored(probe, None)
     loss, accuracy, sentences = about.importance
-    gradient = {kind: arrays[f"{kind}/importance/gradient"] for kind in about.shapes}
     by_name = {
         name: {kind: _estimate(arrays[key]) for kind in about.shapes if (key := f"{kind}/importance/{name}") in arrays}
         for name in ("loss", "accuracy", "by_mean")
     }
     ablation = Ablation(loss, accuracy, by_name["loss"], by_name["accuracy"])
-    return Stored(probe, Importance(ablation, gradient, int(sentences), by_name["by_mean"] or None))
+    return Stored(probe, Importance(ablation, int(sentences), by_name["by_mean"] or None))
 
 
 def _grouped(arrays: Arrays, prefix: str) -> dict[str, Arrays]:

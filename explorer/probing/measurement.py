@@ -151,7 +151,7 @@ def std(values: Scores, axis: int) -> Scores:
 
 Cells = NDArray[np.bool_]
 WITHOUT_SINKS = formulas.WITHOUT_SINKS
-Gold = Literal["words", "scenes", "tokens", "statistical", ""]
+Gold = Literal["words", "scenes", "tokens", ""]
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,7 @@ class Probe:
     """A model measured on a sample: scores by kind, and the number of sentences and of untrained models.
 
     `gold`: the links that the alignment error rate counts: sure and possible ones between "words", those of Headlight's
-    "scenes", which a language model annotated, between "tokens", "statistical" ones that an aligner drew between words,
-    or "" if no alignment is known.
+    "scenes", which a language model annotated, between "tokens", or "" if no alignment is known.
     """
 
     kinds: dict[AttentionKind, KindScores]

@@ -1,8 +1,8 @@
 """Choose the sentences on which the heads of a model are measured, write the choice as a link, and tokenize the pairs.
 
 As a URL parameter, `sample=task.50` is fifty sentences of the task's test set and `sample=scenes.50` fifty of the
-scenes; `.translated` reads them with the model's own translations, `.aligned` aligns their words statistically.
-`sample=own.200.…` contains a user's own list, compressed.
+scenes; `.translated` reads them with the model's own translations. `sample=own.200.…` contains a user's own list,
+compressed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from explorer.decoding.examples import FILES
 from explorer.locale.messages import Later, later
 from explorer.probing.reporting import Report
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
-from model.analysis.statistical_alignment import error_rate_on_scenes, scenes_error_rate, train_aligner
-from model.analysis.word_alignment import aligned_tokens, word_gold
+from model.analysis.word_alignment import word_gold
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import MULTI30K_TASKS
 from model.data.scenes import examples as scene_examples
-from model.data.scenes import scenes
 from model.data.task import IMPORTED, MissingCorpusError, WordLinks
 from model.scoring import evenly_spaced
 from model.text.tokenizer import Encoding, Tokenizer
@@ -39,12 +37,11 @@ SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained baseline models
 MAX_CHARACTERS = 400_000  # of a user's own list
 MAX_LINK = 4000  # characters; servers and browsers truncate longer addresses
-MOST_PAIRS = 5_000  # training pairs of the run from which an aligner learns
 
 Origin = Literal["task", "own", "scenes"]
 
 _TOO_LONG = "-"  # in place of a list that does not fit into a link
-_LINK = re.compile(r"(task|own|scenes)\.([1-9]\d{0,3})(\.translated)?(\.aligned)?(?:\.([A-Za-z0-9_-]+))?")
+_LINK = re.compile(r"(task|own|scenes)\.([1-9]\d{0,3})(\.translated)?(?:\.aligned)?(?:\.([A-Za-z0-9_-]+))?")
 _PAIR = re.compile(r"(\d{1,4})([-?])(\d{1,4})")
 _PAIRS = re.compile(r"\d{1,4}[-?]\d{1,4}(\s+\d{1,4}[-?]\d{1,4})*")
 
@@ -59,19 +56,18 @@ class SampleChoice:
 
     `lines`: the user's own list, one sentence per line, with its translation after a tab where known, and after another
     tab the alignment of their words ("0-0 1-2"). `translated`: read each sentence with the model's own translation
-    instead of the reference. `aligned`: where no right alignment is known, align the words statistically.
+    instead of the reference.
     """
 
     origin: Origin = "task"
     lines: tuple[str, ...] = ()
     size: int = SENTENCES
     translated: bool = False
-    aligned: bool = False
 
     @property
     def key(self) -> str:
         """A short hash, equal for equal choices."""
-        parts = [self.origin, self.lines, self.size, self.translated, self.aligned, SEEDS]
+        parts = [self.origin, self.lines, self.size, self.translated, SEEDS]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -90,8 +86,7 @@ def to_link(choice: SampleChoice, default: SampleChoice | None = None) -> str:
     """Write a choice as the value of the URL parameter; empty for the default."""
     if choice == (default or SampleChoice()):
         return ""
-    marks = (".translated" if choice.translated else "") + (".aligned" if choice.aligned else "")
-    text = f"{choice.origin}.{choice.size}{marks}"
+    text = f"{choice.origin}.{choice.size}{'.translated' if choice.translated else ''}"
     if choice.origin != "own":
         return text
     packed = base64.urlsafe_b64encode(zlib.compress("\n".join(choice.lines).encode(), 9)).decode().rstrip("=")
@@ -105,15 +100,15 @@ def from_link(text: str) -> SampleChoice:
         SampleError: the parameter cannot be read; the message says what is measured instead.
     """
     match = _LINK.fullmatch(text)
-    if match is None or int(match[2]) > MAX_SENTENCES or (match[1] == "own") != bool(match[5]):
+    if match is None or int(match[2]) > MAX_SENTENCES or (match[1] == "own") != bool(match[4]):
         raise SampleError("The link's sample cannot be read; the task's test set is measured instead.")
-    if match[5] == _TOO_LONG:
+    if match[4] == _TOO_LONG:
         raise SampleError(
             "The list of sentences behind this link was too long for a link. The task's test set is measured "
             "instead: enter the list again under “Choose sentences”."
         )
-    lines = lines_of(_unpacked(match[5])) if match[5] else ()
-    return SampleChoice(cast(Origin, match[1]), lines, int(match[2]), bool(match[3]), bool(match[4]))
+    lines = lines_of(_unpacked(match[4])) if match[4] else ()
+    return SampleChoice(cast(Origin, match[1]), lines, int(match[2]), bool(match[3]))
 
 
 def _unpacked(packed: str) -> str:
@@ -273,27 +268,15 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
                 sentences=len(examples),
             )
         raise SampleError("The model cannot read this sentence: it is empty or too long for it.")
-    left_out, note, has_encoder = sample.left_out, None, loaded.model_config.has_encoder
-    if choice.aligned:
-        sample, note = align(sample, loaded, task or _readable_task(loaded), report)
-
     if written:
         text = later("{sample}, read with their reference translations", sample=about)
-    elif has_encoder:
+    elif loaded.model_config.has_encoder:
         text = later("{sample}, read with the model's own translations", sample=about)
     else:
         text = later("{sample}, read with the model's own continuations", sample=about)
-    if left_out:
-        text = later("{sample}; {n} empty or too long left out", sample=text, n=left_out)
-    return sample, later("{sample}. {note}", sample=text, note=note) if note else text, task
-
-
-def _readable_task(loaded: LoadedModel) -> Task | None:
-    """The task of a model, or None if its data cannot be read."""
-    try:
-        return task_of(loaded)
-    except DataError:
-        return None
+    if sample.left_out:
+        text = later("{sample}; {n} empty or too long left out", sample=text, n=sample.left_out)
+    return sample, text, task
 
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
@@ -310,60 +293,6 @@ def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: Loaded
         alignments=tuple(alignment for alignment, _ in gold),
         links=tuple(links for _, links in gold),
     )
-
-
-def has_gold(sample: Sample) -> bool:
-    """Whether the right alignment of any sentence is known."""
-    return any(item is not None for item in (*sample.alignments, *sample.links))
-
-
-def align(sample: Sample, loaded: LoadedModel, task: Task | None, report: Report) -> tuple[Sample, Later | None]:
-    """Align the words of a sample statistically; returns it with a sentence on the quality of the alignments.
-
-    The aligner learns from the training pairs of the model's own run, if they can be read, and from the sample itself.
-    A sample with known right alignments is returned unchanged.
-    """
-    if has_gold(sample):
-        return sample, None
-    targets = targets_of(sample, loaded.target)
-    own = [(source.text, target.text) for source, target in zip(sample.sources, targets, strict=True) if target.text]
-    if not own:
-        return sample, later("No sentence could be aligned")
-    pairs = [*_training_pairs(task), *own]
-    doing = later("Aligning words in {n} pair", "Aligning words in {n:,} pairs", n=len(pairs))
-    aligner = train_aligner(pairs, lambda done: report(done, doing))
-    links, alignments = [], []
-    for source, target in zip(sample.sources, targets, strict=True):
-        sentence_links = aligner.links(source.text, target.text) if target.text else None
-        links.append(None if sentence_links is None else word_gold(sentence_links, source, target))
-        alignments.append(None if sentence_links is None else aligned_tokens(sentence_links, source, target))
-    aligned = dataclasses.replace(sample, links=tuple(links), alignments=tuple(alignments), statistical=True)
-    languages = loaded.data_config.src_lang, loaded.data_config.tgt_lang
-    rate = scenes_error_rate(aligner, languages[0]) if set(languages) == {"en", "de"} else None
-    return aligned, _aligner_note(aligner.pairs, rate)
-
-
-def _training_pairs(task: Task | None) -> Sequence[tuple[str, str]]:
-    """Pairs that the model was trained on, evenly spread; none if they cannot be read."""
-    try:
-        examples = [] if task is None else list(task.splits.get("train", ()))
-    except DataError:  # the aligner then learns from the sample alone, and its note says from how many pairs
-        examples = []
-    chosen = evenly_spaced(len(examples), min(len(examples), MOST_PAIRS))
-    return [(examples[i].source, examples[i].target) for i in chosen]
-
-
-def _aligner_note(pairs: int, rate: float | None) -> Later:
-    """State what the aligner is, from how many pairs it learnt, and its error rate if right alignments are known."""
-    text = later(
-        "These alignments are statistical, not right: IBM Model 1 with a prior for the diagonal, trained on {pairs}. "
-        "Trained on Headlight's {scenes} alone, it has an alignment error rate of {rate:.2f} on their links, which "
-        "were annotated with a language model",
-        pairs=later("{n} pair", "{n:,} pairs", n=pairs),
-        scenes=later("{n} scene", "{n:,} scenes", n=len(scenes())),
-        rate=error_rate_on_scenes("en"),
-    )
-    return text if rate is None else later("{note}; the one used here has {rate:.2f} on them", note=text, rate=rate)
 
 
 def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:

@@ -21,7 +21,6 @@ from explorer.probing.measurement import Gold
 from explorer.probing.random_heads import measure_random
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice
-from explorer.probing.source_counts import source_counts
 from explorer.probing.syntax import target_classes
 from explorer.probing.tables import roles, summary
 from model.analysis.importance import ablate_each, least_first, without
@@ -70,7 +69,6 @@ def findings(loaded: LoadedModel, measured: Measured) -> tuple[str, ...]:
 _LINKS: dict[Gold, str] = {
     "scenes": "words, sure and possible links, written and annotated by a language model",
     "words": "words, sure and possible links",
-    "statistical": "words, statistical links",
     "tokens": "tokens",
 }
 
@@ -115,12 +113,11 @@ def _kept(found: KeptShares) -> str:
 
 
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
-    """The captions of all three cross-checks over a sample."""
+    """The captions of both cross-checks over a sample."""
     classes = target_classes(loaded.data_config, loaded.target, sample)
     return (
         _kept(kept_shares(loaded, sample, classes, unheard)),
         map_agreement(loaded, sample, unheard).caption(),
-        source_counts(loaded, sample, classes, unheard).caption(),
     )
 
 

@@ -265,12 +265,6 @@ def gold_note(probe: Probe) -> str:
             "Alignment error rate: 0 if the largest weight of every row is on a right token of the source and every "
             "source token with a right row is found, 1 if none is. Where several tokens are right, one is enough."
         )
-    if probe.gold == "statistical":
-        return t(
-            "The words were aligned by a statistical aligner, not by people: alignment error rates (lower is better) "
-            "and the aligning and lexical roles say how far a head agrees with it. Two words count as linked if any of "
-            "their tokens are."
-        )
     return t(
         "Alignment is not testable here: the right alignment of these sentences is not known, so no head can be called "
         "an aligning or a lexical one."

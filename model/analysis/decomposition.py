@@ -34,10 +34,6 @@ class RecordedRun:
         path = self.points[point].module
         return self._model.get_submodule(path) if path else None
 
-    def readers(self, point: str) -> list[str]:
-        """The points that are computed from this one."""
-        return [name for name, reader in self.points.items() if point in reader.reads]
-
     def by_head(self, scope: str) -> Tensor:
         """The output projection W_O of an attention block, split by head: [d_model, head, d_head]."""
         projection = self.module(f"{scope}.out_proj")

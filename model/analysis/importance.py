@@ -1,6 +1,6 @@
-"""Measure the importance of heads: ablation, gradient scores and pruning.
+"""Measure the importance of heads: ablation and pruning.
 
-A head is removed by an ordinary edit (:mod:`model.edits`); the gradient score uses a gate at the same point.
+A head is removed by an ordinary edit (:mod:`model.edits`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from model.analysis.bootstrap import Estimate
 from model.config import PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
 from model.decoder_only import DecoderOnly
-from model.edits import HeadEdit, HeadEdits, edit_tap, patch
+from model.edits import HeadEdit, HeadEdits, edit_tap
 from model.masks import padding_mask, target_mask
-from model.points import Head, attention_scope, embedded, layer_output
+from model.points import Head, embedded, layer_output
 from model.recording import AttentionRecorder, PointRecorder
 from model.scoring import translate_pairs
 from model.tap import Tap, tapped
@@ -289,59 +289,6 @@ class LayerInputs:
                 start=start,
             )
         return hidden[:, -self._n_tgt :]
-
-
-def _blank(config: ModelConfig) -> ByKind:
-    return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in config.kinds}
-
-
-def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]) -> Tap:
-    """A tap that multiplies each head's output by its gate ξ: 1 changes nothing, 0 switches the head off.
-
-    Shapes: gates by (kind, layer), each [batch, head], so that one backward pass gives a gradient for each sentence.
-    """
-
-    def gating(gate: Tensor) -> Callable[[Tensor], Tensor]:
-        return lambda output: output * gate[:, :, None, None]  # [batch, head, query, d_head]
-
-    return patch(config, {f"{attention_scope(*site)}.output": gating(gate) for site, gate in gates.items()})
-
-
-def gradient_scores(model: Transformer, pairs: EncodedPairs) -> ByKind:
-    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), not normalised by layer.
-
-    L(x) is the negative log-probability of a whole target, in nats. Absolute values are taken per sentence, before
-    averaging; otherwise gradients of opposite sign would cancel.
-
-    Shapes: by kind, [layer, head].
-
-    Raises:
-        ValueError: there are no pairs.
-    """
-    if not len(pairs):
-        raise ValueError("there are no sentence pairs to measure on.")
-    config = model.config
-    total = _blank(config)
-    for batch in batches_of(pairs):
-        for (kind, layer), gradient in sentence_gradients(model, batch).items():
-            total[kind][layer] += gradient.abs().sum(dim=0).double().numpy()
-    return {kind: values / len(pairs) for kind, values in total.items()}
-
-
-def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[AttentionKind, int], Tensor]:
-    """∂L(x) / ∂ξ_h for every sentence x of a batch, by (kind, layer): [batch, head]."""
-    config, n = model.config, batch.src.size(0)
-    gates = {
-        (kind, layer): torch.ones(n, config.n_heads(kind), requires_grad=True)
-        for kind in config.kinds
-        for layer in range(config.n_layers(kind))
-    }
-    with torch.enable_grad():
-        logits = model(batch.src, batch.tgt_in, tap=gated(config, gates))
-        real = batch.labels != PAD
-        loss = F.cross_entropy(logits[real], batch.labels[real], reduction="sum")
-        gradients = torch.autograd.grad(loss, list(gates.values()))
-    return dict(zip(gates, gradients, strict=True))
 
 
 @dataclass(frozen=True)

@@ -160,17 +160,6 @@ def layer_by_layer(model: Transformer, run: Recording) -> Tensor:
     return torch.stack([model.logits(model.decoder.norm(run[name].value))[0] for name in names])
 
 
-def tempered(logits: Tensor, temperature: float) -> Tensor:
-    """softmax(logits / T): T below 1 sharpens, above 1 flattens; [.., vocab] -> the same shape.
-
-    Raises:
-        ValueError: T is not above 0.
-    """
-    if temperature <= 0:
-        raise ValueError(f"temperature={temperature} must be above 0.")
-    return (logits / temperature).softmax(dim=-1)
-
-
 def smoothed(n_tokens: int, right: int, epsilon: float) -> Tensor:
     """The targets of label smoothing: 1 − ε on the right token, ε spread over all (Szegedy et al. 2016, §7).
 

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.operations import layer_by_layer, least_loss, record, smoothed, smoothed_loss, tempered
+from model.analysis.operations import layer_by_layer, least_loss, record, smoothed, smoothed_loss
 from model.decoding.search import output_rules
 from model.transformer import Transformer
 
@@ -56,54 +56,35 @@ def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequen
 
 
 @dataclass(frozen=True)
-class Softmax:
-    """A prediction at T = 1 and at another temperature: its likeliest tokens, their shares, and effective choices.
+class Smoothing:
+    """Label smoothing of one prediction: its likeliest tokens, the right one among them, their shares and targets.
 
-    `ids` include the token that the model chose.
+    `right` and `other` are the targets of the right token and of any other, `loss` is the loss of the prediction
+    (nats), `least` the lowest possible loss.
     """
 
     ids: list[int]
-    shares: tuple[list[float], list[float]]
-    choices: tuple[float, float]
-
-
-def softmax_at(logits: Tensor, right: int, temperature: float, most: int) -> Softmax:
-    """The softmax of logits [vocab] at T = 1 and at `temperature`, for up to `most` tokens, `right` among them."""
-    plain, scaled = tempered(logits, 1.0), tempered(logits, temperature)
-    ids = likeliest_with(plain, right, most)
-    choices = (effective_choices(plain), effective_choices(scaled))
-    return Softmax(ids, (shares(plain, ids), shares(scaled, ids)), choices)
-
-
-@dataclass(frozen=True)
-class Smoothing:
-    """Label smoothing of one prediction: the target's shares of some ids, of the right token and of any other.
-
-    `loss` is the loss of the prediction (nats), `least` the lowest possible loss.
-    """
-
     shares: list[float]
+    targets: list[float]
     right: float
     other: float
     loss: float
     least: float
 
 
-def smoothing_at(logits: Tensor, right: int, ids: Sequence[int], epsilon: float) -> Smoothing:
-    """Label smoothing with ε of logits [vocab] whose right token is `right`."""
-    target = smoothed(len(logits), right, epsilon)
+def smoothing_at(logits: Tensor, right: int, epsilon: float, most: int) -> Smoothing:
+    """Label smoothing with ε of logits [vocab] whose right token is `right`, for up to `most` tokens."""
+    target, probabilities = smoothed(len(logits), right, epsilon), logits.softmax(dim=-1)
+    ids = likeliest_with(probabilities, right, most)
     return Smoothing(
+        ids,
+        shares(probabilities, ids),
         shares(target, ids),
         float(target[right]),
         epsilon / len(logits),
         smoothed_loss(logits, right, epsilon),
         least_loss(len(logits), epsilon),
     )
-
-
-def effective_choices(probabilities: Tensor) -> float:
-    """The number of equally likely tokens with the same entropy: e to the entropy (nats) of probabilities [vocab]."""
-    return float(torch.special.entr(probabilities).sum().exp())
 
 
 def likeliest_with(probabilities: Tensor, token: int, most: int) -> list[int]:

@@ -1,13 +1,11 @@
-"""Statistics of ranks: the exact rank-sum test of two small groups, Holm's correction for many, a correlation."""
+"""Statistics of ranks: the exact rank-sum test of two small groups, and Holm's correction for many."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 
 def rank_sum(first: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -46,19 +44,3 @@ def holm(chances: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(chances) - nth) * chances[index]))
         adjusted[index] = largest
     return adjusted
-
-
-def rank_correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, float, float]:
-    """Spearman's correlation of two scores of the same items, ties sharing their mean rank, and its 95 % interval.
-
-    The interval is Fisher's, with the error of ranks (Fieller, Hartley & Pearson 1957); NaN below four items.
-    """
-    ranks = [np.unique(scores, return_inverse=True, return_counts=True)[1:] for scores in (first, second)]
-    one, other = ((2 * np.cumsum(n) - n)[inverse].astype(np.float64) for inverse, n in ranks)
-    value = float(np.corrcoef(one, other)[0, 1])
-    if len(one) < 4:
-        return value, math.nan, math.nan
-    half = 1.96 * 1.03 / math.sqrt(len(one) - 3)
-    with np.errstate(divide="ignore"):
-        low, high = (float(np.tanh(np.arctanh(value) + side * half)) for side in (-1, 1))
-    return value, low, high

@@ -33,7 +33,6 @@ class Sample:
 
     All tuples have one entry per sentence. `targets` are without specials. Entries of `alignments`, `links` (between
     words) and `references` are None if unknown. `left_out` counts the sentences that were empty or too long.
-    `statistical`: whether the links come from :mod:`model.analysis.statistical_alignment` and not from annotators.
     """
 
     sources: tuple[Encoding, ...]
@@ -42,7 +41,6 @@ class Sample:
     references: tuple[str | None, ...]
     left_out: int = 0
     links: tuple[WordGold | None, ...] = ()
-    statistical: bool = False
 
     def __post_init__(self) -> None:
         if not self.links:
@@ -59,7 +57,6 @@ class Sample:
             tuple(self.alignments[i] for i in indices),
             tuple(self.references[i] for i in indices),
             links=tuple(self.links[i] for i in indices),
-            statistical=self.statistical,
         )
 
     @property

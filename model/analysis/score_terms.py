@@ -63,8 +63,8 @@ class ScoreTermsError(UserError):
 class HeadTerms:
     """One head over one sentence, with its queries and keys as sums of parts.
 
-    Shapes: queries [part, query, d_head] with `query_parts`, keys [part, key, d_head] with `key_parts`; scores and
-    weights [query, key] as the model computed them; seen [query, key]: cells that are not masked. float64. With ALiBi,
+    Shapes: queries [part, query, d_head] with `query_parts`, keys [part, key, d_head] with `key_parts`; scores
+    [query, key] as the model computed them; seen [query, key]: cells that are not masked. float64. With ALiBi,
     the vectors have one more dimension for each key, in which the products are its bias.
     """
 
@@ -74,7 +74,6 @@ class HeadTerms:
     keys: Floats
     d_head: int
     scores: Floats
-    weights: Floats
     seen: NDArray[np.bool_]
 
     def table(self, query: int, key: int) -> Floats:
@@ -91,21 +90,6 @@ class HeadTerms:
         average = self.keys[:, seen].mean(axis=1) if seen.any() else 0.0
         terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.d_head)
         return terms
-
-    def mean_table(self) -> Floats:
-        """The terms that attract the weight, as a mean over queries with more than one key: [query part, key part].
-
-        For each query, Σ_j (a_ij - 1 / m_i) · terms_ij over its m_i keys: the terms at the attended keys minus those at
-        an average key. The sum of the table is the same difference of whole scores.
-        """
-        counts = self.seen.sum(axis=1)
-        rows = counts > 1
-        if not rows.any():
-            return np.full((len(self.query_parts), len(self.key_parts)), np.nan)
-        excess = (self.weights - self.seen / np.maximum(counts, 1)[:, None])[rows]  # [row, key]
-        attended = np.einsum("rk,pkd->prd", excess, self.keys)
-        terms: Floats = np.einsum("qrd,prd->qp", self.queries[:, rows], attended) / rows.sum()
-        return terms / math.sqrt(self.d_head)
 
 
 def grouped(
@@ -139,7 +123,7 @@ def head_terms(
         )
     kind, layer, number = head
     scope, run = attention_scope(kind, layer), RecordedRun(model, src, tgt, tap)
-    scores, weights = (run.tensors[f"{scope}.{name}"][number] for name in ("scores", "weights"))
+    scores = run.tensors[f"{scope}.scores"][number]
     seen = torch.ones_like(scores, dtype=torch.bool)
     if f"{scope}.mask" in run.tensors:
         seen = run.tensors[f"{scope}.mask"].bool().expand_as(run.tensors[f"{scope}.scores"])[number]
@@ -166,7 +150,6 @@ def head_terms(
         keys=keys.numpy(),
         d_head=d_head,
         scores=scores.numpy(),
-        weights=weights.numpy(),
         seen=seen.numpy(),
     )
 

@@ -27,7 +27,7 @@ SLIDES = (
     ("masks", "The masks", "Causal mask"),
     ("masks", "Given target", "Lift the causal mask"),
     ("inside", "Layer by layer", "Step"),
-    ("inside", "The prediction", "Temperature"),
+    ("inside", "The prediction", "Label smoothing ε"),
     ("inside", "Sizes", "d_model"),
 )
 # The keys of those that do not go forth and back; a slider at its end can only go back.

@@ -1,6 +1,6 @@
 """Clocks and summaries of times."""
 
-import math
+import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
@@ -18,7 +18,7 @@ def in_turns(
     warm_up: int = 3,
     clock: Callable[[], float] = perf_counter,
 ) -> dict[str, float]:
-    """Median milliseconds of each, called in turns, forth and back."""
+    """Median milliseconds of each, called in turns, in a drawn order."""
     return {name: median(found) for name, found in turns(works, repeats, warm_up, clock).items()}
 
 
@@ -28,21 +28,14 @@ def turns(
     warm_up: int = 3,
     clock: Callable[[], float] = perf_counter,
 ) -> dict[str, list[float]]:
-    """Milliseconds of every call of each, in turns, forth and back."""
+    """Milliseconds of every call of each, in turns, in a drawn order, so that what recurs in time hits all alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for repeat in range(warm_up + repeats):
-        for name in works if repeat % 2 else reversed(works):
+        for name in random.Random(repeat).sample(list(works), len(works)):
             time = 1000 * seconds(works[name], clock)
             if repeat >= warm_up:
                 times[name].append(time)
     return times
-
-
-def likely_median(values: Sequence[float]) -> tuple[float, float]:
-    """The interval that holds the median of what was drawn from with 95 %, by the ranks of these values."""
-    ordered, n = sorted(values), len(values)
-    below = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))
-    return ordered[below], ordered[n - 1 - below]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -25,9 +25,9 @@ VIEWS = (
     "heads",
     "heads.beside.max",
     "head",
-    "head.log.cividis",
+    "head.log",
     "lines",
-    "lines.h-0-1-2.mass-50.grey",
+    "lines.h-0-1-2.mass-50",
     "text",
     "text.steps",
 )

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitCell, fitCells, fitTile, fitTiles, fitType } from "../../explorer/browser/js/heads_layout.js";
+import { fitCell, fitCells, fitTile, fitType } from "../../explorer/browser/js/heads_layout.js";
 import { zoomFor } from "../../explorer/browser/js/present.js";
 
 test("cells of a thumbnail fill the space and stay nearly square", () => {
@@ -21,15 +21,6 @@ test("text goes beside a thumbnail where the height is short, below it where the
   assert.equal(fitTile(200, 100, 10, 10).form, "beside");
   assert.equal(fitTile(130, 300, 10, 10).form, "lines");
   assert.equal(fitTile(70, 300, 10, 10).form, "name");
-});
-
-test("thumbnails are as large as fit in the best number of columns", () => {
-  const { columns, size } = fitTiles(16, 1000, 480, 10, 10);
-  for (const other of [2, 3, 4, 5, 6, 8]) {
-    const made = fitTile(1000 / other, Math.max(64, 480 / Math.ceil(16 / other)), 10, 10);
-    assert.ok(size.x * size.y >= made.x * made.y - 1e-9, `${other} columns`);
-  }
-  assert.ok(columns * Math.ceil(16 / columns) >= 16);
 });
 
 test("maps on one line have cells of one size, within the width and the height", () => {

@@ -149,7 +149,6 @@ def test_a_link_crosses_languages_and_only_a_choice_is_kept_in_it() -> None:
         ("probe", "One head", "probe_head_part", "Search", "Search"),
         ("probe", "One head&Search", "search_rows", "predicts", "predicted"),
         ("probe", "Effect on the answer", "probe_effect", "Surgery", "Surgery"),
-        ("probe", "Effect on the answer&Importance", "probe_prune_by", "gradient score", "gradient score"),
     ],
 )
 def test_a_choice_of_a_link_opens_in_another_language_and_keeps_its_english_name(

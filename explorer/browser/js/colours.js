@@ -30,7 +30,7 @@ const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
  * @param {Rgb[]} stops
  * @param {Rgb} paper
  */
-export function ramp(stops, paper) {
+function ramp(stops, paper) {
   const near = (/** @type {Rgb} */ stop) => Math.abs(brightness(stop) - brightness(paper));
   const ordered = near(stops[0]) > near(stops[stops.length - 1]) ? [...stops].reverse() : stops;
   return Array.from({ length: 256 }, (_, i) => {

@@ -1,4 +1,4 @@
-// The heads of one kind: sorted and filtered by their scores, and described in words.
+// The heads of one kind: in order, and described in words.
 
 import { wholePercent } from "./numbers.js";
 import { inSentence, t } from "./words.js";
@@ -46,23 +46,6 @@ export const placeNames = (name) =>
     mixed: [t("mixed"), ""],
   })[name] ?? [name, name];
 
-/**
- * The heads that pass the filters, in the chosen order.
- * @param {Pick<KindMap, "layers" | "heads" | "effective" | "roles" | "shares">} m
- * @param {{ by: string, role?: string, most?: number }} options sort key; favoured position; maximum of effective keys
- */
-export function listHeads(m, { by, role, most }) {
-  const list = [];
-  for (let layer = 1; layer <= m.layers; layer++)
-    for (let head = 1; head <= m.heads; head++) list.push({ layer, head });
-  const keys = (/** @type {{ layer: number, head: number }} */ { layer, head }) =>
-    m.effective[layer - 1][head - 1] ?? Infinity;
-  const share = (/** @type {{ layer: number, head: number }} */ { layer, head }) =>
-    m.shares[by]?.[layer - 1][head - 1] ?? -1;
-  const passing = list.filter(
-    (h) => (!role || m.roles[h.layer - 1][h.head - 1] === role) && (!most || keys(h) <= most),
-  );
-  if (by === "keys") passing.sort((a, b) => keys(a) - keys(b));
-  else if (by !== "place") passing.sort((a, b) => share(b) - share(a));
-  return passing;
-}
+/** All heads of a kind, layer by layer. @param {Pick<KindMap, "layers" | "heads">} m */
+export const listHeads = ({ layers, heads }) =>
+  Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads) + 1, head: (i % heads) + 1 }));

@@ -4,11 +4,10 @@ import { readTheme } from "./colours.js";
 import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
-import { PLACES } from "./head_list.js";
 import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
 import { drawHeadChoice, drawLines, drawSentence } from "./heads_lines.js";
 import { drawMaps, listenToHead, shareWidth } from "./heads_map.js";
-import { choosePalette, drawLegend } from "./heads_colours.js";
+import { drawLegend } from "./heads_colours.js";
 import {
   change,
   kindsShown,
@@ -152,11 +151,8 @@ function create(root) {
   for (const button of buttonsOf(find, ".views"))
     button.onclick = () => change(S, { view: /** @type {View} */ (button.value) });
   for (const select of root.querySelectorAll("select")) {
-    const convert = { most: Number, next: Boolean }[select.name] ?? String;
-    select.onchange = () => {
-      change(S, { [select.name]: convert(select.value) });
-      if (select.name === "palette") choosePalette(S);
-    };
+    const convert = { next: Boolean }[select.name] ?? String;
+    select.onchange = () => change(S, { [select.name]: convert(select.value) });
   }
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("input[type=checkbox]"))) {
     box.onchange = () => change(S, { [box.name]: box.checked });
@@ -227,7 +223,6 @@ function load(S, data) {
   }
   S.encoderRow = clamp(S.encoderRow, 0, Math.max(0, data.source.tokens.length - 1));
   keepWithin(S);
-  choosePalette(S);
   // The weights arrive right after the header; until then, the previous drawing stays for a moment.
   clearTimeout(S.waiting);
   if (mapsShown(S).length === kindsShown(S).length) redraw(S);
@@ -291,22 +286,12 @@ function drawControls(S) {
     tab.setAttribute("aria-pressed", `${both ? beside : tab.value === S.kind}`);
   }
   for (const tab of buttonsOf(find, ".views")) tab.setAttribute("aria-pressed", `${tab.value === S.view}`);
-  const selects = {
-    scale: S.scale,
-    palette: S.palette,
-    by: S.by,
-    role: S.role,
-    most: `${S.most}`,
-    next: S.next ? "next" : "",
-  };
+  const selects = { scale: S.scale, next: S.next ? "next" : "" };
   const m = mapOf(S, S.kind);
   for (const [name, value] of Object.entries(selects)) {
     /** @type {HTMLSelectElement} */
     const select = find(`select[name=${name}]`);
     select.value = value;
-    if (name !== "by" && name !== "role") continue;
-    for (const option of select.options)
-      option.hidden = PLACES.includes(option.value) && !!m && !(option.value in m.shares);
   }
   /** @type {HTMLInputElement} */
   const words = find("input[name=words]");
@@ -314,16 +299,7 @@ function drawControls(S) {
   offerDirection(S);
   words.checked = S.words;
   words.disabled = !data.subwords;
-  const others = [
-    S.words,
-    S.content && !!data.maps.cross,
-    S.steps,
-    S.next,
-    S.scale !== "unit",
-    S.palette !== "theme",
-    S.direction,
-    ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : []),
-  ];
+  const others = [S.words, S.content && !!data.maps.cross, S.steps, S.next, S.scale !== "unit", S.direction];
   const changed = others.filter(Boolean).length;
   say(find(".options"), changed ? `${t("Options")} · ${changed}` : t("Options"));
   steps.checked = S.steps;

@@ -1,7 +1,6 @@
-// The colours of the views of heads: three scales, three palettes that colour-blind people can read, the pictures of
-// heads drawn in them, and the strokes of lines.
+// The colours of the views of heads: three scales, the pictures of heads drawn in them, and the strokes of lines.
 
-import { fullColour, ramp, rgb, sayScale, setScale } from "./colours.js";
+import { fullColour, sayScale } from "./colours.js";
 import { say } from "./dom.js";
 import { mapsShown } from "./heads_state.js";
 import { sheetOf } from "./maps.js";
@@ -21,20 +20,6 @@ export const dashesOf = (head) => DASHES[head ? STROKES[(head - 1) % STROKES.len
 /** The colour of a head; the mean (head 0) has the colour of text. @param {Pick<HeadsState, "colours" | "theme">} S @param {number} head */
 export const colourOf = ({ colours, theme }, head) =>
   head ? colours[STROKES[(head - 1) % STROKES.length][0] % colours.length] : theme.ink;
-
-// Cividis after Nuñez, Anderton and Renslow (2018). Both run from dark to light in even steps.
-/** @type {Record<string, string>} */
-const RAMPS = {
-  cividis: "#00224e,#123570,#3b496c,#575d6d,#707173,#8a8678,#a59c74,#c3b369,#e1cc55,#fee838",
-  grey: "#ffffff,#000000",
-};
-
-/** Applies the chosen palette. @param {HeadsState} S */
-export function choosePalette(S) {
-  const stops = RAMPS[S.palette];
-  setScale(S.theme, S.box, stops ? ramp(stops.split(",").map(rgb), rgb(S.theme.ground)) : S.theme.own);
-  S.pictures.clear();
-}
 
 /**
  * The colour scale, shared by all heads that are compared, in a grid or side by side.
@@ -66,7 +51,14 @@ function largest(values) {
  * @param {import("./maps.js").Scale} scale
  */
 export function pictureOf(S, m, heads, scale) {
-  const name = [m.kind, m.form, ...heads.map(({ layer, head }) => `${layer}-${head}`), scale.top, scale.log].join(" ");
+  const name = [
+    m.kind,
+    m.form,
+    ...heads.map(({ layer, head }) => `${layer}-${head}`),
+    scale.top,
+    scale.log,
+    S.theme.ground,
+  ].join(" ");
   const sheet =
     S.pictures.get(name) ??
     sheetOf(

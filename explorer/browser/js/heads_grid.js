@@ -1,10 +1,10 @@
-// All heads at once: one thumbnail per head, all on the same scale, sorted and filtered.
+// All heads at once: one thumbnail per head, all on the same scale.
 
 import { magnification, paper, pixelRatio } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
 import { giveTabStop, tileOf } from "./tiles.js";
 import { describeHead, listHeads } from "./head_list.js";
-import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
+import { fitCell, fitTile } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
 import { kindsShown, mapOf, openHead, rowInView, shownRows, showsLarge } from "./heads_state.js";
 import { drawCells } from "./maps.js";
@@ -45,28 +45,26 @@ export function drawGrids(S) {
     say(title, kinds.length > 1 ? TITLES[kind] : "");
     say(none, m ? "" : t("Loading …"));
     grid.setAttribute("aria-label", t("{kind}: heads", { kind: TITLES[kind] }));
-    if (m) drawGrid(S, m, grid, none);
+    if (m) drawGrid(S, m, grid);
   });
 }
 
 /**
- * The layout of a grid: its columns, the size of the thumbnails, and the place of their text. A row of a whole grid is
- * a layer, and ends with the mean.
+ * The layout of a grid: its columns, the size of the thumbnails, and the place of their text. A row is a layer, and
+ * ends with the mean.
  * @param {HeadsState} S
  * @param {KindMap} m
- * @param {Pick[]} heads
  * @param {HTMLElement} grid
  */
-function layOutGrid(S, m, heads, grid) {
+function layOutGrid(S, m, grid) {
   const beside = isBeside(S);
-  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads;
   const across = m.heads + 1;
   const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth);
   const tall = roomBelow(grid, presenting(S.box));
-  const compact = beside || (ordered && room / across < 112);
+  const compact = beside || room / across < 112;
   if (compact) {
     const wide = (room - 26) / across;
-    const aligned = ordered && wide >= 15;
+    const aligned = wide >= 15;
     // Beside another view they are small; several grids share the height of the screen.
     const high = beside ? clamp(tall / 2 / m.layers - 18, 34, 90) : Math.max(56, tall / m.layers - 18);
     const size = fitCell((aligned ? wide : 34) - 6, high, m.keys, m.queries);
@@ -78,18 +76,14 @@ function layOutGrid(S, m, heads, grid) {
       ...size,
     };
   }
-  const many = ordered ? null : fitTiles(heads.length, room, tall, m.keys, m.queries);
-  const size = many?.size ?? fitTile(room / across, Math.max(64, tall / m.layers), m.keys, m.queries);
-  return { compact, aligned: ordered, template: `repeat(${many?.columns ?? across},minmax(0,1fr))`, ...size };
+  const size = fitTile(room / across, Math.max(64, tall / m.layers), m.keys, m.queries);
+  return { compact, aligned: true, template: `repeat(${across},minmax(0,1fr))`, ...size };
 }
 
-/** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid @param {Element} none the message if no head passes */
-function drawGrid(S, m, grid, none) {
-  const heads = listHeads(m, isBeside(S) ? { by: "place" } : S);
-  say(none, heads.length ? "" : t("No head passes the filters."));
-  const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid);
-  const tiles =
-    aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
+/** @param {HeadsState} S @param {KindMap} m @param {HTMLElement} grid */
+function drawGrid(S, m, grid) {
+  const { compact, aligned, form, template, x, y } = layOutGrid(S, m, grid);
+  const tiles = listHeads(m).flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }]));
   grid.style.gridTemplateColumns = template;
   grid.classList.toggle("compact", compact);
   grid.dataset.form = form;
@@ -126,7 +120,6 @@ function drawGrid(S, m, grid, none) {
     m.form,
     scale.top,
     S.scale,
-    S.palette,
     S.direction,
     S.theme.ground,
     x,
@@ -143,8 +136,7 @@ function drawGrid(S, m, grid, none) {
   ].join();
   if (canvas.painted === paint) return;
   canvas.painted = paint;
-  if (tiles.length) paintTiles(S, m, canvas, buttons, pictureOf(S, m, tiles, scale), { wide: x, high: y });
-  else paper(canvas, 0, 0);
+  paintTiles(S, m, canvas, buttons, pictureOf(S, m, tiles, scale), { wide: x, high: y });
 }
 
 /**

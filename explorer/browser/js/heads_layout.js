@@ -1,7 +1,5 @@
 // The sizes of thumbnails, maps and words: as large as fit into a space.
 
-import { clamp } from "./numbers.js";
-
 const STRETCH = 1.6; // maximum ratio of the sides of a thumbnail's cell
 const LARGEST = 46; // maximum side of such a cell, in pixels
 
@@ -41,25 +39,6 @@ export function fitTile(wide, high, keys, queries) {
     ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries),
   }));
   return tiles.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
-}
-
-/**
- * The number of columns with which thumbnails fill a space best, and the size of the thumbnails.
- * @param {number} count
- * @param {number} wide
- * @param {number} high
- * @param {number} keys
- * @param {number} queries
- */
-export function fitTiles(count, wide, high, keys, queries) {
-  const layouts = Array.from({ length: clamp(count, 1, 16) }, (_, i) => {
-    const columns = i + 1;
-    const down = Math.max(64, high / Math.ceil(count / columns));
-    return { columns, size: fitTile(wide / columns, down, keys, queries) };
-  });
-  const area = (/** @type {{ size: ReturnType<typeof fitTile> }} */ { size }) =>
-    (size.form === "name" ? 0.25 : 1) * size.x * size.y;
-  return layouts.reduce((a, b) => (area(b) > area(a) ? b : a));
 }
 
 /**

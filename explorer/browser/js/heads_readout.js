@@ -132,7 +132,12 @@ export function drawCaption(S) {
   const box = S.find(".caption");
   if (!m) return say(box, "");
   if (S.view === "heads") {
-    return say(box, [...describeGrids(S), ...kindsShown(S).map((kind) => leftOut(S, mapOf(S, kind)))].join(" "));
+    return say(
+      box,
+      kindsShown(S)
+        .map((kind) => leftOut(S, mapOf(S, kind)))
+        .join(" "),
+    );
   }
   const { layer, head } = S.pick[S.kind];
   const kinds = kindsShown(S);
@@ -241,17 +246,6 @@ function favours(m, layer, head) {
       );
 }
 
-/** How many heads pass the filters, if not all do. @param {HeadsState} S */
-function describeGrids(S) {
-  return kindsShown(S).map((kind) => {
-    const m = mapOf(S, kind);
-    const shown = m && listHeads(m, { ...S, by: "keys" }).length;
-    if (!m || shown === m.layers * m.heads) return "";
-    const count = t("{shown} of {n} head", "{shown} of {n} heads", { shown: Number(shown), n: m.layers * m.heads });
-    return t("{kind}: {count}.", { kind: TITLES[kind], count });
-  });
-}
-
 /** Draws the table of the view: heads with their scores, or the keys of the current row. @param {HeadsState} S */
 export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
@@ -265,7 +259,7 @@ export function drawNumbers(S) {
     : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row: rowName(S, m, query) });
   sayAll(S.find("summary"), ...title);
   if (!S.details.open) return;
-  const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, query);
+  const { names, rows } = heads ? headTable(m) : keyTable(S, m, query);
   const columns = names.map((name, i) => ({ name, first: i > 1 ? -1 : 1 }));
   drawTable(S.find, columns, rows, S.sort, (sort) => {
     S.sort = sort;
@@ -273,10 +267,10 @@ export function drawNumbers(S) {
   });
 }
 
-/** @param {HeadsState} S @param {KindMap} m */
-function headTable(S, m) {
+/** @param {KindMap} m */
+function headTable(m) {
   const places = Object.keys(m.shares);
-  const rows = listHeads(m, { ...S, by: "place" }).map(({ layer, head }) => {
+  const rows = listHeads(m).map(({ layer, head }) => {
     const values = [m.effective, ...places.map((name) => m.shares[name])].map((scores) => scores[layer - 1][head - 1]);
     const texts = values.map((value, i) => (value === null ? "–" : i ? percent(value) : inSentence(value.toFixed(2))));
     const role = m.roles[layer - 1][head - 1];

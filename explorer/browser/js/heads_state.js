@@ -122,7 +122,7 @@ export function reportOf(S) {
   const single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   const row = S.kind === "encoder" ? S.encoderRow : S.step;
   const column = S.col === null ? null : S.col + 1;
-  const { view, words, next, steps, beside, content, guess, scale, palette, direction, by, role, most, mass } = S;
+  const { view, words, next, steps, beside, content, guess, scale, direction, mass } = S;
   const options = {
     view,
     words,
@@ -132,11 +132,7 @@ export function reportOf(S) {
     content,
     guess,
     scale,
-    palette,
     direction,
-    by,
-    role,
-    most,
     mass,
     heads: single ? [] : lined,
   };

@@ -1,7 +1,6 @@
 // The options of the views of heads as text in the address, such as "lines.words.mass-60". As
 // explorer/decoding/view_options.py; a test compares both.
 
-import { PLACES } from "./head_list.js";
 import { clamp } from "./numbers.js";
 
 /** @import { ViewOptions } from "./structs" */
@@ -17,11 +16,7 @@ const DEFAULT = {
   content: false,
   guess: false,
   scale: "unit",
-  palette: "theme",
   direction: "",
-  by: "place",
-  role: "",
-  most: 0,
   mass: 80,
   heads: [],
 };
@@ -35,14 +30,10 @@ function option(word) {
   if (["heads", "head", "lines", "text"].includes(word)) return { view: /** @type {ViewOptions["view"]} */ (word) };
   if (FLAGS.some((flag) => flag === word)) return { [word]: true };
   if (["max", "log"].includes(word)) return { scale: word };
-  if (["cividis", "grey"].includes(word)) return { palette: word };
   if (word === "ltr" || word === "rtl") return { direction: word };
   const [name, ...rest] = word.split("-");
   const value = rest.join("-");
   const number = isNumber(value) ? Number(value) : 0;
-  if (name === "by" && ["keys", ...PLACES].includes(value)) return { by: value };
-  if (name === "role" && ["mixed", ...PLACES].includes(value)) return { role: value };
-  if (name === "most" && number) return { most: number / 10 };
   if (name === "mass" && number) return { mass: clamp(number, 10, 100) };
   if (name === "h") return { heads: [...new Set(rest.filter(isNumber).map(Number))] };
   return {};
@@ -52,16 +43,12 @@ const isNumber = (/** @type {string} */ text) => /^\d{1,3}$/.test(text);
 
 /** Writes options as text, which `parseView` reads back; "" for the default. @param {ViewOptions} options @returns {string} */
 export function formatView(options) {
-  const { view, scale, palette, direction, by, role, most, mass, heads } = options;
+  const { view, scale, direction, mass, heads } = options;
   const words = [
     view,
     ...FLAGS.filter((flag) => options[flag]),
     ...(scale === DEFAULT.scale ? [] : [scale]),
-    ...(palette === DEFAULT.palette ? [] : [palette]),
     ...(direction ? [direction] : []),
-    ...(by === DEFAULT.by ? [] : [`by-${by}`]),
-    ...(role ? [`role-${role}`] : []),
-    ...(most ? [`most-${Math.round(10 * most)}`] : []),
     ...(mass === DEFAULT.mass ? [] : [`mass-${mass}`]),
     ...(heads.length ? [`h-${heads.join("-")}`] : []),
   ];

@@ -1,4 +1,4 @@
-"""The tabs Layer by layer and The prediction: a prediction from the embedding to softmax and loss."""
+"""The tabs Layer by layer and The prediction: a prediction from the embedding to the loss."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from explorer.locale.text import fixed, listed, quoted
+from explorer.locale.text import listed, quoted
 from explorer.screens.inside.steps import choose_step, recorded_run
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
-from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at, softmax_at
+from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at
 from model.text.tokenizer import Tokenizer
 
 BARS = 8
-TEMPERATURE = 1.5  # at first: high enough to differ visibly from 1
 
 
 def draw_layers_tab(translation: Translation, model: ModelDescription) -> None:
@@ -71,55 +70,24 @@ def stage_columns(predictions: LayerPredictions, stages: list[str], target: Toke
 
 
 def draw_prediction_tab(translation: Translation, model: ModelDescription) -> None:
-    """Draw softmax with temperature, and label smoothing with its effect on the loss."""
+    """Draw what label smoothing asks of a prediction, and its effect on the loss."""
     step = choose_step(translation, "chance_step")
     logits, right_id = recorded_run(translation, step).logits, translation.path[step - 1]
     with controls("chance"):
-        left, right = st.columns(2, gap="large")
-    label = t("Temperature T")
-    temperature = float(left.slider(label, 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
-    epsilon = float(right.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
-    softmax = softmax_at(logits, right_id, temperature, BARS)
-    smoothing = smoothing_at(logits, right_id, softmax.ids, epsilon)
-    tokens = [model.target.label(i) for i in softmax.ids]
-    plain_shares, warm_shares = softmax.shares
-    left, right = st.columns(2, gap="large")
-    with left:
-        series = {"T = 1": plain_shares}
-        if temperature != 1:
-            series[f"T = {temperature:.1f}"] = warm_shares
-        caption = t(
-            "softmax(logits / T): at T = {temperature:.1f} {token} gets {share:.1f} %, and the choice is as open as "
-            "one among {warm} equally likely tokens; at T = 1, as one among {plain}.",
-            temperature=temperature,
-            token=quoted(tokens[0]),
-            share=100 * warm_shares[0],
-            warm=_as_many(softmax.choices[1]),
-            plain=_as_many(softmax.choices[0]),
-        )
-        draw_plot(figures.chances_plot(tokens, series, caption, t("Softmax with temperature")), "chance_plot")
-    with right:
-        series = {t("the model"): plain_shares, t("target"): smoothing.shares}
-        caption = t(
-            "If {token} is the right token, label smoothing asks for {right:.1f} % there and {other:.3f} % everywhere "
-            "else: a loss of {loss:.3f} nats, where no prediction could have less than {least:.3f}. The more confident "
-            "the model, the more smoothing costs it.",
-            token=quoted(model.target.label(right_id)),
-            right=100 * smoothing.right,
-            other=100 * smoothing.other,
-            loss=smoothing.loss,
-            least=smoothing.least,
-        )
-        draw_plot(figures.chances_plot(tokens, series, caption, t("Label smoothing")), "smooth_plot")
-    draw_caption(
-        t(
-            "This model was trained with label smoothing {trained:g}. Temperature is for sampling; greedy search "
-            "takes the likeliest token at any temperature.",
-            trained=model.train_config.label_smoothing,
-        )
+        epsilon = float(st.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
+    smoothing = smoothing_at(logits, right_id, epsilon, BARS)
+    tokens = [model.target.label(i) for i in smoothing.ids]
+    series = {t("the model"): smoothing.shares, t("target"): smoothing.targets}
+    caption = t(
+        "If {token} is the right token, label smoothing asks for {right:.1f} % there and {other:.3f} % everywhere "
+        "else: a loss of {loss:.3f} nats, where no prediction could have less than {least:.3f}. The more confident "
+        "the model, the more smoothing costs it.",
+        token=quoted(model.target.label(right_id)),
+        right=100 * smoothing.right,
+        other=100 * smoothing.other,
+        loss=smoothing.loss,
+        least=smoothing.least,
     )
-
-
-def _as_many(choices: float) -> str:
-    """A number of equally likely choices, without decimals that nobody could tell apart."""
-    return fixed(choices, 2 if choices < 10 else 0)
+    draw_plot(figures.chances_plot(tokens, series, caption, t("Label smoothing")), "smooth_plot")
+    trained = model.train_config.label_smoothing
+    draw_caption(t("This model was trained with label smoothing {trained:g}.", trained=trained))

@@ -7,52 +7,37 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from explorer.charts.measured_heads import source_share_plot
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.probing.cross_checks import (
     SENTENCES,
     Classes,
+    KeptShares,
+    MapAgreement,
     kept_shares,
     map_agreement,
     sentence_maps,
-    sentence_sources,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section
 from explorer.probing.reporting import Report
-from explorer.probing.source_counts import DIVIDED, Count, source_counts
 from explorer.probing.syntax import languages, target_classes
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
-from explorer.web import page_parts, runtime, session
+from explorer.web import runtime, session
 from explorer.web.figures import draw_map, draw_table
 from model.analysis.recorded_batches import Sample
-from model.analysis.source_share import SourceShareError
 from model.checkpoint import LoadedModel
 
 
 def draw_cross_checks(subject: Subject, measured: Measured | None) -> None:
-    """Draw the maps of one sentence, the source's share in its predictions, and the counts over the sample."""
+    """Draw the maps of one sentence, and the counts over the sample."""
     translation = subject.translation()
     if translation is None:
         return
     st.markdown(t("##### One sentence: what is looked at, what arrives, what is missed"))
     _draw_maps(subject, translation)
-    has_encoder = subject.model.model_config.has_encoder
-    st.markdown(
-        t("##### One sentence: from the source, or from the words before?")
-        if has_encoder
-        else t("##### One sentence: from the prompt, or from the words since?")
-    )
-    try:
-        sources = subject.compute(
-            f"source shares {translation.seq}", lambda loaded: sentence_sources(loaded, translation)
-        )
-        page_parts.draw_plot(source_share_plot(sources), "checks_source")
-    except SourceShareError as unfit:
-        st.info(plain(str(unfit)))
     if measured is None:
         st.caption(t("There is no sample to count over yet."))
         return
@@ -94,11 +79,11 @@ class _Check(NamedTuple):
     title: str
     explanation: str
     ask: str
-    work: Callable[[LoadedModel, Sample, Classes, Report], Count]
+    work: Callable[[LoadedModel, Sample, Classes, Report], KeptShares | MapAgreement]
 
 
 def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
-    """The three counts over a sample of `size` sentences."""
+    """The two counts over a sample of `size` sentences."""
     where = t("In every head of cross-attention") if has_encoder else t("In every head")
     return (
         _Check(
@@ -122,16 +107,6 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
             ),
             t("Set values to zero in {n} sentences", n=min(SENTENCES, size)),
             lambda loaded, sample, _, report: map_agreement(loaded, sample, report),
-        ),
-        _Check(
-            "source shares",
-            t("Source or prefix?") if has_encoder else t("Prompt or continuation?"),
-            t(
-                "Each layer's attention is split exactly into the contributions of its inputs, which are followed from "
-                "layer to layer (ALTI and ALTI+, Ferrando et al. 2022)."
-            ),
-            t("Divide predictions in {n} sentences", n=min(DIVIDED, size)),
-            source_counts,
         ),
     )
 
@@ -163,13 +138,7 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
 
 def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classes) -> None:
     """Draw one count over the sample: a table and a sentence about it."""
-    try:
-        count = subject.measure(
-            check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report)
-        )
-    except SourceShareError as unfit:
-        st.info(plain(str(unfit)))
-        return
+    count = subject.measure(check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report))
     if count is not None:
         draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
         st.caption(plain(count.caption()))

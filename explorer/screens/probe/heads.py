@@ -29,7 +29,7 @@ from explorer.probing.tables import (
     summary,
 )
 from explorer.screens.probe.one_head import ONE_HEAD
-from explorer.screens.probe.sample_choice import Subject, align_words
+from explorer.screens.probe.sample_choice import Subject
 from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_table, table_height
 from model.points import Head
@@ -50,9 +50,6 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
         # The help of the column of error rates says the same of annotated words.
         gold = "" if probe.gold in ("words", "tokens") else gold_note(probe)
         st.caption(explained(f"{rule()} {sensitivity(probe)} {gold}"))
-    if not probe.gold and "cross" in probe.kinds:
-        label = t("Align the words statistically")
-        st.button(label, key="probe_align", on_click=align_words, args=(subject.name,))
     _draw_table(probe)
     _draw_map(probe)
 

@@ -1,24 +1,22 @@
-"""The part Importance of the Probe page: every head switched off once, gradient scores, and the pruning curve."""
+"""The part Importance of the Probe page: every head switched off once, and the pruning curve."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts.measured_heads import agreement_plot, layer_head_map, pruning_plot
+from explorer.charts.measured_heads import layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain, two_digits
-from explorer.probing.alike_heads import measure_alike
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
 from explorer.screens.probe.sample_choice import Subject
-from explorer.web import address, bound, page_parts
+from explorer.web import address, page_parts
 from explorer.web.figures import draw_table, table_height
 
 IMPORTANCE = message("Importance")  # this part
-_BY_LOSS, _BY_GRADIENT = message("loss without the head"), message("gradient score")
-_CURVE_BY = "probe_prune_by"
+_CURVE_BY = "probe_prune_by"  # of former links, which ask for the curve
 
 
 def measured_importance(subject: Subject, measured: Measured) -> Importance | None:
@@ -32,8 +30,8 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
         plain(
             t(
                 "A pattern that looks meaningful need not matter. Here each head is switched off by itself: its output "
-                "becomes zero, or its mean over these sentences. The gradient score says how steeply the loss changes "
-                "as the output is scaled a little. A head may matter little alone, and much once another one is gone."
+                "becomes zero, or its mean over these sentences. A head may matter little alone, and much once another "
+                "one is gone."
             )
         )
     )
@@ -59,7 +57,6 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             plot = layer_head_map(changes[kind], kind, caption=importance.largest(kind), span=span, clear=clear)
             page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
     st.caption(explained(importance.summary(len(measured.sample))))
-    page_parts.draw_plot(agreement_plot(importance), "importance_agreement")
     rows = importance.rows()
     columns = {t("loss, zeroed (10⁻³ nats)"): 175, t("loss, mean instead (10⁻³ nats)"): 225}
     wide = {name: st.column_config.TextColumn(width=pixels) for name, pixels in columns.items()}
@@ -68,40 +65,20 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.caption(
         t(
             "Changes of the loss in 10⁻³ nats per token and of right tokens in percentage points, with 95 % intervals "
-            "over sentences; gradient in nats per sentence (Michel et al. 2019), without one."
+            "over sentences."
         )
     )
-    _draw_alike(subject, measured)
     _draw_curve(subject, measured)
 
 
-def _draw_alike(subject: Subject, measured: Measured) -> None:
-    st.markdown(t("##### Heads that look alike, removed in pairs"))
-    if not subject.asked("alike", t("Switch off the pairs that look most alike")):
-        return
-    alike = subject.measure(
-        "alike",
-        t("Switching off pairs of heads"),
-        lambda loaded, report: measure_alike(loaded, measured.sample, measured.probe, report),
-    )
-    if alike is not None:
-        draw_table(
-            alike.rows(), t("Change of the loss in nats per token without pairs of heads that look alike"), file="pairs"
-        )
-        st.caption(explained(alike.summary()))
-
-
 def _draw_curve(subject: Subject, measured: Measured) -> None:
-    label, ways = t("Switch off the least important heads first, by"), [_BY_LOSS, _BY_GRADIENT]
-    by = bound.segmented(label, ways, key=_CURVE_BY, default=_BY_LOSS)
-    if not subject.asked(f"curve {by}", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
+    st.markdown(t("##### Switch off the least important heads first"))
+    if not subject.asked("curve", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
     curve = subject.measure(
-        f"curve {by}",
+        "curve",
         t("Switching heads off"),
-        lambda loaded, report: measure_curve(
-            loaded, measured.sample, measured.task, report, by_gradient=by == _BY_GRADIENT
-        ),
+        lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, report),
     )
     if curve is not None:
         page_parts.draw_plot(pruning_plot(curve), "probe_curve")

@@ -1,4 +1,4 @@
-"""The Probe page's tab One head: its role, examples, scores, searches by words, notes, and why it looks there."""
+"""The Probe page's tab One head: its role, examples, scores, searches by words, and notes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
 from explorer.decoding.labelled_map import head_map
 from explorer.decoding.names import index_name
-from explorer.decoding.score_parts import terms_map
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, percent, plain
 from explorer.probing.head_card import (
     EXAMPLES,
     MIN_ROWS,
-    SENTENCES,
     example_statistic,
     examples,
-    mean_terms,
     similar_heads,
 )
 from explorer.probing.measured import Measured
@@ -32,9 +29,8 @@ from explorer.screens.probe.notes import draw_note
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import draw_grammar, draw_search
 from explorer.web import bound, page_parts, session
-from explorer.web.figures import draw_map, draw_table, draw_terms
+from explorer.web.figures import draw_map, draw_table
 from model.analysis.recorded_batches import Observed
-from model.analysis.score_terms import ScoreTermsError
 from model.config import ModelConfig
 from model.points import Head
 
@@ -96,7 +92,6 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
         message("Scores"): lambda: _draw_scores(measured, place),
         message("Search"): lambda: draw_search(subject, measured, place),
         message("Grammar"): lambda: draw_grammar(subject, measured, place),
-        message("Why there"): lambda: _draw_terms(subject, measured, place),
     }
     if not subject.model.model_config.has_encoder:
         del parts["Grammar"]  # it compares a source with its translation
@@ -159,31 +154,6 @@ def _draw_scores(measured: Measured, place: Head) -> None:
             without_sinks=t("sinks left out"),
         )
     st.caption(plain(said))
-
-
-def _draw_terms(subject: Subject, measured: Measured, place: Head) -> None:
-    """Draw why the head looks where it does, over the sample, once its button has been pressed."""
-    what = f"terms {place}"
-    st.caption(
-        t(
-            "How much higher the score is where the weight goes than on an average key, as a sum over pairs: the "
-            "part that wrote the query, and the part that wrote the key. The page Attention takes single scores "
-            "apart, under “One cell”."
-        )
-    )
-    if not subject.asked(what, t("Take its scores apart over {sentences} sentences", sentences=SENTENCES)):
-        return
-    try:
-        terms = subject.measure(
-            what,
-            t("Taking scores apart"),
-            lambda loaded, report: mean_terms(loaded, measured.sample, place, report),
-        )
-    except ScoreTermsError as variant:
-        st.info(plain(str(variant)))
-        return
-    if terms is not None:
-        draw_terms(terms_map(terms.table, terms.query_parts, terms.key_parts, ""), terms.caption(), "card_terms")
 
 
 def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -227,16 +226,6 @@ def draw_choice(model: str) -> None:
             key=f"probe_translated_{model}",
             help=t("Otherwise with the reference translations, where there are any (teacher forcing)."),
         )
-        if origin != "scenes":
-            st.checkbox(
-                t("Align their words statistically where no right alignment is known"),
-                value=choice.aligned,
-                key=f"probe_aligned_{model}",
-                help=t(
-                    "An aligner learns from the model's own training pairs which words belong together. It makes "
-                    "mistakes; its error rate on sentences with a right alignment is shown."
-                ),
-            )
         st.button(t("Measure"), type="primary", key=f"probe_measure_{model}", on_click=_choose, args=(model,))
         problem = st.session_state.pop(_PROBLEM, None)
         if problem:
@@ -261,12 +250,5 @@ def _choose(model: str) -> None:
         state[_PROBLEM] = str(problem)
         return
     size = int(state.get(f"probe_size_{model}") or SENTENCES)
-    translated, aligned = (bool(state.get(f"probe_{name}_{model}")) for name in ("translated", "aligned"))
-    state[_CHOICE][model] = SampleChoice(origin, lines, size, translated, aligned)
-    long_work.forget_stops()
-
-
-def align_words(model: str) -> None:
-    """Measure the same sample again, with its words aligned statistically."""
-    st.session_state[_CHOICE][model] = dataclasses.replace(_chosen(model), aligned=True)
+    state[_CHOICE][model] = SampleChoice(origin, lines, size, bool(state.get(f"probe_translated_{model}")))
     long_work.forget_stops()

@@ -11,9 +11,6 @@ import pytest
 
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
-from explorer.decoding.coordinates import Place
-from explorer.decoding.shown_maps import heads_in_view
-from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_picture import lines_of
 from explorer.lessons.answers import bare
 from explorer.lessons.expressions import as_number
@@ -75,17 +72,13 @@ def test_lines_are_chosen_as_in_the_browser(case: dict[str, Any]) -> None:
     assert [key for _, key, _ in lines_of(row[None], case["mass"])] == case["keys"]
 
 
-@pytest.mark.parametrize("case", _cases("head_list"))
-def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -> None:
-    given = _fixture("head_list")["summary"]
+def test_heads_have_the_favourite_places_of_the_browser() -> None:
+    given = _fixture("head_list")
     shares = {name: np.array(share, dtype=np.float64) for name, share in given["shares"].items()}
     layers, heads = range(given["layers"]), range(given["heads"])
     maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
-    chance = dict.fromkeys(shares, 0.25)
-    vars(maps).update(effective=np.array(given["effective"], dtype=np.float64), shares=shares, chance=chance)
+    vars(maps).update(shares=shares, chance=dict.fromkeys(shares, 0.25))
     assert [[maps.role(layer, head) for head in heads] for layer in layers] == given["roles"]
-    listed = heads_in_view(maps, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
-    assert [[place.layer, place.head] for place in listed] == case["listed"]
 
 
 def test_lessons_check_answers_and_keep_progress_as_in_the_browser() -> None:

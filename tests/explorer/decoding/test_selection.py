@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.decoding import head_change, view_options
+from explorer.decoding import head_change
 from explorer.decoding.coordinates import NoSingleHead, Place, strongest_cell
 from explorer.decoding.head_change import Change, added, fitting, from_link
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
@@ -80,8 +80,8 @@ def test_a_text_is_read_as_options(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ViewOptions(view="heads", beside=True, scale="log", by="keys", role="mirror", most=4.5),
-        ViewOptions(view="lines", words=True, next=True, steps=True, palette=view_options.PALETTES[-1], mass=60),
+        ViewOptions(view="heads", beside=True, scale="log"),
+        ViewOptions(view="lines", words=True, next=True, steps=True, mass=60),
         ViewOptions(view="text", heads=(3, 1)),
     ],
 )

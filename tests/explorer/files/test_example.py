@@ -93,10 +93,6 @@ def test_the_tables_are_what_the_page_measures() -> None:
     assert without.loc[(2, 3), "score"] == pytest.approx(ablation.value[1, 2])
     others = [ablation.value[place] for place in np.ndindex(2, 4) if place != (1, 2)]
     assert without.loc[(2, 3), "baseline"] == pytest.approx(np.mean(others))
-    together = importance(loaded, pairs, alike=True)
-    assert together["score"].is_monotonic_decreasing
-    assert set(together["random"]) == {19}
-    assert ((together["low"] > 0) & (together["score"] > together["baseline"])).any(), "two of a kind"
     alone = patch("adjective-swap", [("I see red books", "I see green books")])
     assert alone["low"].isna().all(), "one pair has no interval"
     assert set(alone["n"]) == {1}

@@ -69,24 +69,11 @@ def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[AttentionKind,
             np.testing.assert_array_equal(archive[f"{kind}_mask"], trace.mask(kind))
 
 
-def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
-    trace, planted = noisy(), planted_trace()
-    summary = attention_maps(trace, "encoder")
-
-    def indices(view: str) -> list[tuple[int, int]]:
-        return [place.index for place in on_screen(trace, view, "encoder").places]
-
-    everywhere = list(np.ndindex(2, 3))
-    assert indices("heads") == everywhere
-    assert indices("heads.by-keys") == sorted(everywhere, key=summary.effective.__getitem__)
-    assert indices("heads.by-previous") == sorted(everywhere, key=summary.shares["previous"].__getitem__, reverse=True)
-    only = on_screen(planted, "heads.role-itself", "encoder")
-    assert [place.index for place in only.places] == [(0, 0)], "only this planted head looks at itself"
-    assert only.notes == ("1.0 keys, itself 100 %",)
-    with pytest.raises(ValueError, match="No head passes"):
-        on_screen(planted, "heads.role-mirror", "encoder")
-    with pytest.raises(ValueError, match="No head passes"):
-        on_screen(trace, "heads.most-10", "encoder")
+def test_the_grid_has_all_heads_in_order() -> None:
+    trace = noisy()
+    former = on_screen(trace, "heads.by-keys.role-itself.most-10.cividis", "encoder")
+    assert [place.index for place in former.places] == list(np.ndindex(2, 3)), "links that sorted or filtered them"
+    assert on_screen(planted_trace(), "heads", "encoder").notes[0] == "1.0 keys, itself 100 %"
     beside = on_screen(trace, "heads.beside.max")
     assert {place.kind for place in beside.places} == set(ATTENTION_KINDS)
     assert {one.top for one in beside.maps} == {max(one.values.max() for one in beside.maps)}, "one scale"

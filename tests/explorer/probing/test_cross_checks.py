@@ -1,7 +1,6 @@
 """Counts over a sample, by part of speech, and the agreement of two maps."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,12 +17,10 @@ from explorer.probing.cross_checks import (
     sentence_maps,
 )
 from explorer.probing.measured import Measured
-from explorer.probing.source_counts import THIRDS, source_counts
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
 from model.analysis.recorded_batches import Sample
-from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS, EOS, SOS, DecodeConfig
 from model.recording import AttentionRecorder
@@ -127,23 +124,3 @@ def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) 
     assert len(found.rows()) == len(found.same) == sum(map(reverse.model_config.n_layers, ATTENTION_KINDS))
     assert "Over 5 sentences: the key with the largest weight" in found.caption()
     assert "so the two are no independent evidence" in found.caption()
-
-
-def test_shares_of_the_source_by_place_and_class(measured: Measured, reverse: LoadedModel) -> None:
-    sample, model = measured.sample.part(range(6)), reverse.transformer
-    classes = [["function" if i % 2 else "content" for i in range(len(target))] for target in sample.targets]
-    found = source_counts(reverse, sample, classes, quiet)
-    everything, groups = [], defaultdict(list)
-    for src, read in pairs_of(sample):
-        shares, n = source_shares(model, src, read), len(read) - 1
-        for t in range(n):
-            everything.append(shares[t])
-            groups["function words" if t % 2 else "content words"].append(shares[t])
-            groups[THIRDS[0 if t < n / 3 else 1 if t < 2 * n / 3 else 2]].append(shares[t])
-    assert float(found.mean.value) == pytest.approx(np.mean(everything))
-    assert found.words == len(everything)
-    for name, values in groups.items():
-        count, item = found.groups[name]
-        assert (count, float(item.value)) == (len(values), pytest.approx(np.mean(values)))
-    assert "of a prediction comes from the source on average" in found.caption()
-    assert [row["predictions"] for row in found.rows()][:4] == ["all", *THIRDS]

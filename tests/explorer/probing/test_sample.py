@@ -73,11 +73,9 @@ CHOICES = {
     "": SampleChoice(),
     "task.50": SampleChoice(size=50),
     "task.50.translated": SampleChoice(size=50, translated=True),
-    "task.30.translated.aligned": SampleChoice("task", (), 30, True, True),
     "own": SampleChoice("own", LINES),
     "own.7": SampleChoice("own", ("x",), 7, True),
-    "own, aligned": SampleChoice("own", LINES, aligned=True),
-    "scenes": SampleChoice("scenes", aligned=True),
+    "scenes": SampleChoice("scenes"),
 }
 
 
@@ -102,6 +100,11 @@ def test_a_list_that_is_too_long_says_so_when_it_is_opened_and_none_can_fill_the
         with pytest.raises(SampleError, match=said):
             from_link(link)
     assert len(to_link(SampleChoice("own", ("the same line",) * 900))) < MAX_LINK
+
+
+def test_a_link_that_asked_for_a_statistical_aligner_opens_without_one() -> None:
+    assert from_link("task.30.translated.aligned") == SampleChoice("task", (), 30, True)
+    assert from_link("scenes.50.aligned") == SampleChoice("scenes", (), 50)
 
 
 @pytest.mark.parametrize(

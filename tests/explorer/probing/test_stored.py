@@ -39,7 +39,7 @@ def importance_of(measured: Measured) -> Importance:
     rng = np.random.default_rng(0)
     values = {kind: rng.normal(size=shape) for kind, shape in shapes.items()}
     changes = {kind: Estimate(value, value - 0.1, value + 0.2) for kind, value in values.items()}
-    return Importance(Ablation(1.0, 0.5, changes, changes), values, 60, changes)
+    return Importance(Ablation(1.0, 0.5, changes, changes), 60, changes)
 
 
 def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.analysis import bootstrap
-from model.analysis.rank_test import holm, rank_correlation, rank_sum
+from model.analysis.rank_test import holm, rank_sum
 
 
 def test_the_interval_is_that_of_resampled_means() -> None:
@@ -77,11 +77,3 @@ def test_nothing_known_is_not_a_number() -> None:
     assert not found.differs_from_zero().any()
     constant = bootstrap.of_mean(np.ones(6))
     assert (constant.value, constant.low, constant.high) == (1, 1, 1)
-
-
-def test_a_rank_correlation_shares_ties_and_has_fishers_interval() -> None:
-    assert rank_correlation([1, 2, 3], [9, 5, 1])[0] == pytest.approx(-1)
-    value, low, high = rank_correlation([1, 2, 2, 4, 7], [10, 30, 20, 20, 500])  # ranks 1 2.5 2.5 4 5 and 1 4 2.5 2.5 5
-    assert value == pytest.approx(7.25 / 9.5)
-    half = 1.96 * 1.03 / np.sqrt(2)
-    assert (low, high) == pytest.approx((np.tanh(np.arctanh(value) - half), np.tanh(np.arctanh(value) + half)))

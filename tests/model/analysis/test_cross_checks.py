@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from explorer.decoding.aggregates import layer_norms, shares
 from model.analysis.cross_checks import COUNTERFACTUALS, _row_each, counterfactual_rows, layer_maps, value_zeroing
 from model.analysis.head_details import head_details
-from model.analysis.source_share import SourceShareError, source_shares, sublayers
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
 from model.edits import patch
@@ -153,79 +151,3 @@ def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(changes: dic
             mean = np.mean([details[head].rows[query].weights for head in heads], axis=0)
             assert np.allclose(row[: len(mean)], mean, atol=1e-5)
         assert np.array_equal(found.zeroed, value_zeroing(model, src, read, kind, layer))
-
-
-def recorded(model: nn.Module) -> dict[str, np.ndarray]:
-    recorder = PointRecorder()
-    with torch.inference_mode():
-        model(torch.tensor([SRC]), torch.tensor([READ]), tap=recorder)
-    return {name: tensor[0].double().numpy() for name, tensor in recorder.tensors.items()}
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"seed": 1}, {"attention_gate": True}, {"positions": "rope"}, {"positions": "alibi"}, {"scale_scores": False}]
-    + [PREFIX_MODEL],
-)
-def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, changes: dict[str, Any]) -> None:
-    model = tiny_model(**(changes | {"norm_first": norm_first}))
-    points = recorded(model)
-    for layer, pair in enumerate(sublayers(model, SRC, READ)):
-        for nth, part in enumerate(pair, start=1):
-            wanted = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
-            assert np.allclose(part.output, wanted, atol=1e-5)
-            assert np.allclose(part.parts.sum(axis=1) + part.bias, wanted, atol=1e-5)
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize("changes", [{}, PREFIX_MODEL, CONTINUES], ids=["encoder", "prefix", "continues"])
-def test_the_shares_are_those_of_the_paper(norm_first: bool, changes: dict[str, Any]) -> None:
-    """Layer by layer from the recorded points and the plain matrices."""
-    model = tiny_model(**(changes | {"norm_first": norm_first}))
-    points, kinds = recorded(model), model.config.kinds
-    stream = points["tgt.positions"]
-    n = len(stream)
-    of_source, of_target = np.zeros((n, len(SRC))), np.eye(n)  # how much of position t comes from each token
-    n_prompt = 0 if "cross" in kinds else n - len(READ) + (not model.config.separator)
-    for t in range(n_prompt):
-        of_source[t, t], of_target[t, t] = 1.0, 0.0
-    for layer, block in enumerate(model.decoder.layers):
-        names = ("self_attn", "cross_attn") if "cross" in kinds else ("self_attn",)
-        for nth, name in enumerate(names, start=1):
-            projection, scope = block.get_submodule(f"{name}.out_proj"), f"decoder.{layer}.{name}"
-            matrix, bias = (part.detach().double().numpy() for part in projection.parameters())
-            weights, values = points[f"{scope}.weights"], points[f"{scope}.value"]
-            parts = np.einsum("hqk,hkd,ohd->qko", weights, values, matrix.reshape(len(matrix), len(values), -1))
-            if name == "self_attn":
-                parts[range(n), range(n)] += stream
-            else:
-                parts = np.concatenate((parts, stream[:, None]), axis=1)
-            whole = parts.sum(axis=1, keepdims=True) + bias
-            if not norm_first:
-                norm = block.get_submodule(f"norm{nth}")
-                gain, shift = (part.detach().double().numpy() for part in norm.parameters())
-                sigma = np.sqrt(whole.var(-1, keepdims=True) + norm.eps)
-                parts = gain * (parts - parts.mean(-1, keepdims=True)) / sigma
-                whole = gain * (whole - whole.mean(-1, keepdims=True)) / sigma + shift
-            near = np.maximum(0.0, np.abs(whole).sum(-1) - np.abs(whole - parts).sum(-1))
-            near /= near.sum(axis=1, keepdims=True)
-            if name == "self_attn":
-                of_source, of_target = near @ of_source, near @ of_target
-            else:
-                of_source, of_target = near[:, -1:] * of_source + near[:, :-1], near[:, -1:] * of_target
-            stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{nth}"]
-        stream = points[f"decoder.{layer}.{'residual' if norm_first else 'norm'}{len(names) + 1}"]
-    found = source_shares(model, SRC, READ)
-    assert np.allclose(found, of_source.sum(axis=1)[-len(READ) :], atol=1e-5)
-    assert np.allclose(of_source.sum(axis=1) + of_target.sum(axis=1), 1)
-    if not model.config.separator:
-        assert found[0] == pytest.approx(1.0), "the first row is the last of the prompt"
-        found = found[1:]
-    assert ((found > 0) & (found <= 1 + 1e-6)).all(), "where no target token is near, the last digit decides"
-    assert found.min() < 0.9
-
-
-def test_a_variant_is_refused_with_a_reason() -> None:
-    with pytest.raises(SourceShareError, match="Choose a model with the paper's layers"):
-        source_shares(tiny_model(residual=False), SRC, READ)

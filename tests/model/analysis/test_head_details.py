@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from model.analysis.head_details import head_details, output_projection
-from model.analysis.predictions import effective_choices, layer_predictions, likeliest_with, shares
+from model.analysis.predictions import layer_predictions, likeliest_with, shares
 from model.config import SOS, DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import EditError, HeadEdit, HeadEdits
@@ -68,11 +68,6 @@ def test_layer_predictions_follow_the_final_token_through_the_stages() -> None:
     ruled = layer_predictions(probabilities.log(), never=(2, 0))
     assert (ruled.final, ruled.ranks.tolist()) == (1, [2, 2]), "a token that is never chosen counts, and is not chosen"
     assert ruled.never == (0, 2), "those in view are named"
-
-
-def test_effective_choices_are_those_of_equally_likely_tokens() -> None:
-    assert effective_choices(torch.full((8,), 1 / 8)) == pytest.approx(8, abs=1e-5)
-    assert effective_choices(torch.tensor([1.0, 0.0])) == 1.0
 
 
 def test_the_likeliest_tokens_hold_the_one_in_question() -> None:

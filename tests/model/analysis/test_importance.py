@@ -13,14 +13,11 @@ from model.analysis.importance import (
     ablate_each,
     batches_of,
     edited_loss,
-    gated,
-    gradient_scores,
     heads_of,
     least_first,
     mean_ablate_each,
     mean_outputs,
     pruning_counts,
-    sentence_gradients,
     without,
 )
 from model.config import ATTENTION_KINDS, EOS, SOS
@@ -93,38 +90,6 @@ def test_changes_have_intervals_over_sentences() -> None:
     assert whole.loss_change(other).at() == pytest.approx((value, low, high), abs=1e-6)
 
 
-def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
-    model, pairs = tiny_model().double(), some_pairs()
-    batch = collate(pairs, range(len(pairs)))
-    found = sentence_gradients(model, batch)
-    h = 1e-5
-    for (kind, layer), gradient in found.items():
-        ones = torch.ones(1, gradient.size(1), dtype=torch.float64)
-        assert torch.equal(nll(model, pairs, 0, gated(model.config, {(kind, layer): ones})), nll(model, pairs, 0))
-        for index in (0, 1):
-            for head in range(gradient.size(1)):
-                ends = []
-                for step in (h, -h):
-                    gate = ones.clone()
-                    gate[0, head] += step
-                    with torch.inference_mode():
-                        ends.append(float(nll(model, pairs, index, gated(model.config, {(kind, layer): gate}))))
-                assert float(gradient[index, head]) == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5)
-
-
-def test_the_score_takes_absolute_values_before_the_mean() -> None:
-    model, pairs = tiny_model(), some_pairs()
-    raw = gradient_scores(model, pairs)
-    singles = [sentence_gradients(model, collate(pairs, [i])) for i in range(len(pairs))]
-    signed = False
-    for kind in ATTENTION_KINDS:
-        for layer in range(model.config.n_layers(kind)):
-            each = np.stack([one[kind, layer][0].numpy() for one in singles])  # [sentence, head]
-            assert np.allclose(raw[kind][layer], np.abs(each).mean(axis=0), atol=1e-5)
-            signed = signed or not np.allclose(np.abs(each.mean(axis=0)), np.abs(each).mean(axis=0), atol=1e-3)
-    assert signed, "the sentences need derivatives of both signs, or the test shows nothing"
-
-
 def test_the_least_important_heads_are_pruned_first() -> None:
     importance = {"encoder": np.array([[0.3, 0.1]]), "decoder": np.array([[0.2]]), "cross": np.array([[0.1], [-0.5]])}
     order = [("cross", 1, 0), ("encoder", 0, 1), ("cross", 0, 0), ("decoder", 0, 0), ("encoder", 0, 0)]
@@ -156,6 +121,6 @@ def test_a_stop_is_checked_before_each_batch_and_nothing_to_measure_on_is_an_err
         ablate_each(model, pairs, check=check)
     assert check.call_count == 3
     assert sum(batch.src.size(0) for batch in batches_of(pairs)) == len(pairs)
-    for function in (ablate_each, gradient_scores, lambda *given: mean_outputs(given[0], given[1], [("cross", 0, 0)])):
+    for function in (ablate_each, lambda *given: mean_outputs(given[0], given[1], [("cross", 0, 0)])):
         with pytest.raises(ValueError, match="no sentence pairs"):
             function(model, nothing)

@@ -16,7 +16,6 @@ from model.analysis.operations import (
     record,
     smoothed,
     smoothed_loss,
-    tempered,
 )
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
@@ -74,10 +73,6 @@ def test_masked_cells_are_left_out_and_forbidden_tokens_have_no_chance() -> None
     opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
     assert masked.standard_deviation == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
-    logits = torch.tensor([2.0, 1.0, 0.0])
-    torch.testing.assert_close(tempered(logits, 0.5), (2 * logits).softmax(-1))
-    with pytest.raises(ValueError, match="above 0"):
-        tempered(logits, 0.0)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
