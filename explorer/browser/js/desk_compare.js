@@ -197,6 +197,6 @@ function drawFigures(box, figures) {
     const [title, host, caption] = figure.children;
     say(title, figures[i].title);
     showMap(host.shadowRoot, figures[i]);
-    say(caption, i < 2 ? figures[i].header.caption : ""); // what the difference says stands above the maps
+    say(caption, figures[i].header.grid.length ? "" : figures[i].header.caption); // else it stands above the maps
   });
 }

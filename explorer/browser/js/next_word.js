@@ -120,12 +120,11 @@ function drawOthers(S, rest, none) {
 
 /** @param {StepperState} S */
 function drawHeat(S) {
-  const { heat, order, target, alternatives } = S.data;
+  const { heat, target, alternatives } = S.data;
   const temperature = heat?.temperatures[S.heat] ?? 1;
   const untaught = S.step < target.given && !alternatives.ids[S.step].length;
   S.find(".heat").hidden = !heat || untaught;
   S.find(".others").hidden = untaught;
-  const translates = order.includes("cross");
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
   slider.max = `${(heat?.temperatures.length ?? 1) - 1}`;
@@ -134,11 +133,6 @@ function drawHeat(S) {
   slider.setAttribute("aria-valuetext", `${temperature}`);
   say(S.find(".heat b"), `${temperature}`);
   const forks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id));
-  const bars =
-    temperature < 1
-      ? t("The bars at temperature {temperature}: sharper than at 1.", { temperature })
-      : t("The bars at temperature {temperature}: flatter than at 1.", { temperature });
-  const stays = translates ? t("The translation stays as it is.") : t("The text stays as it is.");
   say(
     S.find(".next .hint"),
     untaught
@@ -147,7 +141,7 @@ function drawHeat(S) {
         ? forks
           ? t("Pick another word to see what follows.")
           : ""
-        : `${bars} ${stays}`,
+        : t("The bars at temperature {temperature}: what is written stays as it is.", { temperature }),
   );
 }
 

@@ -92,7 +92,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     columns = [*st.columns(2), *st.columns(2)]
     for column, each, key in zip(columns, shown, ("one", "other", "difference"), strict=False):
         with column:
-            draw_map(each, key=f"compare_{key}", away=translation.model, said=each is comparison.difference, grid=grid)
+            draw_map(each, key=f"compare_{key}", away=translation.model, grid=grid)
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
 
