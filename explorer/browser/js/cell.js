@@ -250,20 +250,10 @@ function draw(S) {
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
   say(least, t("query × key: lowered {number}", { number: fixed(-scale, 2) }));
   say(most, t("{number} raised", { number: fixed(scale, 2) }));
-  const ends = {
-    query: largest([numbers.query]),
-    weighted: largest(numbers.weighted),
-    output: largest([numbers.output]),
-  };
-  const [query, weight, output] = Object.values(ends).map((end) => fixed(end, 2));
-  say(
-    find(".own"),
-    t("query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", {
-      query,
-      weight,
-      output,
-    }),
-  );
+  const own = [[numbers.query], numbers.weighted, [numbers.output]];
+  const [query, weight, output] = own.map((all) => fixed(largest(all), 2));
+  const ends = { query, weight, output };
+  say(find(".own"), t("query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", ends));
   const chain = chainOf(header, numbers, S.mask, key, dimension);
   find(".chain").replaceChildren(
     ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),

@@ -41,8 +41,8 @@ export function compareDecodings(a, b, at, titles, texts) {
   const most = minus.map(({ header }) => header.caption);
   // The row that differs most, or that in view.
   const strength = minus.flatMap(({ values }) => Array.from(values, Math.abs));
-  const at_most = strength.indexOf(Math.max(...strength));
-  const row = strength[at_most] ? Math.floor(at_most / one.columns.length) : at.row - 1;
+  const where = strength.indexOf(Math.max(...strength));
+  const row = strength[where] ? Math.floor(where / one.columns.length) : at.row - 1;
   const all = [...figures, ...minus];
   if (isSame)
     for (const { header } of all) header.grid = all.map(({ header: { rows, ends, columns } }) => [rows, ends, columns]);
