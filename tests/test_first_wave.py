@@ -81,8 +81,8 @@ def panel_of(link: dict[str, Any]) -> str:
 
 
 # Tabs that have gone, so that the first one opens, and what the parameters of their widgets begin with.
-FORMER = ("The computation", "Queries and keys", "Alternatives", "While decoding", "Open padding")
-OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "masks_pads")
+FORMER = ("The computation", "Queries and keys", "Alternatives", "While decoding", "Open padding", "The prediction")
+OF_FORMER = ("inside_way", "inside_part_", "similar_", "pe_scheme", "decode_", "masks_pads", "chance_")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,7 @@ def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     # These pages, and the list of lessons, read no sentence; they list models themselves where they need one.
     without_sentence = ("train", "runs", "experiments") + (("lessons",) if "lesson" not in link["query"] else ())
     gone = {"model", "text"} if link["page"] in without_sentence else set()
+    gone |= {"pe_times"}  # a table has all numbers of repetitions
     if link["page"] == "experiments":
         gone |= {"experiment"}  # cards open them, no box
         before |= {} if link["query"] else {"experiment": "all"}  # the first view is of all of them

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from explorer.browser import wire
 from explorer.browser.map_structs import MapHeader
 from explorer.browser.registration import component
-from explorer.decoding.labelled_map import LabelledMap
+from explorer.decoding.labelled_map import SCORE, LabelledMap
 from explorer.locale.messages import translated
 from model.trace import VISIBLE
 
@@ -71,12 +71,15 @@ def encode(
         least=map_.least,
         minus=minus.scale if minus else 0,
         numbers=numbers,
+        zero="0" if map_.unit == SCORE else "",
         frames=list(map_.marks.cells),
         caption=caption,
         places=map_.places,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
     arrays: dict[str, NDArray[Any]] = {"values": values, "mask": mask.astype(np.uint8)}
+    if map_.closing is not None:
+        arrays["closing"] = map_.closing.astype(np.uint8)
     return wire.write(vars(header), arrays, digits=_DIGITS if is_large else None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from explorer.charts.plotly_charts import (
     lying,
     numbered,
 )
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import t
 from explorer.locale.text import count, quoted
 from model.analysis.size import Part
 
@@ -60,18 +60,6 @@ def lens_plot(
             for r in range(len(rows))
         ]
     return Plot(figure, caption, t("How the prediction forms"), table)
-
-
-OTHERS = message("all others")
-
-
-def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
-    """Draw the probabilities of some tokens, and of all others together, as one series of bars per name, in percent."""
-    percent = {name: [100 * v for v in (*values, max(0.0, 1 - sum(values)))] for name, values in series.items()}
-    figure = bars(percent, tokens, y_title=t("probability (%)"), top=105, height=340, also=[translated(OTHERS)])
-    columns: Columns = {t("token"): [*numbered(tokens), translated(OTHERS)]}
-    columns |= {t("{name} (%)", name=name): [round(v, 4) for v in values] for name, values in percent.items()}
-    return Plot(figure, caption, title, columns)
 
 
 def budget_plot(parts: Sequence[Part]) -> Plot:

@@ -292,10 +292,6 @@ def lying(figure: go.Figure) -> go.Figure:
     return figure
 
 
-def rule(figure: go.Figure, *, x: float | None = None, y: float | None = None, text: str = "") -> go.Figure:
-    """Add a dashed line at `x` or `y` with a short label."""
-    if x is not None:
-        figure.add_vline(x=x, line_dash="dash", line_color="#7d8893", annotation_text=label(text))
-    if y is not None:
-        figure.add_hline(y=y, line_dash="dash", line_color="#7d8893", annotation_text=label(text))
-    return figure
+def rule(figure: go.Figure, x: float, text: str) -> None:
+    """Add a dashed line at `x` with a short label."""
+    figure.add_vline(x=x, line_dash="dash", line_color="#7d8893", annotation_text=label(text))

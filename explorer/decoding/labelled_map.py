@@ -42,13 +42,13 @@ class LabelledMap:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` names kind, layer and head; `unit` names the quantity, in English as the titles of rows and columns do;
-    `top` is the end of the colour scale (None: the largest number that counts); `signed` maps are differences or
+    `top` is the end of the colour scale (None: the largest number); `signed` maps are differences or
     scores, on a scale from -top to top. `first_row` is the position of the first row: 1, except in a map that was cut
     out of another; 0 if each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks`
     are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
     the difference. `counted` are the cells among which captions name the largest, [query, key], after the sentence
-    `note` on them; without it, all cells count.
+    `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes.
     """
 
     title: str
@@ -70,6 +70,7 @@ class LabelledMap:
     compared: tuple[LabelledMap, LabelledMap] | None = None
     counted: NDArray[np.bool_] | None = None
     note: str = ""
+    closing: Codes | None = None
 
     @property
     def quantity(self) -> str:
@@ -121,9 +122,7 @@ class LabelledMap:
         """The number at the end of the colour scale, greater than 0."""
         if self.top is not None:
             return self.top
-        cells = self.mask == VISIBLE if self.counted is None else (self.mask == VISIBLE) & self.counted
-        largest = float(np.abs(self.values[cells]).max(initial=0.0))
-        return largest or 1.0
+        return float(np.abs(self.values[self.mask == VISIBLE]).max(initial=0.0)) or 1.0
 
     def seen(self) -> NDArray[np.float64]:
         """The values, with NaN where masked, for figures."""

@@ -1,8 +1,8 @@
 """Describe a model as a diagram that the browser draws: its layers, its blocks, and what each block reads.
 
-The small diagram beside the stage (js/diagram.js) draws the places of attention; the machine on Inside draws every
-block, taken from the points of the model (model/points.py). Blocks and connections therefore fit every configuration:
-post-norm or pre-norm, layers without residual connections, positions that are added or not, an LSTM.
+The machine on Inside draws every block, taken from the points of the model (model/points.py). Blocks and connections
+therefore fit every configuration: post-norm or pre-norm, layers without residual connections, positions that are added
+or not, an LSTM.
 """
 
 from __future__ import annotations

@@ -19,20 +19,17 @@ _WHEN = (1980, 1, 1, 0, 0, 0)  # of each file, so that the same content gives th
 _IMS, _ADL = "http://www.imsproject.org/xsd/imscp_rootv1p1p2", "http://www.adlnet.org/xsd/adlcp_rootv1p2"
 
 
-def package(name: str, title: str, page: bytes, *, mastery: int | None = None) -> bytes:
+def package(name: str, title: str, page: bytes) -> bytes:
     """Write a package whose only part (SCO) is `page`, an HTML file that loads nothing.
 
-    `name` identifies the package on a platform: letters, digits and hyphens. With `mastery`, from 0 to 100, a platform
-    counts those as having passed who reach this score.
+    `name` identifies the package on a platform: letters, digits and hyphens.
 
     Raises:
-        ValueError: the name or the score is invalid.
+        ValueError: the name is invalid.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"The name of a package has letters, digits and hyphens, unlike '{name[:80]}'.")
-    if mastery is not None and not 0 <= mastery <= 100:
-        raise ValueError(f"The score to pass is a number from 0 to 100, not {mastery}.")
-    files = {MANIFEST: _manifest(name, title, mastery), PAGE: page}
+    files = {MANIFEST: _manifest(name, title), PAGE: page}
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for file, content in files.items():
@@ -42,9 +39,8 @@ def package(name: str, title: str, page: bytes, *, mastery: int | None = None) -
     return written.getvalue()
 
 
-def _manifest(name: str, title: str, mastery: int | None) -> bytes:
+def _manifest(name: str, title: str) -> bytes:
     words = escape(_printable(title)[:MAX_TITLE])
-    score = "" if mastery is None else f"\n        <adlcp:masteryscore>{mastery}</adlcp:masteryscore>"
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <manifest identifier="headlight-{name}" version="1.0" xmlns="{_IMS}" xmlns:adlcp="{_ADL}">
   <metadata>
@@ -55,7 +51,7 @@ def _manifest(name: str, title: str, mastery: int | None) -> bytes:
     <organization identifier="organization">
       <title>{words}</title>
       <item identifier="item" identifierref="resource" isvisible="true">
-        <title>{words}</title>{score}
+        <title>{words}</title>
       </item>
     </organization>
   </organizations>

@@ -121,6 +121,12 @@ class Step:
         followed = self.link is not None and "follow" in dict(self.link.query)
         return done is None or done.name != "at" or "step" in done.values or followed
 
+    @property
+    def named_block(self) -> str:
+        """The block of the machine that the exercise asks to open ("" = none, or the step itself opens one)."""
+        done, opened = self.done, dict(self.link.query).get("block", "") if self.link else ""
+        return "" if done is None or opened else done.left.values.get("block", "")
+
     def missing(self, available: Mapping[str, object]) -> bool:
         """Whether none of the models that the step needs is available."""
         return bool(self.needs) and not any(name in available for name in self.needs)

@@ -13,10 +13,7 @@ TITLE = message("How a Transformer translates")
 
 
 def packages(
-    lessons: Sequence[LessonOnSite],
-    page: Callable[[tuple[LessonOnSite, ...]], bytes],
-    *,
-    mastery: int | None = None,
+    lessons: Sequence[LessonOnSite], page: Callable[[tuple[LessonOnSite, ...]], bytes]
 ) -> Iterator[tuple[str, bytes]]:
     """Make the packages, with the names of their files: one for each lesson that the site has, and one with all.
 
@@ -25,6 +22,6 @@ def packages(
     """
     here = tuple(lesson for lesson in lessons if lesson.steps)
     for lesson in here:
-        yield f"{lesson.name}.zip", package(f"lesson-{lesson.name}", lesson.title, page((lesson,)), mastery=mastery)
+        yield f"{lesson.name}.zip", package(f"lesson-{lesson.name}", lesson.title, page((lesson,)))
     if here:
-        yield f"{ALL}.zip", package(ALL, translated(TITLE), page(here), mastery=mastery)
+        yield f"{ALL}.zip", package(ALL, translated(TITLE), page(here))

@@ -204,9 +204,9 @@ def conditions(arms: Sequence[ArmRuns]) -> str:
     )
 
 
-def _from_to(values: Iterable[float], write: Callable[[float], str] = whole) -> str:
+def _from_to(values: Iterable[float]) -> str:
     ordered = sorted(values)
-    low, high = write(ordered[0]), write(ordered[-1])
+    low, high = whole(ordered[0]), whole(ordered[-1])
     return low if low == high else t("{low} to {high}", low=low, high=high)
 
 

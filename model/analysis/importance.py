@@ -165,43 +165,37 @@ def _one_by_one(
 ) -> tuple[SentenceLosses, list[dict[AttentionKind, Estimate]]]:
     """The losses of the whole model, and the changes of loss and accuracy without each head."""
     config = model.config
-    sums = sums_without(model, pairs, [[head] for head in heads_of(config)], means=means, check=check)
+    sums = _sums_without(model, pairs, heads_of(config), means, check)
     tokens = sums[0, 2]
     changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
     estimates = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
     return SentenceLosses(*sums[0]), [_by_kind(config, estimates, measure) for measure in range(2)]
 
 
-def sums_without(
-    model: Transformer,
-    pairs: EncodedPairs,
-    sets: Sequence[Sequence[Head]],
-    *,
-    means: Means | None = None,
-    check: Callable[[], None] = lambda: None,
+def _sums_without(
+    model: Transformer, pairs: EncodedPairs, heads: Sequence[Head], means: Means | None, check: Callable[[], None]
 ) -> NDArray[np.float64]:
-    """Run the whole model, then without each set of heads; `check` is called before each batch of each and may raise.
+    """Run the whole model, then without each head; `check` is called before each batch of each and may raise.
 
     `means`: of the outputs of heads, which replace them; without these, zero does.
 
-    Shapes: returns [1 + set, 3, sentence], the sums of :class:`SentenceLosses`.
+    Shapes: returns [1 + head, 3, sentence], the sums of :class:`SentenceLosses`.
 
     Raises:
         ValueError: there are no pairs.
     """
     if not len(pairs):
         raise ValueError("there are no sentence pairs to measure on.")
-    sums = np.zeros((1 + len(sets), 3, len(pairs)))
+    sums = np.zeros((1 + len(heads), 3, len(pairs)))
     for rows, batch in _rows_and_batches(pairs):
         check()
         with torch.inference_mode():
             layers = LayerInputs(model, batch.src, batch.tgt_in)
             sums[0][:, rows] = _sums(layers.logits, batch.labels)
-            for nth, heads in enumerate(sets, start=1):
+            for nth, head in enumerate(heads, start=1):
                 check()
-                first = min(heads, key=lambda head: (head[0] != "encoder", head[1]))
                 sums[nth][:, rows] = _sums(
-                    layers.run_from(first, without(heads, means).tap(model.config)), batch.labels
+                    layers.run_from(head, without([head], means).tap(model.config)), batch.labels
                 )
     return sums
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.architectures import Model, empty_model
 from model.config import ModelConfig
@@ -158,24 +158,3 @@ def layer_by_layer(model: Transformer, run: Recording) -> Tensor:
     config = model.config
     names = [embedded("tgt", config), *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
     return torch.stack([model.logits(model.decoder.norm(run[name].value))[0] for name in names])
-
-
-def smoothed(n_tokens: int, right: int, epsilon: float) -> Tensor:
-    """The targets of label smoothing: 1 − ε on the right token, ε spread over all (Szegedy et al. 2016, §7).
-
-    Shapes:
-        returns: [vocab], sums to 1.
-    """
-    target = torch.full((n_tokens,), epsilon / n_tokens)
-    target[right] += 1 - epsilon
-    return target
-
-
-def smoothed_loss(logits: Tensor, right: int, epsilon: float) -> float:
-    """Cross-entropy (nats) of one prediction, logits [vocab], against :func:`smoothed`."""
-    return float(nn.functional.cross_entropy(logits, torch.tensor(right), label_smoothing=epsilon))
-
-
-def least_loss(n_tokens: int, epsilon: float) -> float:
-    """The lowest loss that label smoothing allows, in nats: the entropy of its target distribution."""
-    return float(torch.special.entr(smoothed(n_tokens, 0, epsilon)).sum())

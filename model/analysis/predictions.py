@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.operations import layer_by_layer, least_loss, record, smoothed, smoothed_loss
+from model.analysis.operations import layer_by_layer, record
 from model.decoding.search import output_rules
 from model.transformer import Transformer
 
@@ -53,50 +53,3 @@ def predictions_by_layer(model: Transformer, source: Sequence[int], path: Sequen
     """Apply the output projection after each stage ("logit lens"), at the rows up to a step of a target."""
     logits = layer_by_layer(model, record(model, source, path, step))
     return layer_predictions(logits.log_softmax(dim=-1), output_rules(model.config).never)
-
-
-@dataclass(frozen=True)
-class Smoothing:
-    """Label smoothing of one prediction: its likeliest tokens, the right one among them, their shares and targets.
-
-    `right` and `other` are the targets of the right token and of any other, `loss` is the loss of the prediction
-    (nats), `least` the lowest possible loss.
-    """
-
-    ids: list[int]
-    shares: list[float]
-    targets: list[float]
-    right: float
-    other: float
-    loss: float
-    least: float
-
-
-def smoothing_at(logits: Tensor, right: int, epsilon: float, most: int) -> Smoothing:
-    """Label smoothing with ε of logits [vocab] whose right token is `right`, for up to `most` tokens."""
-    target, probabilities = smoothed(len(logits), right, epsilon), logits.softmax(dim=-1)
-    ids = likeliest_with(probabilities, right, most)
-    return Smoothing(
-        ids,
-        shares(probabilities, ids),
-        shares(target, ids),
-        float(target[right]),
-        epsilon / len(logits),
-        smoothed_loss(logits, right, epsilon),
-        least_loss(len(logits), epsilon),
-    )
-
-
-def likeliest_with(probabilities: Tensor, token: int, most: int) -> list[int]:
-    """Ids of up to `most` likeliest tokens, likeliest first; `token` replaces the last if it is not among them.
-
-    Shapes:
-        probabilities: [vocab].
-    """
-    top: list[int] = probabilities.topk(min(most, len(probabilities))).indices.tolist()
-    return top if token in top else [*top[:-1], token]
-
-
-def shares(probabilities: Tensor, ids: Sequence[int]) -> list[float]:
-    """The probabilities of the given token ids."""
-    return [float(probabilities[i]) for i in ids]

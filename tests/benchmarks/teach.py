@@ -23,11 +23,9 @@ SLIDES = (
     ("positions", "One word", "Token"),
     ("positions", "The rotation", "Offset k"),
     ("positions", "Shuffle the words", "Shuffle number"),
-    ("positions", "Longer than trained", "Repeat the sentence"),
     ("masks", "The masks", "Causal mask"),
     ("masks", "Given target", "Lift the causal mask"),
     ("inside", "Layer by layer", "Step"),
-    ("inside", "The prediction", "Label smoothing ε"),
     ("inside", "Sizes", "d_model"),
 )
 # The keys of those that do not go forth and back; a slider at its end can only go back.

@@ -7,8 +7,6 @@ import dataclasses
 
 import numpy as np
 
-from explorer.decoding.model_diagram import diagram_of
-from model.config import ModelConfig
 from tests.e2e.bench import Bench
 from tests.explorer.planted import planted_trace
 
@@ -111,35 +109,6 @@ def test_a_model_without_self_attention_has_no_maps_of_it(stage: Bench) -> None:
     assert "3 lis, cross-attention looks at 4 books 100 %." in stage.text(".says")
     stage.send(seq="second")
     assert stage("figure.encoder").is_visible()
-
-
-def test_the_diagram_says_where_the_map_sits_and_leads_elsewhere_by_mouse_and_by_keyboard(stage: Bench) -> None:
-    diagram = diagram_of(ModelConfig(n_encoder_layers=3, n_decoder_layers=2, n_encoder_heads=2, n_decoder_heads=2))
-    stage.mount(planted_trace(layers=(3, 2)), diagram=diagram, step=2)
-
-    def place() -> list[str]:
-        return stage(".model [aria-checked=true]").evaluate_all("places => places.map((place) => place.ariaLabel)")
-
-    assert place() == ["Cross-attention, layer 2"]
-    stage(".model [aria-checked=true]").focus()
-    stage.press("Tab", "Shift+Tab", "ArrowLeft")
-    assert place() == ["Cross-attention, layer 1"]
-    stage.press("ArrowDown")
-    assert place() == ["Masked decoder self-attention, layer 1"]
-    # Two keys within one frame.
-    keys = """() => ["ArrowUp", "ArrowUp"].forEach((key) => root.activeElement.dispatchEvent(
-        new KeyboardEvent("keydown", { key, bubbles: true, composed: true })))"""
-    stage.page.evaluate(keys)
-    stage.frame()
-    assert place() == ["Encoder self-attention, layer 1"]
-    assert stage.step() == "step 2 of 5", "there, the arrow keys go from place to place"
-    stage(".model .encoder").nth(1).click()
-    stage.frame()
-    assert place() == ["Encoder self-attention, layer 2"]
-    assert stage.text("figure.encoder small").startswith("layer 2 · mean")
-    assert "focus" in (stage("figure.encoder").get_attribute("class") or "")
-    report = stage.report()
-    assert (report["kind"], report["layer"]) == ("encoder", 2)
 
 
 def test_caption_and_table_say_what_the_payload_says(stage: Bench) -> None:

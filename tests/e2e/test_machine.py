@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser import box_of, settle
+from tests.browser import settle
 from tests.e2e.address import Visit
 
 
@@ -80,20 +80,8 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".panel h3")).to_have_text("Masked decoder self-attention, decoder layer 2")
     expect(machine.locator(".says")).to_contain_text("reads livres → predicts rouge")
 
-    # Larger and smaller, dragged, and on a phone, whose layout tests/js/machine_plan.test.js has.
-    machine.get_by_role("button", name="Larger").click()
-    machine.get_by_role("button", name="Larger").click()
-    expect(machine.locator(".zooms [value=fit]")).to_have_text("160\u202f%")
+    # On a phone, whose layout tests/js/machine_plan.test.js has.
     sheet = machine.locator(".sheet")
-    box = box_of(sheet)
-    sheet.evaluate("sheet => sheet.scrollLeft = 0")
-    page.mouse.move(box["x"] + 400, box["y"] + 8)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 300, box["y"] + 8)
-    page.mouse.up()
-    expect(sheet, "the diagram follows the pointer").to_have_js_property("scrollLeft", 100)
-    page.keyboard.press("0")
-    expect(machine.locator(".zooms [value=fit]")).to_have_text("100\u202f%")
     whole.get_by_role("button", name="Masked decoder self-attention, decoder layer 2", exact=True).press("Escape")
     expect(machine.locator(".panel h3")).to_have_text("The whole machine")
 
@@ -113,6 +101,16 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     machine.get_by_role("button", name="To the previous block").click()
     expect(machine.locator(".panel h3")).to_contain_text("Cross-attention, decoder layer 2")
     assert int(str(stage.text_content()).split()[1]) < int(str(here).split()[1]), "at its first stage"
+    # The list says which block the stage belongs to, and leads to the first stage of another.
+    chapters = machine.get_by_role("combobox", name="To the stages of a block")
+    chosen = chapters.locator("option:checked")
+    expect(chosen).to_have_text("Decoder layer 2 · Cross-attention")
+    chapters.select_option("Decoder layer 1 · Feed-forward")
+    expect(machine.locator(".panel h3")).to_contain_text("Feed-forward, decoder layer 1")
+    machine.get_by_role("button", name="To the previous block").press("Home")
+    expect(chosen).to_have_text("Decoder layer 1 · Cross-attention")
+    machine.locator(".follow select").select_option("")
+    expect(chapters).to_be_hidden()
     # Where all heads stand side by side, the number is one of the followed head.
     at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
     visit(f"/inside?model=adjective-swap&text=I read red books&{at}")

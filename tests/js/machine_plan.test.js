@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { boxTowards } from "../../explorer/browser/js/grids.js";
 import { openWidth } from "../../explorer/browser/js/machine_band.js";
-import { planMachine, zoomAfter } from "../../explorer/browser/js/machine_plan.js";
+import { planMachine } from "../../explorer/browser/js/machine_plan.js";
 
 const block = (name, kind, stack, layer, reads, attention = "") => ({
   ...{ name, kind, stack, layer, reads, attention },
@@ -208,9 +208,4 @@ test("arrow keys lead to the nearest box in their direction, and nowhere at an e
     const [from, key] = move.split(" ");
     assert.equal(boxTowards(boxes, Number(from), key), moves[move], move);
   }
-});
-
-test("the magnification stays between a half and three", () => {
-  const after = (zoom, way) => Array.from({ length: 20 }).reduce((now) => zoomAfter(now, way), zoom);
-  assert.deepEqual([after(1, "in"), after(3, "out"), zoomAfter(0.5, "fit")], [3, 0.5, 1]);
 });

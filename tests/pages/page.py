@@ -41,7 +41,7 @@ POSITIONS = (
     "Shuffle the words",
     "Longer than trained",
 )
-INSIDE = ("The machine", "Layer by layer", "The prediction", "Sizes")
+INSIDE = ("The machine", "Layer by layer", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
     "attention": [{"panel": panel} for panel in ("", *PANELS, "compare.way-heads.which-norm")]

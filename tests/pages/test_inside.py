@@ -19,9 +19,7 @@ from tests.explorer.sent import decoding, messages, mount
 from tests.pages.page import (
     address,
     assert_says,
-    choose,
     has_key,
-    plotted,
     run,
     tables,
     visit,
@@ -83,16 +81,6 @@ def test_the_lens_ends_with_the_real_prediction_at_the_step_of_all_pages() -> No
     probability = 100 * float(logits.softmax(dim=-1)[shown.path[step - 1]])
     assert probability < 100 * float(shown.trace.probabilities[step - 1]), "tokens that are never chosen count here"
     assert table["its probability (%)"].tolist()[-1] == pytest.approx(probability, abs=0.01)
-    assert step_on(run(at, inside_tab="The prediction")).value == step
-
-
-def test_smoothing_moves_the_bars() -> None:
-    at = inside("The prediction")
-    for series in plotted(at)[0]["data"]:
-        assert sum(series["y"]) == pytest.approx(100), "the last bar holds all other tokens"
-        assert series["x"][-1] == "all others"
-    choose(at, chance_epsilon=0.5)
-    assert max(plotted(at)[0]["data"][1]["y"]) == pytest.approx(50, abs=2)
 
 
 def headers(at: AppTest) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.trace import FUTURE, PADDING
-from tests.explorer.sent import messages
+from tests.explorer.sent import Message, messages
 from tests.pages.page import choose, maps, tables, visit, words
 
 SENTENCE = "I read red books"
@@ -15,6 +15,10 @@ SENTENCE = "I read red books"
 
 def masks(tab: str = "The masks", **query: str) -> AppTest:
     return visit("masks", **({"model": "adjective-swap", "text": SENTENCE, "masks_tab": tab} | query))
+
+
+def sent(at: AppTest) -> list[Message]:
+    return [message for message in messages(at) if "column_title" in message[0]]
 
 
 def is_open(z: Any) -> np.ndarray:
@@ -30,12 +34,18 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     choose(at, **{str(sentence.key): 0})
     assert "so it has no padding" in words(at)
     choose(at, **{str(sentence.key): 1})
-    codes = [arrays["mask"] for header, arrays in messages(at) if "column_title" in header][1]
+    assert "In one batch with “I read red books”, padding fills it up to the same length." in words(at)
+    (before, drawn), (after, hatched) = sent(at)
+    codes = hatched["mask"]
+    assert np.array_equal(drawn["closing"], codes), "the cells that the masks close are marked before they do"
+    assert "closing" not in hatched
+    assert (before["zero"], after["zero"]) == ("0", ""), "every score has a number"
     for code, name in ((FUTURE, "in the future ╱"), (PADDING, "padding ╳")):
         assert f"{(codes == code).sum()} {name}" in words(at)
     scores, weights = maps(at)
     both = is_open(weights)
     assert is_open(scores).all(), "scores are computed for every cell"
+    assert before["top"] == pytest.approx(np.abs(scores).max()), "the scale covers every number on screen"
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
@@ -50,6 +60,8 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     choose(at, masks_padding=False)
     assert is_open(maps(at)[1]).all()
     assert "No cell is closed" in words(at)
+    assert "closing" not in sent(at)[0][1]
+    assert "hatched edges" not in words(at)
     choose(at, text="We eat green apples")
     assert [box.value for box in at.selectbox if box.key == sentence.key] == [1], "not a former choice"
 

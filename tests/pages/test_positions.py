@@ -137,14 +137,36 @@ def test_shuffled_words_without_positions_keep_their_attention() -> None:
 def test_longer_than_trained() -> None:
     at = positions("Longer than trained")
     assert "In training the longest sentence had **4 tokens**" in words(at)
-    choose(at, pe_times=24)
-    assert "This model reads at most 47 tokens." in words(at)
+    (table,) = tables(at)
+    tokens = [int(each) for each in table["tokens"]]
+    assert tokens[:2] == [4, 8]
+    assert max(tokens) <= 47, "the model reads no more"
 
 
 @pytest.mark.usefixtures("shipped")
 def test_the_longest_training_sentence_is_known_without_the_corpus() -> None:
     at = positions("Longer than trained", model="multi30k-en-de", text="Two dogs run across the grass.")
     assert "In training the longest sentence had **49 tokens**" in words(at)
-    assert "more than any in training" in words(at), "repeated often enough"
-    choose(at, pe_times=2)
-    assert "more than any in training" not in words(at)
+    (table,) = tables(at)
+    assert [f"{n} ×" for n in range(1, 8)] == list(table["input"])[:7], "past the longest in training"
+    assert next(iter(table["came through"])) == "1 of 1"
+    assert words(at).count("the answer has") == 1
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize(
+    ("model", "text", "claim"),
+    [
+        ("reverse", "hello", "here the length is the likely reason."),
+        ("multi30k-en-de", "A man in a red shirt is riding a bicycle.", "here neither the length nor the repetition"),
+    ],
+)
+def test_what_is_lost_is_said_with_its_reason(model: str, text: str, claim: str) -> None:
+    at = positions("Longer than trained", model=model, text=text)
+    assert_says(at, claim)
+    table = tables(at)[-1]
+    counts = [each.split(" of ") for each in table["came through"]]
+    lost = next(i for i, (found, n) in enumerate(counts) if found != n)
+    found, n = counts[lost]
+    tokens = table["tokens"][lost]
+    assert_says(at, f"At {n} × ({tokens} tokens) the answer has {found} of {n} translations of the sentence")

@@ -204,6 +204,7 @@ function figureOf(
     least: signed ? NOISE : 0,
     minus: 0,
     numbers: true,
+    zero: "",
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     places,

@@ -1,7 +1,6 @@
 // The views of the Attention page: their controls, their shared state, and the messages to and from the server.
 
 import { readTheme } from "./colours.js";
-import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, make, say, sayAll } from "./dom.js";
 import { moveInGrid } from "./tiles.js";
 import { chooseTile, drawGrids, peekAtTile, placeLarge } from "./heads_grid.js";
@@ -238,7 +237,6 @@ function draw(S) {
   S.find(".sealed").hidden = !S.guess;
   if (S.guess) return;
   drawControls(S);
-  drawPlace(S, S.mount.compact ? null : S.data.diagram, S.box.clientWidth, (kind, layer) => goToLayer(S, kind, layer));
   drawHeadChoice(S);
   // Parts that are not shown are hidden before anything is measured.
   for (const [part, view] of [
@@ -263,14 +261,6 @@ function draw(S) {
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S)
     .map((m) => m.kind)
     .join("+")}`;
-}
-
-/** @param {HeadsState} S @param {Kind} kind @param {number} layer */
-function goToLayer(S, kind, layer) {
-  const { head } = S.pick[kind];
-  if (S.view !== "heads") return openHead(S, kind, layer, head);
-  S.pick[kind] = { layer, head };
-  change(S, { kind });
 }
 
 /** @param {HeadsState} S */

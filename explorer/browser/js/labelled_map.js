@@ -16,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
 
 const WIDEST = 54; // size of a cell, in pixels
 /** The length of labels, in pixels: at least, at most. @type {[number, number]} */
@@ -28,14 +28,15 @@ const HIGH = 460; // of a map that does not scroll, in pixels
 export default function ({ data, parentElement }) {
   const { header, arrays } = readMessage(data);
   const values = Float32Array.from(arrays.values.values);
-  return showMap(parentElement, { header, values, mask: /** @type {Uint8Array} */ (arrays.mask.values) });
+  const [mask, closing] = ["mask", "closing"].map((name) => /** @type {Uint8Array} */ (arrays[name]?.values));
+  return showMap(parentElement, { header, values, mask, closing });
 }
 
-/** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array }} map */
-export function showMap(root, { header, values, mask }) {
+/** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array }} map */
+export function showMap(root, { header, values, mask, closing }) {
   const S = /** @type {MapState} */ (root.__map ??= create(root));
   const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
-  Object.assign(S, { header, values, mask, theme: themeOf(S.box, header), at: isSame ? S.at : null });
+  Object.assign(S, { header, values, mask, closing, theme: themeOf(S.box, header), at: isSame ? S.at : null });
   draw(S);
   return () => {
     S.observer.disconnect();
@@ -94,13 +95,18 @@ function themeOf(box, { signed, minus }) {
 
 /** @param {MapState} S */
 function draw(S) {
+<<<<<<< HEAD
   const { header, theme, mask, at } = S;
   const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
+=======
+  const { header, theme, mask, closing, at } = S;
+  const { signed, top, minus, rows, ends, columns, places } = header;
+>>>>>>> main
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
-  const cells = { keys: columns.length, queries: rows.length, mask };
+  const cells = { keys: columns.length, queries: rows.length, mask, closing };
   const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
   const measure = (/** @type {string[][]} */ [rows, ends, columns]) =>
     labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
@@ -124,9 +130,13 @@ function draw(S) {
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
+<<<<<<< HEAD
     if (Math.abs(S.values[i]) < least) return "";
     if (i < last)
       return signed ? signedNumber(S.values[i], decimals, !least || S.plot.cell >= WIDE) : cellNumber(S.values[i]);
+=======
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, header.zero) : cellNumber(S.values[i]);
+>>>>>>> main
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };
@@ -177,8 +187,9 @@ function draw(S) {
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
-const short = (top) => inSentence(`${Number(top.toPrecision(2))}`);
+const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
+<<<<<<< HEAD
 /** A signed number for a cell; "" if it would be 0 in its decimals. Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy */
 function signedNumber(value, decimals, isRoomy) {
   const size = Math.abs(value);
@@ -186,6 +197,14 @@ function signedNumber(value, decimals, isRoomy) {
   if (!Number(text)) return size < 1e-6 ? "0" : "";
   const [minus, plus] = isRoomy ? ["−", "+"] : ["–", ""];
   return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
+=======
+/** A signed number for a cell; what would be 0 in its decimals is `zero`. @param {number} value @param {number} decimals @param {string} [zero] */
+function signedNumber(value, decimals, zero = "") {
+  const size = Math.abs(value);
+  const text = size.toFixed(decimals);
+  if (!Number(text)) return size < 1e-6 ? "0" : zero;
+  return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
+>>>>>>> main
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */

@@ -149,6 +149,7 @@ export function createStep({
     exercise.hidden = asked;
     slot.style.setProperty("--player", full || (stepped && !asked) ? "" : "none");
     slot.style.setProperty("--guess", asked ? "none" : "");
+    slot.style.setProperty("--machine-near", step.query.block ? "" : (step.done?.values.block ?? ""));
     // Without the choice of view, only this line above the pictures of all heads says what the step reads.
     slot.style.setProperty("--reads", full || step.controls.includes("views") ? "" : "block");
     wide.hidden = !shown || step.page === "inside";

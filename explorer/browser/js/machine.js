@@ -2,11 +2,10 @@
 // browser.
 
 import { readTheme } from "./colours.js";
-import { buttonsOf, finder, make, say } from "./dom.js";
+import { finder, make } from "./dom.js";
 import { drawChanged } from "./machine_change.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
-import { zoomAfter } from "./machine_plan.js";
 import { drawTrail, followedText, followText, listenToTrail, showOrigin } from "./machine_follow.js";
 import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
@@ -20,14 +19,12 @@ import { readsOn } from "./wording.js";
 /** @import { MachineData, MachineState } from "./types" */
 
 const TEMPO = 900; // ms per step
-const COMMANDS = { "+": "in", "-": "out", 0: "fit", t: "follow" };
+const COMMANDS = { t: "follow" };
 /** @returns {[string, string][]} */
 const help = () => [
   ["Tab", t("to the diagram; then ← → ↑ ↓ from block to block")],
   ["Enter", t("open the block")],
   ["T", t("follow a token; the arrow keys then lead from stage to stage")],
-  ["+ −", t("larger, smaller")],
-  ["0", t("original size")],
 ];
 
 /**
@@ -69,7 +66,6 @@ function create(root) {
       spot: null,
       lit: null,
       unfolded: {},
-      zoom: 1,
       fit: 1,
       speed: 1,
       row: 0,
@@ -90,23 +86,16 @@ function create(root) {
   const followed = listenToTrail(S);
   const slider = /** @type {HTMLInputElement} */ (S.find(".steps"));
   const toStage = slider.oninput;
-  const run = listenToSteps(S, TEMPO, (name) => {
-    if (followed(name)) return true;
-    if (!["in", "out", "fit"].includes(name)) return false;
-    S.zoom = zoomAfter(S.zoom, name);
-    redraw(S);
-    return true;
-  });
+  const run = listenToSteps(S, TEMPO, followed);
   const toStep = slider.oninput;
   slider.oninput = (event) => (S.trail.data ? toStage : toStep)?.call(slider, event);
-  for (const button of buttonsOf(find, ".zooms")) button.onclick = () => run(button.value);
   listenToDepths(S);
-  listenToPan(find(".sheet"));
   find("details").ontoggle = () => redraw(S);
   const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
   S.find(".out").onclick = escape;
   listenToViewKeys(S, { commands: COMMANDS, help, run, escape });
   listenToWidth(S, () => redraw(S));
+  S.box.ontransitionrun = ({ propertyName }) => propertyName === "--machine-near" && redraw(S);
   S.unsubscribe = listen(() => take(S));
   return S;
 }
@@ -162,12 +151,13 @@ function draw(S) {
   S.frame = 0;
   if (!S.data) return;
   // Measured before anything changes, while the layout is known.
-  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth });
+  const near = getComputedStyle(S.box).getPropertyValue("--machine-near").trim(); // the block that a lesson asks to open
+  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth, near });
   const { target } = S.data;
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");
-  says.hidden = !!S.trail.data && S.trail.side === "source"; // the decoder reads another token than the followed one
+  says.hidden = !!S.trail.data; // the chapter stands there
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
@@ -182,7 +172,6 @@ function draw(S) {
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
   showOrigin(S);
-  say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);
   if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);
@@ -192,22 +181,4 @@ function draw(S) {
 function askLater(S) {
   clearTimeout(S.reporting);
   S.reporting = setTimeout(() => ask(S), 120);
-}
-
-/** Lets the mouse drag the diagram if it overflows. @param {HTMLElement} sheet */
-function listenToPan(sheet) {
-  let from = /** @type {{ x: number, y: number, left: number, top: number } | null} */ (null);
-  sheet.onpointerdown = (event) => {
-    if (event.pointerType !== "mouse" || /** @type {Element} */ (event.target).closest("button")) return;
-    from = { x: event.clientX, y: event.clientY, left: sheet.scrollLeft, top: sheet.scrollTop };
-    sheet.setPointerCapture(event.pointerId);
-  };
-  sheet.onpointermove = ({ clientX, clientY }) => {
-    if (!from) return;
-    sheet.scrollLeft = from.left + from.x - clientX;
-    sheet.scrollTop = from.top + from.y - clientY;
-  };
-  sheet.onpointerup = sheet.onpointercancel = () => {
-    from = null;
-  };
 }

@@ -1,8 +1,7 @@
 // Draws the diagram of the machine: blocks as buttons with pictures, frames around layers, and lines between blocks.
 // The layout comes from machine_plan.js. An open attention block shows its heads, and an open head shows its parts.
 
-import { drawWires } from "./diagram.js";
-import { fill, make, makeButton, say } from "./dom.js";
+import { fill, make, makeButton, makeShape, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { nameOf } from "./machine_captions.js";
@@ -28,11 +27,12 @@ import { redraw } from "./view.js";
 import { t } from "./words.js";
 import { shortHead } from "./names.js";
 
-/** @import { Kind, MachineBlock, MachineBox, MachineState } from "./types" */
+/** @import { Kind, MachineBlock, MachineBox, MachineState, Wiring } from "./types" */
 
 const LARGEST = 1.6; // magnification of the diagram on a wide screen
 const BELOW = 400; // pixels of the window's height that it then leaves to the rest of the page
 const LAPTOP = 986; // the width that it is laid out for on a wide screen, and then enlarged
+const SMALLEST = 0.92; // the magnification for which nothing of that layout is folded
 
 /** Draws the diagram; it is built anew only when its layout changes: when attention opens or closes, or a layer unfolds. @param {MachineState} S */
 export function drawMachine(S) {
@@ -43,14 +43,15 @@ export function drawMachine(S) {
   const stage = S.find(".diagram");
   const arrive = anew ? build(S) : null;
   S.built = name;
-  stage.style.zoom = `${S.zoom * S.fit}`;
+  stage.style.zoom = `${S.fit}`;
   for (const text of S.texts) text();
   // All texts are in place and nothing is painted yet, so the browser lays out the page once for all measurements.
   if (anew) measure(stage.querySelectorAll("canvas"));
   arrive?.();
-  const moved = stage.dataset.open !== S.opened.block;
-  if (!anew && moved) reveal(S, S.boxes.get(S.opened.block));
-  if (anew || moved) stage.dataset.open = S.opened.block;
+  const shownFirst = S.opened.block || S.near;
+  const moved = stage.dataset.open !== shownFirst;
+  if (!anew && moved) reveal(S, S.boxes.get(shownFirst));
+  if (anew || moved) stage.dataset.open = shownFirst;
   for (const picture of S.pictures) picture();
   const value = openValue(S.opened);
   const buttons = [...stage.querySelectorAll("button")];
@@ -70,7 +71,8 @@ function build(S) {
   const { opened } = S;
   const block = blockOf(S, opened.block);
   const stage = S.find(".diagram");
-  const plan = (S.plan = planMachine(blocks, Math.max(S.room / LARGEST, Math.min(S.room, LAPTOP), 300), {
+  const usual = S.room < SMALLEST * LAPTOP ? S.room : LAPTOP;
+  const plan = (S.plan = planMachine(blocks, Math.max(S.room / LARGEST, usual, 300), {
     open: opened.block,
     heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
     inside: block?.attention && opened.head ? partsOf(S, block).length : 0,
@@ -89,7 +91,8 @@ function build(S) {
   fill(stage, [drawWires(plan.wires, plan.width, plan.height), ...parts, ...boxes]);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
   const highest = S.width < NARROW ? Infinity : (innerHeight - BELOW) / plan.height;
-  S.fit = clamp(Math.min(S.room / plan.width, highest), 1, LARGEST);
+  const lowest = usual === LAPTOP ? Math.min(1, S.room / plan.width) : 1;
+  S.fit = clamp(Math.min(S.room / plan.width, highest), lowest, LARGEST);
   stage.style.setProperty("--fit", `${S.fit}`);
   const before = S.boxes;
   S.boxes = new Map(
@@ -100,7 +103,7 @@ function build(S) {
     listenToArrows(S, stage, focused);
     reveal(
       S,
-      plan.boxes.find(({ name: each }) => each === opened.block),
+      plan.boxes.find(({ name: each }) => each === (opened.block || S.near)),
     );
   };
 }
@@ -144,8 +147,7 @@ function reveal(S, box) {
   const part = S.opened.part && holder?.querySelector(`[value="${openValue(S.opened)}"]`);
   (part || holder)?.scrollIntoView({ block: "nearest" });
   if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
-  const zoom = S.zoom * S.fit;
-  const [left, right] = [box.x * zoom - 12, (box.x + box.width) * zoom + 12];
+  const [left, right] = [box.x * S.fit - 12, (box.x + box.width) * S.fit + 12];
   if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth)
     sheet.scrollLeft = Math.min(left, Math.max(right - sheet.clientWidth, 0));
 }
@@ -181,7 +183,10 @@ function boxOf(S, box) {
   const tight = S.plan?.tight[side === "source" ? "encoder" : "decoder"] ? " tight" : "";
   const holder = make("div", `block ${box.kind} ${side} ${block.attention}${tight}`);
   const isOpen = S.opened.block === block.name;
-  S.texts.push(() => holder.classList.toggle("open", S.opened.block === block.name));
+  S.texts.push(() => {
+    holder.classList.toggle("open", S.opened.block === block.name);
+    holder.classList.toggle("near", S.near === block.name && S.opened.block !== block.name);
+  });
   const small = box.kind === "add" || box.kind === "norm";
   const main = makeButton(
     "main",
@@ -354,4 +359,28 @@ function listenToArrows(S, stage, focused) {
     event.stopPropagation();
     next.focus();
   };
+}
+
+/**
+ * Draws the lines of a diagram, each with an arrow at its end.
+ * @param {Wiring[]} wires
+ * @param {number} width
+ * @param {number} height
+ */
+function drawWires(wires, width, height) {
+  const lines = wires.flatMap(({ points, flow }) => {
+    const [[x0, y0], [x1, y1]] = points.slice(-2);
+    const across = Math.sign(x1 - x0);
+    const down = Math.sign(y1 - y0);
+    const tip = [
+      [x1, y1],
+      [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across],
+      [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across],
+    ];
+    return [
+      makeShape("polyline", { points: points.join(" "), class: flow }),
+      makeShape("polygon", { points: tip.join(" "), class: flow }),
+    ];
+  });
+  return makeShape("svg", { width, height, "aria-hidden": "true" }, ...lines);
 }

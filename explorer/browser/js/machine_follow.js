@@ -9,7 +9,7 @@ import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
 import { countOf, isHeaded, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
 import { ask, blockOf, hasDetails } from "./machine_state.js";
-import { SIDES, stopsOf } from "./machine_stops.js";
+import { SIDES, chaptersOf, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName, speedName } from "./player.js";
 import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
@@ -34,6 +34,7 @@ export function listenToTrail(S) {
       last: 0,
       speed: 1,
       stops: [],
+      chapters: [],
       side: "target",
       head: 1,
       data: null,
@@ -61,6 +62,12 @@ export function listenToTrail(S) {
   select.onchange = () => {
     choose(S, select.value);
     S.find("button.play").focus({ preventScroll: true }); // the arrow keys step, and no longer choose
+  };
+  const chapter = /** @type {HTMLSelectElement} */ (S.find(".chapter"));
+  chapter.onchange = () => {
+    F.player.stop();
+    goTo(/** @type {ViewState} */ (F), Number(chapter.value));
+    S.find("button.play").focus({ preventScroll: true });
   };
   return (name) => {
     if (name === "follow") choose(S, F.data ? "" : usual(S));
@@ -109,6 +116,7 @@ function follow(S, token, point = "") {
   const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
   const here = exact < 0 ? stops.findIndex(isHere) : exact;
   F.head = S.opened.head || F.head;
+  F.chapters = chaptersOf(stops, S.data.blocks, S.data.diagram.norm === "pre");
   Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here), told: -1 });
   S.depth = "words";
   arrive(S);
@@ -188,6 +196,7 @@ export function drawTrail(S) {
   S.find(".controls").classList.toggle("following", !!F.data);
   S.find(".speed").hidden = !F.data;
   drawTokens(S);
+  drawChapters(S);
   nameButtons(S, F.data ? "stage" : "step");
   if (!F.data) return drawSteps(S, stepName(S.data, S.step));
   const where = `${F.step + 1}: ${titleOf(S)}`;
@@ -249,6 +258,27 @@ function drawTokens(S) {
   }
   select.options[0].text = F.data ? t("no token") : t("a token …");
   select.value = F.data ? `${F.side} ${F.side === "source" ? S.row : S.step}` : "";
+}
+
+/** The chapters of the way, with the current one. @param {MachineState} S */
+function drawChapters(S) {
+  const { chapters, data, step } = S.trail;
+  const select = /** @type {HTMLSelectElement} */ (S.find(".chapter"));
+  select.hidden = !data;
+  if (!data) return;
+  const named = JSON.stringify(chapters);
+  if (select.dataset.named !== named) {
+    const optionOf = (/** @type {{ at: number, block: string }} */ { at, block }) => {
+      const { title } = S.data.facts[block];
+      const { layer, stack } = blockOf(S, block) ?? { layer: 0, stack: "" };
+      const inLayer =
+        stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
+      return new Option(layer ? t("{layer} · {block}", { layer: inLayer, block: title }) : title, `${at}`);
+    };
+    select.replaceChildren(...chapters.map(optionOf));
+    select.dataset.named = named;
+  }
+  select.selectedIndex = chapters.findLastIndex(({ at }) => at <= step);
 }
 
 /** The token's numbers at a stop, and where one of them is from. @param {MachineState} S @param {TrailStop} stop @returns {HTMLElement[]} */

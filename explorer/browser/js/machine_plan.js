@@ -3,7 +3,6 @@
 
 import { SUM, fitted, readings, route } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
-import { clamp } from "./numbers.js";
 import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineBox, MachinePlan, MachineWish } from "./types" */
@@ -126,7 +125,3 @@ function wiresOf(blocks, home, rail, loop) {
   }
   return wires;
 }
-
-/** The next magnification of the diagram. @param {number} zoom @param {string} command "in", "out" or "fit" */
-export const zoomAfter = (zoom, command) =>
-  command === "fit" ? 1 : clamp(Math.round(10 * zoom * (command === "in" ? 1.25 : 0.8)) / 10, 0.5, 3);

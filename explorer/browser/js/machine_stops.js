@@ -31,3 +31,21 @@ export function stopsOf(stages, blocks, side) {
 
 /** The part of a block that opens for a stage. @param {MachineStage} stage @param {(name: string) => Block} find */
 const partOf = ({ point, block }, find) => (find(block).attention ? shortOf(point) : "");
+
+/**
+ * The chapters of a way: where the stages of each sublayer begin. Additions and norms belong to the sublayer before
+ * them; norms of a pre-norm model, to the one after them.
+ * @param {TrailStop[]} stops @param {Block[]} blocks @param {boolean} pre
+ */
+export function chaptersOf(stops, blocks, pre) {
+  const kindAt = (/** @type {number} */ at) => blocks.find(({ name }) => name === stops[at]?.block)?.kind;
+  /** @type {{ at: number, block: string }[]} */
+  const chapters = [];
+  stops.forEach(({ block }, i) => {
+    if (["add", "norm"].includes(kindAt(i) ?? "") || block === chapters.at(-1)?.block) return;
+    let at = i;
+    while (pre && kindAt(at - 1) === "norm") at--;
+    chapters.push({ at, block });
+  });
+  return chapters;
+}

@@ -16,7 +16,7 @@ import { t } from "./words.js";
  * A scale from weights to colours: linear up to `top`, or logarithmic.
  * @typedef {{ top: number, log?: boolean }} Scale
  */
-/** @typedef {{ keys: number, queries: number, mask: Uint8Array }} Cells */
+/** `closing`: cells that a later mask closes. @typedef {{ keys: number, queries: number, mask: Uint8Array, closing?: Uint8Array }} Cells */
 /** Maps with one pixel per cell, and the corner of each. @typedef {{ canvas: HTMLCanvasElement, corners: [number, number][] }} Sheet */
 /** @typedef {ReturnType<typeof labelsOf>} Labels */
 /** @import { Sight } from "./map_zoom.js" */
@@ -263,10 +263,10 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
   const { left, top, cell, places } = plot;
   const {
-    cells: { keys, queries, mask },
+    cells: { keys, queries, mask, closing },
     rows,
   } = picture;
-  const pen = { ctx, theme, ...plot, keys, mask, rows, wide: keys * cell, high: rows * cell };
+  const pen = { ctx, theme, ...plot, keys, mask, closing, rows, wide: keys * cell, high: rows * cell };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, places });
   if (cell > 4) hatch(pen);
@@ -282,10 +282,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   return small;
 }
 
-/**
- * The context and place in which all parts of a map are painted.
- * @typedef {Plot & { ctx: CanvasRenderingContext2D, theme: Theme, keys: number, mask: Uint8Array, rows: number, wide: number, high: number }} Pen
- */
+/** The context and place in which all parts of a map are painted. @typedef {Plot & Omit<Cells, "queries"> & { ctx: CanvasRenderingContext2D, theme: Theme, rows: number, wide: number, high: number }} Pen */
 
 /**
  * Writes the titles of the axes, and the labels. If there is no room for all, some are omitted, but never that of the
@@ -344,12 +341,17 @@ function writeLabels(
   }
 }
 
-/** Hatches the masked cells. @param {Pen} pen */
-function hatch({ ctx, theme, left, top, cell, places, keys, mask, rows }) {
+/** Hatches the masked cells, and the edges of those that a later mask closes. @param {Pen} pen */
+function hatch({ ctx, theme, left, top, cell, places, keys, mask, closing, rows }) {
   for (let i = 0; i < rows * keys; i++) {
-    if (!mask[i]) continue;
-    ctx.fillStyle = patternOf(theme, mask[i]);
-    ctx.fillRect(left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell, cell);
+    const code = mask[i] || closing?.[i];
+    if (!code) continue;
+    const [x, y, edge] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell / 7];
+    ctx.fillStyle = patternOf(theme, code);
+    ctx.beginPath();
+    ctx.rect(x, y, cell, cell);
+    if (!mask[i]) ctx.rect(x + edge, y + edge, cell - 2 * edge, cell - 2 * edge);
+    ctx.fill("evenodd");
   }
 }
 
@@ -423,9 +425,7 @@ function fade({ ctx, theme, left, top, cell, places, keys, rows }, { rows: [firs
 
 /**
  * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
- * either end, which hides nothing.
- * @param {Pen} pen
- * @param {Mark} mark
+ * either end, which hides nothing. @param {Pen} pen @param {Mark} mark
  */
 function drawMark({ ctx, theme, left, top, cell, places, wide, high }, { row, column, colour, dashed }) {
   const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;

@@ -2,7 +2,6 @@
 
 import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
-import { drawPlace } from "./diagram.js";
 import { buttonsOf, finder, say } from "./dom.js";
 import { drawGuess, isHidden, keepGuesses, listenToGuess, toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
@@ -275,7 +274,6 @@ function draw(S, written = false) {
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of kinds) drawMap(S, kind);
   drawPick(S);
-  if (kinds.length) drawPlace(S, S.data.diagram, S.width, (kind, layer) => pick(S, kind, { layer }));
   if (!written) drawTexts(S);
   for (const kind of kinds) drawCaption(S, kind);
   drawStage(S, written);

@@ -296,7 +296,7 @@ export const STOPS = [
   },
   {
     title: () => t("Where in the model"),
-    place: (S) => S.find(".model"),
+    place: (S) => S.find(".kinds"),
     words: (S) => {
       const n = S.data.order.length;
       const { layer } = S.pick.cross;
@@ -309,9 +309,7 @@ export const STOPS = [
         "Words of the source look at each other in the encoder, words of the translation at each other in the decoder, and cross-attention connects the two.",
       );
       const at = { layer, layers: S.maps.cross.layers };
-      const here = isTouch()
-        ? t("You are at cross-attention, layer {layer} of {layers}; tap a block to go elsewhere.", at)
-        : t("You are at cross-attention, layer {layer} of {layers}; click a block to go elsewhere.", at);
+      const here = t("You are at cross-attention, layer {layer} of {layers}.", at);
       return [[kinds, ...(n > 1 ? [all] : []), here].join(" ")];
     },
   },

@@ -269,9 +269,6 @@ export interface StepperState extends ViewState {
   mount: ViewMount;
   data: Decoding;
   optionRows: number;
-  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
-  placed?: string;
-  built?: string;
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
@@ -350,9 +347,6 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   colours: string[];
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
-  /** Keys of the place that the diagram marks, and of the model and width that it was built for. */
-  placed?: string;
-  built?: string;
   /** The timer of a drawing that waits for weights. */
   waiting: number;
   mount: ViewMount;
@@ -545,6 +539,8 @@ export interface MachineTrail extends Omit<ViewState, "data"> {
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
+  /** Where the stages of each block begin. */
+  chapters: { at: number; block: string }[];
   /** The last step whose number was told where it is from. */
   told?: number;
 }
@@ -586,6 +582,7 @@ export interface MachineState extends ViewState {
   ahead: boolean;
   /** The width of the sheet, in pixels. */
   room: number;
+  near: string;
   asked: string;
   /** The point that is shown in numbers, its first column on screen, and the number that is chosen. */
   point: string;
@@ -600,8 +597,7 @@ export interface MachineState extends ViewState {
   trained?: { source: string; target: Decoding["target"] };
   refocus: boolean;
   unfolded: Record<string, number[]>;
-  zoom: number;
-  /** The magnification that fills a wide screen, at which `zoom` is 1. */
+  /** The magnification that fills a wide screen. */
   fit: number;
   built: string;
   plan: MachinePlan;

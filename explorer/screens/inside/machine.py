@@ -19,7 +19,6 @@ from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.model_diagram import ADDED, Block, blocks_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
-from explorer.screens.inside.steps import recorded_run
 from explorer.web import address, changes_in_force, runtime, session
 from explorer.web.open_translation import with_changes
 from model.analysis.operations import Recording, added_positions, record, whole_runs
@@ -122,7 +121,7 @@ def _details(seq: str, version: str, opened: Opened, step: int, _translation: Tr
 def _run(translation: Translation, step: int) -> Recording:
     """The run up to a step with all its rows, under the changes of the translation."""
     if translation.edit is None:
-        return recorded_run(translation, step)
+        return runtime.computed(translation.model, record, translation.source.ids, translation.path, step)
     return _changed_run(translation.seq, runtime.fingerprint(translation.model), step, translation)
 
 

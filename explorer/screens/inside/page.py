@@ -5,9 +5,9 @@ from __future__ import annotations
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import message, t
+from explorer.screens.inside.layers import draw_layers_tab
 from explorer.screens.inside.machine import draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
-from explorer.screens.inside.prediction import draw_layers_tab, draw_prediction_tab
 from explorer.screens.inside.training_steps import after_training
 from explorer.web.page_parts import Tabs, draw_page
 
@@ -32,6 +32,5 @@ def tabs_of(translation: Translation, model: ModelDescription) -> Tabs:
     return {
         **_machine_tab(translation, model),
         message("Layer by layer"): lambda: draw_layers_tab(translation, model),
-        message("The prediction"): lambda: draw_prediction_tab(translation, model),
         message("Sizes"): lambda: draw_size_tab(model),
     }

@@ -45,35 +45,53 @@ _LIST = """<style>
 </style>"""
 
 
-# Hides the controls of the views that a step does not request (explorer/browser/css), and always the maps of Translate
-# and the tools of the machine.
+# Hides the controls of the views that a step does not request (explorer/browser/css), and always the maps of Translate,
+# the tools of the machine and its account of the whole, which the lesson gives, and Streamlit's hint in a text field.
 # On wide screens, the bars are as low as on the page Translate, so that the figure fits on one screen.
 _LEAN = """<style>
-[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; --machine-tools: none; %s }
+[data-testid="stBidiComponentIsolated"] {
+  --settings: none; --maps: none; --machine-tools: none; --machine-story: none; %s }
+[data-testid="InputInstructions"] { display: none; }
 @media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
 </style>"""
 
 
-# The step's text stays in sight beside a long picture. On a phone it is a sheet over the picture's lower part, which a
-# switch folds; what is open in the machine is told right above it, or below the picture once it is folded.
+# What to do, the question and the verdict on an answer stay in sight beside a long picture: of a step that is too long,
+# only the text scrolls, and fades where it goes on. On a phone all of this is a sheet over the picture's lower part,
+# which a switch folds; what is open in the machine is told right above it, or below the picture once it is folded.
 _BESIDE = """<style>
+@keyframes lesson_more { from, 99% { mask-image: linear-gradient(#000 calc(100% - 2rem), transparent); } }
+.st-key-lesson_sheet { gap: 0.6rem; overflow: auto; scrollbar-width: thin; }
+.st-key-lesson_sheet :is(p, :is(.stRadio, .stTextInput) > label p) { font-size: 0.95rem; line-height: 1.4; }
+.st-key-lesson_sheet [data-testid="stMarkdownContainer"]:has(h4),
+.st-key-lesson_prose [data-testid="stMarkdownContainer"], .st-key-lesson_prose p:last-child { margin-bottom: 0; }
+.st-key-lesson_sheet > * { flex: none; }
+.st-key-lesson_sheet > :has(.st-key-lesson_prose) { flex: 0 1 auto; min-height: 3.4rem; overflow: auto;
+  scrollbar-width: thin; animation: lesson_more linear; animation-timeline: scroll(self); }
+.st-key-lesson_sheet > :is(:has(h4), :has(.st-key-lesson_fold)) { position: sticky; top: 0; z-index: 2; }
+.st-key-lesson_sheet > :has(h4) { background: light-dark(#ffffff, #0f151b); }
+.st-key-lesson_sheet h4 { padding: 0; font-size: 1.1rem; }
+.st-key-lesson_sheet :is(.st-key-lesson_question, .st-key-lesson_feedback) { gap: 0.5rem; }
+.st-key-lesson_sheet [data-testid="stAlertContainer"] { padding: 0.5rem 0.75rem; }
+/* A field and its button stand in one row. */
+.st-key-lesson_sheet [data-testid="stForm"] > [data-testid="stVerticalBlock"] { position: relative; }
+.st-key-lesson_sheet :has(> * > .stTextInput) > :has([data-testid="stFormSubmitButton"]) {
+  position: absolute; right: 0; bottom: 0; width: auto; }
+.st-key-lesson_sheet .stTextInput > :last-child { margin-right: 10.5rem; }
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
-  .st-key-lesson_sheet { max-height: calc(100dvh - 7.5rem); overflow: auto; scrollbar-width: thin; }
+  .st-key-lesson_sheet { max-height: calc(100dvh - 6.5rem); }
 }
-/* The verdict on an answer is in sight below its question, however long the text above them is. */
-.st-key-lesson_sheet > :has(.st-key-lesson_feedback [data-testid="stAlert"]) {
-  position: sticky; bottom: 0; z-index: 1; background: light-dark(#ffffff, #0f151b);
-  border-top: 1px solid color-mix(in srgb, currentcolor 25%, transparent); padding-top: 0.5rem;
-  box-shadow: 0 -12px 12px -8px rgb(0 0 0 / 20%); }
 @media (max-width: 768px) {
-  .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 42dvh; }
+  .stMainBlockContainer:has(.st-key-lesson_sheet) { padding-bottom: 56dvh; }
   .stMainBlockContainer:has(.st-key-lesson_fold input:checked) { padding-bottom: 4rem; }
   [data-testid="stBidiComponentIsolated"] {
     --machine-panel: static; --machine-controls: static; --machine-height: none; --lead: none; }
   body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
     --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
+  body:has(.st-key-lesson_feedback [data-testid="stAlert"]) [data-testid="stBidiComponentIsolated"][data-testid] {
+    --machine-bottom: 54dvh; --machine-height: 8dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
@@ -85,26 +103,18 @@ _BESIDE = """<style>
   .st-key-lesson_bar kbd { display: none; }
   .st-key-lesson_bar button p { display: block; }
   .st-key-lesson_sheet {
-    position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 40dvh; overflow: auto; overscroll-behavior: contain;
-    padding: 0.6rem 0.9rem 1rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
+    position: fixed; z-index: 90; inset: auto 0 0 0; max-height: 40dvh; overscroll-behavior: contain; gap: 0.4rem;
+    padding: 0 0.9rem 0.6rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
-  .st-key-lesson_sheet p { font-size: 0.95rem; line-height: 1.4; }
-  /* The question stays in reach while the text above it scrolls; its answers and the button stand in one row. */
-  .st-key-lesson_sheet:not(:has(.st-key-lesson_feedback [data-testid="stAlert"])) > :has([data-testid="stForm"]) {
-    position: sticky; bottom: -1rem; z-index: 1; padding: 0.5rem 0 0.8rem; background: light-dark(#ffffff, #0f151b);
-    border-top: 1px solid color-mix(in srgb, currentcolor 25%, transparent);
-    box-shadow: 0 -12px 12px -8px rgb(0 0 0 / 20%); }
-  .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; }
-  .st-key-lesson_sheet [data-testid="stForm"] > [data-testid="stVerticalBlock"] { position: relative; }
-  .st-key-lesson_sheet [data-testid="stElementContainer"]:has([data-testid="stFormSubmitButton"]) {
+  .st-key-lesson_sheet:has(.st-key-lesson_feedback [data-testid="stAlert"]) { max-height: 54dvh; }
+  .st-key-lesson_sheet :is(p, :is(.stRadio, .stTextInput) > label p) { font-size: 0.9rem; line-height: 1.35; }
+  .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; margin-right: 10.5rem; }
+  .st-key-lesson_sheet :has(> * > .stRadio) > :has([data-testid="stFormSubmitButton"]) {
     position: absolute; right: 0; bottom: 0; width: auto; }
-  .st-key-lesson_sheet :is([role="radiogroup"], .stTextInput > :last-child) { margin-right: 10.5rem; }
-  /* What to do comes first, in sight together with the question. */
-  .st-key-lesson_sheet > :has(.st-key-lesson_do) { order: -1; }
-  .st-key-lesson_sheet > :is(:has(h4), :has(.st-key-lesson_fold)) { order: -2; }
-  .st-key-lesson_sheet h4 { padding: 0 6.5rem 0 0; font-size: 1.1rem; }
-  .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0.9rem; width: auto; }
-  .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 3.2rem; overflow: hidden; }
+  .st-key-lesson_sheet h4 { padding: 0.6rem 6.5rem 0 0; font-size: 1rem; }
+  .st-key-lesson_sheet > :has(.st-key-lesson_fold) { order: -1; height: 0; margin-bottom: -0.4rem; z-index: 3; }
+  .st-key-lesson_fold { position: absolute; top: 0.4rem; right: 0; width: auto; }
+  .st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { max-height: 2.8rem; overflow: hidden; }
 }
 </style>"""
 
@@ -211,7 +221,8 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         st.markdown(f"#### {plain(step.title)}")
         if beside:
             _draw_fold()
-        draw_text(step, start)
+        with st.container(key="lesson_prose"):
+            draw_text(step, start)
         if not step.asks_first:
             with st.container(key="lesson_do"):
                 draw_exercise(lesson, at, start)
@@ -226,7 +237,8 @@ def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
         says = "--reads: block; " if "views" in left_out else ""
         left_out += [] if step.steps and not asked else ["player"]
         left_out += ["guess"] if asked else []
-        st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
+        near = f"--machine-near: {step.named_block};" if step.named_block else ""
+        st.html(_LEAN % (says + near + " ".join(f"--{name}: none;" for name in left_out)))
         draw_view(lesson, at, tabs)
     if at == len(lesson.steps):
         _draw_ending(lesson)
@@ -258,7 +270,7 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
         " { padding-left: 12rem; } }</style>"
     )
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(t("**{lesson}** · page {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
+        st.markdown(t("**{lesson}** · page {at} of {n}", lesson=plain(lesson.title), at=at, n=len(lesson.steps)))
         _draw_turn_button(t("Back"), "lesson_previous", "PageUp", lesson, at - 1)
         _draw_turn_button(t("Next"), "lesson_next", "PageDown", lesson, at + 1)
         st.button(

@@ -44,24 +44,15 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         layer=layer + 1,
         head=number + 1,
     )
-    sentence, reading = quoted(sentences[row].text), readings(translation.model, sentences, switches, head)[row]
-    if reading.n_padding("encoder") or reading.n_padding("decoder"):
-        longest = quoted(max(sentences, key=lambda each: len(each.ids) + len(each.path)).text)
-        said = t(
-            "{head}, for {sentence}; in one batch with {longest}, padding fills it up to the same length.",
-            head=title,
-            sentence=sentence,
-            longest=longest,
-        )
-    else:
-        said = t("{head}, for {sentence}.", head=title, sentence=sentence)
-    draw_caption(said)
-    before, after = st.columns(2, gap="large")
+    reading = readings(translation.model, sentences, switches, head)[row]
+    draw_caption(t("{head}, for {sentence}", head=title, sentence=quoted(sentences[row].text)))
+    before, after = st.columns(2, gap="small")
     with before:
-        _draw_scores(reading, kind)
+        _draw_scores(reading, kind, switches)
     with after:
         _draw_weights(reading, kind, switches)
-    if said := _masks_caption(reading, kind, switches, in_batch=len(sentences) > 1):
+    longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
+    if said := _masks_caption(reading, kind, switches, longest if len(sentences) > 1 else ""):
         draw_caption(said)
 
 
@@ -84,10 +75,17 @@ def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
     return chosen or 0
 
 
-def _draw_scores(reading: MaskedReading, kind: AttentionKind) -> None:
-    """Draw the score of every cell."""
-    scores = reading.map(kind, reading.scores, t("Scores before masking"), unit=SCORE, signed=True, top=None)
-    about = t("Query · key / √d_head, computed for every cell, closed or not.")
+def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
+    """Draw the score of every cell, with a mark on those that the masks close."""
+    codes = reading.codes(kind, switches)
+    closing = codes if (codes != VISIBLE).any() else None
+    title = t("Scores before masking")
+    scores = reading.map(kind, reading.scores, title, unit=SCORE, signed=True, top=None, closing=closing)
+    about = (
+        t("Query · key / √d_head, computed for every cell.")
+        if closing is None
+        else t("Query · key / √d_head, computed for every cell; the masks close those with hatched edges.")
+    )
     draw_map(scores, key="masks_scores", prefix=about)
 
 
@@ -102,16 +100,23 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
     draw_map(weights, key="masks_weights", prefix=about)
 
 
-def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switches, *, in_batch: bool) -> str:
-    """Say how much attention goes to what a mask would close, and which mask has nothing to close."""
+def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switches, longest: str) -> str:
+    """Say where padding is from, how much attention goes to what a mask would close, and which has nothing to close.
+
+    `longest` is the longest sentence of the batch ("" = there is no batch).
+    """
     sentences = []
+    if reading.n_padding("encoder") or reading.n_padding("decoder"):
+        sentences.append(
+            t("In one batch with {longest}, padding fills it up to the same length.", longest=quoted(longest))
+        )
     if reading.n_padding(kind):
         if not switches.padding:
             share = weight_percent(reading.to_padding(reading.weights, kind))
             sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
         elif not reading.real_queries(kind).all():
             sentences.append(t("The rows of padding are computed like all others, and nothing uses their results."))
-    elif in_batch:
+    elif longest:
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )

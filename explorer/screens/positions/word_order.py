@@ -7,9 +7,11 @@ import streamlit as st
 from explorer.charts import positions as figures
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.cache import cached
+from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import token_map
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.position_values import exact_by_length, longest_trained
+from explorer.decoding.repeated import different, first_lost, repeated, verdict
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
@@ -24,7 +26,6 @@ from model.data.task import DataError
 from model.folder import CheckpointError
 
 ROUNDING = 1e-5  # weights that differ by less than this are the same up to rounding
-MAX_REPEATS = 24
 
 
 def draw_shuffle_tab(translation: Translation, model: ModelDescription) -> None:
@@ -144,16 +145,10 @@ def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
     else:
         why = t("The length of this model's training sentences is not known here: {reason}", reason=unknown)
         st.info(plain(why))
-    beside = st.container()
     if any(length.tokens > trained for length in lengths):
-        left, beside = st.columns([3, 2], gap="large")
-        with left:
-            draw_plot(figures.length_plot(lengths, trained), "pe_lengths")
-    with beside:
-        label = t("Repeat the sentence … times")
-        enough = max(2, min(MAX_REPEATS, trained // len(translation.source) + 1))  # longer than any in training
-        repeats = int(st.slider(label, 1, MAX_REPEATS, enough, key="pe_times", bind=URL))
-        _draw_repeated(translation, model, repeats, trained)
+        draw_plot(figures.length_plot(lengths, trained), "pe_lengths")
+    if not translation.n_prompt:
+        _draw_repeated(translation, model, trained)
     draw_caption(beyond_the_table(model))
 
 
@@ -180,34 +175,41 @@ def beyond_the_table(model: ModelDescription) -> str:
     return t("This model has no positions, so no position is new to it; the length still is.")
 
 
-def _draw_repeated(translation: Translation, model: ModelDescription, repeats: int, trained: int) -> None:
-    """Draw the loaded model's translation of the current sentence, repeated several times."""
+def _draw_repeated(translation: Translation, model: ModelDescription, trained: int) -> None:
+    """Draw what the model makes of the current sentence several times over, and of as many different ones."""
     between = "" if model.data_config.tokenizer == "characters" else " "
+
+    def translate(text: str) -> Translation:
+        return runtime.translate(translation.model, text, DecodeConfig())
+
     try:
-        longer = runtime.translate(translation.model, between.join([translation.source.text] * repeats), DecodeConfig())
+        rows = repeated(translation, translate, trained, between)
+        lost, summary = first_lost(rows), runtime.models().get(translation.model)
+        examples = [example.source for example in examples_of(summary)] if summary and lost else []
+        others = different(translation, translate, examples, lost.sentences, between) if lost else None
     except (InputError, CheckpointError) as error:
         st.info(plain(str(error)))
         return
-    n_tokens = len(longer.source)
-    if trained and n_tokens > trained:
-        length = t(
-            "**{n} token**, {more} more than any in training. The answer:",
-            "**{n:,} tokens**, {more} more than any in training. The answer:",
-            n=n_tokens,
-            more=n_tokens - trained,
+    st.markdown(plain(verdict(rows, trained, others)))
+    inputs = [t("{n} ×", n=row.sentences) for row in rows]
+    shown = list(rows)
+    if others is not None:
+        inputs.append(t("{n} different", n=others.sentences))
+        shown.append(others)
+    columns: Columns = {
+        t("input"): inputs,
+        t("tokens"): [row.tokens for row in shown],
+        t("came through"): [t("{found} of {n}", found=row.found, n=row.sentences) for row in shown],
+        t("answer"): [row.answer for row in shown],
+    }
+    widths = {name: st.column_config.Column(width=w) for name, w in zip(columns, (95, 70, 115, 690), strict=True)}
+    draw_table(columns, t("The sentence several times over"), file="repeated", column_config=widths)
+    draw_caption(
+        t(
+            "Each answer is the loaded model's. A translation counts if it stands in the answer word for word; "
+            "capitals and its last mark do not matter."
         )
-    else:
-        length = t("**{n} token**. The answer:", "**{n:,} tokens**. The answer:", n=n_tokens)
-    st.markdown(length)
-    st.markdown(f"> {plain(longer.text) or t('(nothing)')}")
-    about = t(
-        "{n} token, <eos> included, of a mean probability of {mean:.0f} %.",
-        "{n:,} tokens, <eos> included, of a mean probability of {mean:.0f} %.",
-        n=len(longer.path),
-        mean=100 * float(longer.trace.probabilities.mean()),
     )
-    unlike = t("A repeated sentence is unlike those in training at any length: compare with fewer repetitions.")
-    draw_caption(" ".join([about, *([unlike] if repeats > 1 else []), *map(str, longer.notes)]))
 
 
 @cached

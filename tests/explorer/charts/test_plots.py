@@ -23,7 +23,6 @@ FIGURES: dict[str, go.Figure] = {
     "wavelengths": positions.wavelength_plot(WAVES, 8).figure,
     "products": positions.product_plot(TABLE, distance=False).figure,
     "rotation": positions.rotation_plot(TABLE, 0, 1, 2).figure,
-    "chances": model_internals.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
     "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)]).figure,
     "head map": measured_heads.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,
 }

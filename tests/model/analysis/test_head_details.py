@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from model.analysis.head_details import head_details, output_projection
-from model.analysis.predictions import layer_predictions, likeliest_with, shares
+from model.analysis.predictions import layer_predictions
 from model.config import SOS, DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import EditError, HeadEdit, HeadEdits
@@ -68,11 +68,3 @@ def test_layer_predictions_follow_the_final_token_through_the_stages() -> None:
     ruled = layer_predictions(probabilities.log(), never=(2, 0))
     assert (ruled.final, ruled.ranks.tolist()) == (1, [2, 2]), "a token that is never chosen counts, and is not chosen"
     assert ruled.never == (0, 2), "those in view are named"
-
-
-def test_the_likeliest_tokens_hold_the_one_in_question() -> None:
-    probabilities = torch.tensor([0.1, 0.4, 0.2, 0.3])
-    assert likeliest_with(probabilities, 1, 2) == [1, 3]
-    assert likeliest_with(probabilities, 0, 2) == [1, 0]
-    assert likeliest_with(probabilities, 0, 9) == [1, 3, 2, 0]
-    assert shares(probabilities, [3, 1]) == pytest.approx([0.3, 0.4])

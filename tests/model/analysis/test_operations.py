@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.analysis.operations import (
     layer_by_layer,
-    least_loss,
     parameter_counts,
     record,
-    smoothed,
-    smoothed_loss,
 )
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
@@ -83,16 +79,6 @@ def test_the_last_layer_of_the_lens_is_the_prediction(norm_first: bool) -> None:
     assert lens.shape == (4, 4, model.config.tgt_vocab_size)
     torch.testing.assert_close(lens[-1, -1], found.logits, rtol=0, atol=1e-6)
     assert not torch.allclose(lens[0, -1], found.logits, atol=1e-3)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
-def test_smoothing_is_that_of_training(epsilon: float) -> None:
-    logits = torch.randn(11, generator=torch.Generator().manual_seed(0))
-    expected = F.cross_entropy(logits[None], torch.tensor([4]), label_smoothing=epsilon)
-    assert smoothed_loss(logits, 4, epsilon) == pytest.approx(float(expected), abs=1e-6)
-    assert float(smoothed(11, 4, epsilon).sum()) == pytest.approx(1.0)
-    best = smoothed(11, 4, epsilon).clamp_min(1e-30).log()
-    assert least_loss(11, epsilon) == pytest.approx(smoothed_loss(best, 4, epsilon), abs=1e-5)
 
 
 CHOICES = [

@@ -1,4 +1,4 @@
-"""The tabs Layer by layer and The prediction: a prediction from the embedding to the loss."""
+"""The tab Layer by layer: a prediction after each layer, from the embedding to the last one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ import streamlit as st
 
 from explorer.charts import model_internals as figures
 from explorer.charts.plotly_charts import Columns
+from explorer.decoding.examples import opening_step
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import layer_name
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from explorer.locale.text import listed, quoted
-from explorer.screens.inside.steps import choose_step, recorded_run
-from explorer.web import runtime
+from explorer.locale.text import listed, plain, quoted
+from explorer.web import runtime, session
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
-from model.analysis.predictions import LayerPredictions, predictions_by_layer, smoothing_at
+from explorer.web.page_parts import draw_caption, draw_plot
+from model.analysis.predictions import LayerPredictions, predictions_by_layer
 from model.text.tokenizer import Tokenizer
-
-BARS = 8
 
 
 def draw_layers_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw the likeliest token after each stage for every row, and the last row stage by stage."""
-    step = choose_step(translation, "lens_step")
+    step = _choose_step(translation)
     predictions: LayerPredictions = runtime.computed(
         translation.model, predictions_by_layer, translation.source.ids, translation.path, step
     )
@@ -69,25 +67,27 @@ def stage_columns(predictions: LayerPredictions, stages: list[str], target: Toke
     }
 
 
-def draw_prediction_tab(translation: Translation, model: ModelDescription) -> None:
-    """Draw what label smoothing asks of a prediction, and its effect on the loss."""
-    step = choose_step(translation, "chance_step")
-    logits, right_id = recorded_run(translation, step).logits, translation.path[step - 1]
-    with controls("chance"):
-        epsilon = float(st.slider(t("Label smoothing ε"), 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
-    smoothing = smoothing_at(logits, right_id, epsilon, BARS)
-    tokens = [model.target.label(i) for i in smoothing.ids]
-    series = {t("the model"): smoothing.shares, t("target"): smoothing.targets}
-    caption = t(
-        "If {token} is the right token, label smoothing asks for {right:.1f} % there and {other:.3f} % everywhere "
-        "else: a loss of {loss:.3f} nats, where no prediction could have less than {least:.3f}. The more confident "
-        "the model, the more smoothing costs it.",
-        token=quoted(model.target.label(right_id)),
-        right=100 * smoothing.right,
-        other=100 * smoothing.other,
-        loss=smoothing.loss,
-        least=smoothing.least,
-    )
-    draw_plot(figures.chances_plot(tokens, series, caption, t("Label smoothing")), "smooth_plot")
-    trained = model.train_config.label_smoothing
-    draw_caption(t("This model was trained with label smoothing {trained:g}.", trained=trained))
+def _choose_step(translation: Translation) -> int:
+    """Draw the step slider; return the step, from 1 and shared with other pages, initially an instructive one."""
+    last = len(translation.path)
+    if last < 2:
+        return 1
+    trace = translation.trace
+    # The session holds the step: the widget shows it and reports changes to it.
+    here, widget = session.selection().step, f"lens_step_{last}"
+    summary = runtime.models().get(translation.model)
+    st.session_state[widget] = min(here, last) if here else opening_step(summary, translation) if summary else last
+
+    def label(step: int) -> str:
+        reads, predicts = plain(trace.read_tokens[step - 1]), plain(trace.predicted_tokens[step - 1])
+        if step <= translation.n_prompt:
+            return t("{step}: reads {reads}, the prompt goes on: {next}", step=step, reads=reads, next=predicts)
+        return t("{step}: reads {reads}, predicts {predicts}", step=step, reads=reads, predicts=predicts)
+
+    options = range(1, last + 1)
+    step = st.select_slider(t("Step"), options, format_func=label, key=widget, on_change=_stepped, args=(widget,))
+    return int(step)
+
+
+def _stepped(widget: str) -> None:
+    session.move(step=st.session_state[widget])

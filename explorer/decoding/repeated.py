@@ -1,0 +1,132 @@
+"""Translate a sentence several times over, count what comes through, and say what the counts can tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from explorer.decoding.translator import Translation
+from explorer.locale.messages import t
+
+MOST = 6  # repetitions that are always tried
+
+Translate = Callable[[str], Translation]
+
+
+@dataclass(frozen=True)
+class Several:
+    """Several sentences in one input: its tokens without <eos>, the answer, and the translations that stand in it.
+
+    A translation counts if it stands in the answer word for word; capitals and its last mark do not matter.
+    """
+
+    sentences: int
+    tokens: int
+    answer: str
+    found: int
+
+
+def repeated(translation: Translation, translate: Translate, trained: int, between: str) -> tuple[Several, ...]:
+    """The sentence once, twice and so on, `between` them, up to :data:`MOST` and past the longest training sentence.
+
+    It ends before an input of which the model reads no more than of the one before.
+    """
+    text, one = translation.source.text, _plain(translation.text)
+    if not one:
+        return ()
+    rows: list[Several] = []
+    for n in range(1, max(MOST, trained // len(translation.source) + 1) + 1):
+        longer = translate(between.join([text] * n))
+        if rows and len(longer.source) <= rows[-1].tokens:
+            break
+        found = len(_found(one, longer.text, spaced=bool(between)))
+        rows.append(Several(n, len(longer.source), longer.text, min(n, found)))
+    return tuple(rows)
+
+
+def different(
+    translation: Translation, translate: Translate, examples: Sequence[str], n: int, between: str
+) -> Several | None:
+    """The sentence and `n - 1` other examples in one input; None if there are not as many."""
+    texts = [translation.source.text, *(text for text in examples if text != translation.source.text)][:n]
+    if len(texts) < n:
+        return None
+    longer = translate(between.join(texts))
+    answers = [_plain(translate(text).text) for text in texts]
+    found = sum(bool(answer and _found(answer, longer.text, spaced=bool(between))) for answer in answers)
+    return Several(n, len(longer.source), longer.text, found)
+
+
+def first_lost(rows: Sequence[Several]) -> Several | None:
+    """The fewest repetitions in whose answer a translation is missing; None if none is missing anywhere."""
+    return next((row for row in rows if row.found < row.sentences), None)
+
+
+def verdict(rows: Sequence[Several], trained: int, others: Several | None) -> str:
+    """What the counts say about length and repetition; `trained` is the longest training sentence (0 = unknown).
+
+    `others` are as many different sentences as the first repetitions that lose one.
+    """
+    if len(rows) < 2:
+        return ""
+    lost, last = first_lost(rows), rows[-1]
+    if lost is None:
+        if 0 < trained < last.tokens:
+            return t(
+                "Up to {n} × ({tokens} tokens, longer than anything in training) the answer has every translation.",
+                n=last.sentences,
+                tokens=last.tokens,
+            )
+        return t(
+            "Up to {n} × ({tokens} tokens) the answer has every translation.", n=last.sentences, tokens=last.tokens
+        )
+    counted = t(
+        "At {n} × ({tokens} tokens) the answer has {found} of {n} translations of the sentence, word for word.",
+        n=lost.sentences,
+        tokens=lost.tokens,
+        found=lost.found,
+    )
+    return " ".join([counted, *([_reason(lost, rows, trained, others)] if trained else [])])
+
+
+def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Several | None) -> str:
+    """What the first loss can be due to."""
+    before = rows[lost.sentences - 2]
+    if lost.tokens > trained:
+        if before.sentences > 1 and before.tokens <= trained:
+            return t(
+                "That is longer than anything in training, and {n} × came through: here the length is the likely "
+                "reason.",
+                n=before.sentences,
+            )
+        return t(
+            "That is longer than anything in training and repeated: it cannot be told here which of the two is the "
+            "reason."
+        )
+    if others is None or others.tokens > trained:
+        return t("Training had inputs of this length, so the length is not the reason here.")
+    if others.found == others.sentences:
+        return t(
+            "Training had inputs of this length, and {n} different sentences ({tokens} tokens) came through: here the "
+            "repetition is the reason, not the length.",
+            n=others.sentences,
+            tokens=others.tokens,
+        )
+    return t(
+        "Training had inputs of this length, and of {n} different sentences ({tokens} tokens) {found} came "
+        "through: here neither the length nor the repetition is the reason, but several sentences in one input.",
+        n=others.sentences,
+        tokens=others.tokens,
+        found=others.found,
+    )
+
+
+def _plain(text: str) -> str:
+    return text.strip().rstrip(".!?…").strip().casefold()
+
+
+def _found(one: str, text: str, *, spaced: bool) -> list[str]:
+    """The places at which a translation stands in a text; between words, if these are `spaced`."""
+    pattern = re.escape(one)
+    return re.findall(rf"(?<!\w){pattern}(?!\w)" if spaced else pattern, text.casefold())
