@@ -92,7 +92,7 @@ def test_every_tab_of_probe_measures_a_decoder_alone(tab: str) -> None:
         assert {"the changed token", "rows between, mean", "the row that predicts", "all"} <= places
     assert FAULT not in words(at)
     if tab == "All heads":
-        assert set(tables(at)[0]["kind"]) == {"decoder"}
+        assert {head.split()[0] for head in tables(at)[0]["head"]} == {"decoder"}
         assert "Aligned: on the right token of the prompt" in words(at), "letters in another order are aligned"
         assert "probe_align" not in {button.key for button in at.button}
 
