@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.plurals import plural
 
-_IN_SECONDS, _IN_MINUTES = 90, 90 * 60  # ranges that end below these are written in seconds, in minutes
+_IN_SECONDS, _IN_MINUTES, _IN_HOURS = 90, 90 * 60, 72 * 3600  # ranges that end below these are written in this unit
 _STEP = 5  # seconds: a range is not written more exactly
 
 
@@ -29,8 +29,7 @@ def span(low: float, high: float) -> str:
 
 def rounded_span(low: float, high: float) -> tuple[str, str, str]:
     """Round the ends of a range of seconds to a common unit: ("20", "45", "s")."""
-    size, unit, step = (
-        (1, "s", _STEP) if high < _IN_SECONDS else (60, "min", 1) if high < _IN_MINUTES else (3600, "h", 0.5)
-    )
+    units = ((_IN_SECONDS, 1, "s", _STEP), (_IN_MINUTES, 60, "min", 1), (_IN_HOURS, 3600, "h", 0.5))
+    size, unit, step = next((unit[1:] for unit in units if high < unit[0]), (86_400, "days", 1))
     first, last = (f"{max(step * round(end / size / step), step):g}" for end in (low, high))
     return first, last, unit

@@ -57,13 +57,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What tests counted (`record_property`)."""
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.nodeid}: {name}: {value}")
-
-
 def _is_whole(config: pytest.Config) -> bool:
     """Whether no files or tests were named on the command line."""
     return config.args_source == pytest.Config.ArgsSource.TESTPATHS
@@ -86,54 +79,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 # Browser tests without the shared server, which therefore may run in any process.
 APART = ("test_component", "test_installed", "test_live_site")
-# Tests that train: PyTorch imports its compiler for the first optimizer of a process, which takes seconds.
-TRAINERS = (
-    "docs/test_commands",
-    "experiments/test_experiments",
-    "fuzz/test_commands",
-    "model/test_cli",
-    "model/test_cli_train",
-    "model/test_relabel",
-    "model/test_reproduce",
-    "tests/test_first_wave",
-)
-# Tests that walk the syntax trees of all sources (tests/trees.py).
-SOURCES = ("locale/test_messages", "tests/test_boundaries", "tests/test_model_gateway", "web/test_streamlit_private")
-# Tests that compare with `transformers`, which takes seconds to import.
-PEERS = (
-    "decoding/test_attention_file_huggingface",
-    "files/test_live_site",
-    "lessons/test_step_for_importers",
-    "pages/test_runs",
-    "pages/test_translators_from_elsewhere",
-    "runs/test_import_translator",
-    "text/test_bytelevel",
-    "text/test_sentencepiece",
-)
 
 
-def shared_by(file: str) -> str:
-    """What this file shares with others that therefore run in the same process, or nothing."""
-    file = file.replace("\\", "/")
-    folder, _, name = file.rpartition("/")
-    if folder.endswith("tests/e2e") and not name.startswith(APART):
-        return "app"
-    stem = file.removesuffix(".py")
-    if stem.endswith(SOURCES):
-        return "sources"
-    if folder.endswith("model/training") or stem.endswith(TRAINERS):
-        return "training"
-    return "peers" if folder.endswith("model/importing") or stem.endswith(PEERS) else ""
+def in_the_app(file: str) -> bool:
+    """Whether the tests of this file share one browser and one server."""
+    path = Path(file)
+    return path.parent.name == "e2e" and not path.name.startswith(APART)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """The tests of a file run in one process, and so do those of files that share what is slow to start."""
+    """The tests of a file run in one process, and so do all browser tests of the app."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
-            return shared_by(file) or file
+            return "app" if in_the_app(file) else file
 
     return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
@@ -155,10 +116,9 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     Other browser tests are spread, as they mostly wait: all of them at once would leave cores idle.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
-    shared = {file[0].path: shared_by(str(file[0].path)) for file in files}
     files.sort(
         key=lambda file: (
-            shared[file[0].path] != "app",
+            not in_the_app(str(file[0].path)),
             not any(item.get_closest_marker("slow") for item in file),
             "pages" not in file[0].path.parts,
         )

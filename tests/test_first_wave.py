@@ -26,7 +26,7 @@ ULPS = 2e-6  # another processor, and the fast decoder, sum in another order: at
 
 
 def widgets(at: AppTest) -> dict[str, Any]:
-    kinds = ("selectbox", "slider", "toggle", "segmented_control", "button_group", "text_input", "text_area")
+    kinds = ("selectbox", "radio", "slider", "toggle", "segmented_control", "button_group", "text_input", "text_area")
     found = {}
     for kind in kinds:
         for element in at.get(kind):

@@ -1,4 +1,4 @@
-"""The syntax trees of our sources, parsed once for all tests that walk them (tests/conftest.py: in one process)."""
+"""The syntax trees of our sources, parsed once for all tests that walk them."""
 
 import ast
 import gc

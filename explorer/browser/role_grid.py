@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from explorer.browser import wire
 from explorer.browser.registration import component
-from explorer.browser.structs import GridHead, RoleGridHeader, RoleGridsHeader, RoleTile
+from explorer.browser.structs import GridHead, GridRole, RoleGridHeader, RoleGridsHeader, RoleTile
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
+from explorer.locale.messages import translated
 from explorer.probing.role_grid import TOP, RoleGrid
 from explorer.probing.roles import LETTERS, Role
 from model.points import Head
@@ -76,7 +77,11 @@ def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[
 
 def colour_of(role: Role) -> int:
     """The colour of a role's frame, the same in all kinds; -1 without a clear role. The letters tell roles apart."""
-    return list(LETTERS).index(role.name.split(" + ")[-1]) % len(HEAD_COLOURS) if role.clear else -1
+    return _colour(role.name.split(" + ")[-1]) if role.clear else -1
+
+
+def _colour(name: str) -> int:
+    return list(LETTERS).index(name) % len(HEAD_COLOURS)
 
 
 def _header(grid: RoleGrid) -> RoleGridHeader:
@@ -88,6 +93,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         bins=bins,
         top=TOP,
         caption=grid.caption(),
+        roles=[GridRole(LETTERS[name], translated(name), _colour(name)) for name in grid.named],
         tiles=[
             RoleTile(
                 name=index_name(*place),

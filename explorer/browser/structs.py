@@ -392,10 +392,20 @@ class RoleTile:
 
 
 @dataclass(frozen=True)
+class GridRole:
+    """A role of some head: its letters, its name, and the colour of its frames."""
+
+    letters: str
+    name: str
+    colour: int
+
+
+@dataclass(frozen=True)
 class RoleGridHeader:
     """The heads of one kind in layer and head order; `bins` are the rows and columns of a map.
 
-    `top`: the end of the colour scale, in multiples of uniform attention.
+    `top`: the end of the colour scale, in multiples of uniform attention. `caption` stands in place of roles if there
+    are none.
     """
 
     kind: AttentionKind
@@ -404,6 +414,7 @@ class RoleGridHeader:
     bins: int
     top: float
     caption: str
+    roles: list[GridRole]
     tiles: list[RoleTile]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [12, 2], [10, 4], [6, 2, 1, 2])
 GREY = "#7d8893"  # for marks that are not in focus; readable on white and on black
 HEIGHT = 260  # pixels of a chart of curves, including axes and legend
 

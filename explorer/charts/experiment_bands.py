@@ -16,9 +16,7 @@ from explorer.locale.messages import t
 
 PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
-SMALL_HEIGHT = 165
 LEGEND_ROW = 24  # pixels
-_SMALL_FONT = 11
 _HALF = 50.0  # percent
 _FEW = 3  # variants whose bands hide little of each other
 UNEVEN = 4  # times as many updates as in another variant
@@ -45,12 +43,8 @@ def band_figure(
     unit: str,
     top: float | None = None,
     mark: float = 0.0,
-    small: bool = False,
 ) -> Figure:
-    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
-
-    A `small` one has a lower plot, and no title of the x axis: the title above it says what that is.
-    """
+    """Draw curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given."""
     data = bands(variants)
     caption = half_words(data, x_title) if mark else end_words(data, x_title, unit)
     if mark:
@@ -58,7 +52,7 @@ def band_figure(
     lasts = [max(x for xs, _ in runs for x in xs) for runs in variants.values() if any(xs for xs, _ in runs)]
     uneven = bool(lasts) and max(lasts) > UNEVEN * min(lasts) and min(data["x"]) > 0
     title = t("{title} (logarithmic axis)", title=title) if uneven else title
-    spec = _spec(tuple(variants), x_title, top, marked=bool(mark), uneven=uneven, small=small)
+    spec = _spec(tuple(variants), x_title, top, marked=bool(mark), uneven=uneven)
     return Figure(spec, data, caption, title)
 
 
@@ -82,7 +76,10 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
         )
         for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
     ]
-    return t("Where each curve ends, mean and range over the runs, highest first: {ends}.", ends="; ".join(parts))
+    return t(
+        "Where each curve ends on validation, mean and range over the runs, highest first: {ends}.",
+        ends="; ".join(parts),
+    )
 
 
 def half_words(data: Table, x_title: str) -> str:
@@ -115,9 +112,9 @@ def wide(data: Table) -> list[dict[str, Any]]:
     return [rows[x] for x in sorted(rows)]
 
 
-def _label_width(variants: Sequence[str], *, small: bool = False) -> float:
+def _label_width(variants: Sequence[str]) -> float:
     """The width in pixels of the widest entry of a legend: the symbol, then the characters."""
-    return 45 + (6 if small else 7.5) * max(map(len, variants), default=0)
+    return 45 + 7.5 * max(map(len, variants), default=0)
 
 
 def legend_columns(variants: Sequence[str]) -> int:
@@ -125,26 +122,22 @@ def legend_columns(variants: Sequence[str]) -> int:
     return max(1, min(3, int(PHONE / _label_width(variants))))
 
 
-def _columns(variants: Sequence[str], *, small: bool) -> alt.ExprRef:
+def _columns(variants: Sequence[str]) -> alt.ExprRef:
     """The number of legend columns that fit on the screen: what they leave of the phone's rows, the curves gain."""
-    return alt.ExprRef(f"max({legend_columns(variants)}, floor(width / {_label_width(variants, small=small):g}))")
+    return alt.ExprRef(f"max({legend_columns(variants)}, floor(width / {_label_width(variants):g}))")
 
 
 @cached_by_language(32)
-def _spec(
-    variants: tuple[str, ...], x_title: str, top: float | None, *, marked: bool, uneven: bool, small: bool
-) -> dict[str, Any]:
+def _spec(variants: tuple[str, ...], x_title: str, top: float | None, *, marked: bool, uneven: bool) -> dict[str, Any]:
     """Specify bands with lines on top; variants differ in dashes as well as colours.
 
     The x axis is logarithmic if curves end at `uneven` places, so that the short ones are not squeezed.
     """
-    room: dict[str, Any] = {"labelLimit": PHONE - 40, "columns": _columns(variants, small=small)}
-    if small:
-        room |= {"labelFontSize": _SMALL_FONT, "symbolSize": 200, "rowPadding": 1, "offset": 6}
+    room: dict[str, Any] = {"labelLimit": PHONE - 40, "columns": _columns(variants)}
     base = alt.Chart().encode(
         x=alt.X(
             "x:Q",
-            title=None if small else x_title,
+            title=x_title,
             axis=alt.Axis(format=",d", tickCount=5, grid=False),
             scale=alt.Scale(nice=False, type="log" if uneven else "linear"),
         ),
@@ -168,6 +161,4 @@ def _spec(
     if marked:
         layers.append(marker())
     rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added
-    low, row = (SMALL_HEIGHT, _SMALL_FONT + 5) if small else (PLOT_HEIGHT, LEGEND_ROW)
-    spec = specification(*layers, height=low + row * max(0, rows - 1))
-    return spec | {"padding": {"bottom": 2}} if small else spec
+    return specification(*layers, height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1))

@@ -45,9 +45,8 @@ def layer_head_map(
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
-    With `clear` [layer, head], numbers have two significant digits, and are in brackets if they cannot be told from
-    zero. `interval`: no head is called the highest or lowest whose interval overlaps that of another. `caption`: said
-    in place of these.
+    With `clear` [layer, head], numbers are in brackets if they cannot be told from zero. `interval`: no head is called
+    the highest or lowest whose interval overlaps that of another. `caption`: said in place of these.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -89,11 +88,11 @@ def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> Non
 
 
 def _word(value: float, decimals: int, clear: bool | None) -> str:
-    if clear is False:
-        return f"({fixed(value, 3)})"
-    if clear and 0 < value < 0.001:
-        return f"< {fixed(0.001, 3)}"
-    return "" if not np.isfinite(value) else two_digits(float(value)) if clear else fixed(float(value), decimals)
+    if not np.isfinite(value):
+        return ""
+    least = 10.0**-decimals
+    number = f"< {fixed(least, decimals)}" if clear and 0 < value < least / 2 else fixed(value, decimals)
+    return f"({number})" if clear is False else number
 
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int, interval: Estimate | None) -> str:

@@ -189,25 +189,16 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
     return Figure(_spec(t("learning rate"), 0, height=160), data, caption, t("The learning rate"))
 
 
-def comparison_figure(
-    runs: Mapping[str, Metrics], measure: str, *, over_time: bool = False, log: bool = False
-) -> Figure:
-    """Draw a measure of several runs (at most `MAX_CURVES`) against the step or, if `over_time`, seconds of training.
-
-    With `log`, a loss is drawn on a logarithmic axis.
-    """
+def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
+    """Draw a measure of several runs (at most `MAX_CURVES`) against the step, a loss on a logarithmic axis."""
     chosen = dict(list(runs.items())[:MAX_CURVES])
     points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
-    if over_time:
-        points = {name: [{**p, "step": p["seconds"]} for p in run if "seconds" in p] for name, run in points.items()}
     lasts = {name: run[-1] for name, run in points.items() if run}
     title, axis = COMPARED[measure]
     if lasts:
         order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
         values = [
-            t("{run} {value} ({seconds:,.0f} s)", run=name, value=_value(measure, last), seconds=last["step"])
-            if over_time
-            else t("{run} {value} (step {step:,.0f})", run=name, value=_value(measure, last), step=last["step"])
+            t("{run} {value} (step {step:,.0f})", run=name, value=_scored(measure, last), step=last["step"])
             for name in order
             if (last := lasts[name])
         ]
@@ -216,10 +207,6 @@ def comparison_figure(
             measure=capitalised(translated(title)),
             runs=", ".join(values),
         )
-        if over_time and (without_times := [name for name in chosen if name not in lasts]):
-            caption += " " + t("No times were logged by {runs}.", runs=", ".join(without_times))
-    elif over_time:
-        caption = t("None of these runs has measured {measure}, or logged its time.", measure=translated(title))
     else:
         caption = t("None of these runs has measured {measure}.", measure=translated(title))
     curves = tuple(chosen)
@@ -230,8 +217,7 @@ def comparison_figure(
         dotted=curves,
         top=100.0 if measure in _IN_PERCENT else None,
         zero=False,
-        log=log and "loss" in measure,
-        x_title=t("seconds of training, without evaluations") if over_time else "",
+        log="loss" in measure,
     )
     data = _columns([row for name, run in points.items() for row in _rows(run, measure, name)])
     return Figure(spec, data, caption, translated(_HEADINGS[measure]))
@@ -270,6 +256,13 @@ def _loss_at(point: Point, name: str) -> str:
     return t("{loss} at step {step:,.0f}", loss=_value(name, point), step=point["step"])
 
 
+def _scored(name: str, point: Point) -> str:
+    """A value and, of a score, the number of sentences."""
+    value, sentences = _value(name, point), int(point.get("sentences", 0))
+    scored = sentences and "loss" not in name
+    return t("{value} of {n:,} sentences", value=value, n=sentences) if scored else value
+
+
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
@@ -305,16 +298,15 @@ def _spec(
     zero: bool = True,
     marked: bool = False,
     log: bool = False,
-    x_title: str = "",
     height: int = HEIGHT,
 ) -> dict[str, Any]:
     """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
-        x=step_axis(max_steps, x_title),
-        y=value_axis(top=top, **({"type": "log"} if log else {"zero": zero})),
+        x=step_axis(max_steps),
+        y=value_axis(top=top, **({"type": "log", "nice": False} if log else {"zero": zero})),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
-            alt.Tooltip("step:Q", format=",d", title=x_title or t("step")),
+            alt.Tooltip("step:Q", format=",d", title=t("step")),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
         **(named("curve", curves, labelLimit=220) if curves else {}),

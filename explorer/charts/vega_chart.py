@@ -11,11 +11,11 @@ from explorer.charts.chart import DASHES, GREY, HEIGHT
 from explorer.locale.messages import t
 
 
-def step_axis(max_steps: int = 0, title: str = "") -> alt.X:
+def step_axis(max_steps: int = 0) -> alt.X:
     """The axis of steps, which ends at `max_steps` or, without it, at the last step of the data."""
     axis = alt.Axis(format=",d", tickCount=6, grid=False)
     scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
-    return alt.X("step:Q", title=title or t("step"), scale=scale, axis=axis)
+    return alt.X("step:Q", title=t("step"), scale=scale, axis=axis)
 
 
 def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:

@@ -40,10 +40,6 @@ from model.trace import VISIBLE
 SENTENCES = 50  # of the sample, at most
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
-PUBLISHED = message(
-    "Moradi, Kambhatla and Sarkar (2019) kept 68 % of function words and 21 % of content words (German–English), in a "
-    "recurrent model with a single attention; here every head of every layer gets another row at once."
-)
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
 TITLES = {"weights": message("weights"), "norms": message("norms"), "zeroed": message("values set to zero")}
 
@@ -112,36 +108,46 @@ def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
 class KeptShares:
     """How often the predicted word stays the same under each counterfactual row, with intervals over sentences.
 
-    `change`: by how much the log-probability of the words that stay changes, in nats, with intervals. `by_tag` gives
+    `change`: by how much the log-probability of the words that stay changes, in nats, with intervals; `change_of_all`:
+    that of all words. `by_tag` gives
     the number of words and the same shares by part of speech of the predicted word, or by word class; it is empty if
     neither is known.
     """
 
     shares: dict[Counterfactual, Estimate]
     change: dict[Counterfactual, Estimate]
+    change_of_all: dict[Counterfactual, Estimate]
     by_tag: dict[str, tuple[int, dict[Counterfactual, Estimate]]]
     sentences: int
     words: int
 
+    def verdict(self) -> str:
+        """State how many words change with each counterfactual row in place of their own."""
+        changed = {
+            name: with_interval(Estimate(1 - item.value, 1 - item.high, 1 - item.low), percent)
+            for name, item in self.shares.items()
+        }
+        return t(
+            "Without its own row, {uniform} of {words} change (equal weights in its place); with the row's weights on "
+            "other words, {shuffled}; without its largest weight, {removed}.",
+            uniform=changed["uniform"],
+            words=t("{n} word", "{n:,} words", n=self.words),
+            shuffled=changed["shuffled"],
+            removed=changed["largest removed"],
+        )
+
     def caption(self) -> str:
-        """State how the words that stay change, and what was published; the shares are in the table."""
-        said = []
-        changes = [
-            f"{translated(name)} {with_interval(item, signed)}"
-            for name, item in self.change.items()
-            if np.isfinite(item.value)
-        ]
-        if changes:
-            said.append(
-                t(
-                    "Mean change of the log-probability of the words that stay, in nats: {changes}.",
-                    changes=", ".join(changes),
-                )
+        """State how the log-probability of the words changes, and of those that stay; the shares are in the table."""
+        said = [
+            t(
+                "Mean change of the log-probability of the predicted words, in nats: {changes}.",
+                changes=_changes(self.change_of_all),
             )
+        ]
+        if stays := _changes(self.change):
+            said.append(t("Of those that stay the likeliest: {changes}.", changes=stays))
         if any(bool(item.high < 0) for item in self.change.values()):
             said.append(t("A word that stays may depend on the row all the same."))
-        if "content" in self.by_tag and "function" in self.by_tag:
-            said.append(translated(PUBLISHED))
         sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
         return " ".join([*said, t("In brackets: 95 % intervals over {sentences}.", sentences=sentences)])
 
@@ -168,7 +174,7 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
     """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
     part = subsample(sample, SENTENCES)
     part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), SENTENCES)]
-    changes = np.zeros((len(part), len(COUNTERFACTUALS)))  # sums over the words that stay
+    changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all words, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
         counterfactuals = counterfactual_rows(loaded.transformer, src, read)
@@ -176,7 +182,7 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
             : len(read) - 1
         ]  # [tgt, kind]
         change = np.stack([counterfactuals.change[name] for name in COUNTERFACTUALS], axis=1)[: len(stays)]
-        changes[nth] = (change * stays).sum(axis=0)
+        changes[:, nth] = change.sum(axis=0), (change * stays).sum(axis=0)
         line = np.concatenate([np.ones((len(stays), 1)), stays], axis=1)
         counted[ALL][nth] = line.sum(axis=0)
         for tag, row in zip(part_classes[nth] if part_classes else (), line, strict=False):
@@ -191,11 +197,18 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
         )
         for name, sums in counted.items()
     }
-    change_of = {
-        row: bootstrap.of_ratio(changes[:, i], counted[ALL][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
+    of_all = {row: bootstrap.of_ratio(changes[0, :, i], counted[ALL][:, 0]) for i, row in enumerate(COUNTERFACTUALS)}
+    of_stays = {
+        row: bootstrap.of_ratio(changes[1, :, i], counted[ALL][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
     }
     words, shares = by_tag.pop(ALL, (0, {}))
-    return KeptShares(shares, change_of, by_tag, len(part), words)
+    return KeptShares(shares, of_stays, of_all, by_tag, len(part), words)
+
+
+def _changes(items: dict[Counterfactual, Estimate]) -> str:
+    """List the changes of the log-probability that are known."""
+    known = {name: item for name, item in items.items() if np.isfinite(item.value)}
+    return ", ".join(f"{translated(name)} {with_interval(item, signed)}" for name, item in known.items())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The contents of a head's card: example sentences and similar heads."""
+"""The contents of a head's card: example sentences, and the cells of each that count."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.decoding.names import index_name
 from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, percent
-from explorer.probing.measurement import WITHOUT_SINKS, KindScores
-from explorer.probing.roles import Role, role_of
+from explorer.probing.measurement import WITHOUT_SINKS, KindScores, places_of
+from explorer.probing.pattern_cells import partners
+from explorer.probing.roles import Role
+from model.analysis.recorded_batches import Observed
+from model.config import AttentionKind
 
 EXAMPLES = (message("Best"), message("Median"), message("Worst"))
 MIN_ROWS = 7  # of a sentence; the rows that see a sink as the right key, or one key only, do not count, so 5 or more do
-_N_SIMILAR = 3  # similar heads that are named
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,15 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: 
     }
 
 
-def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:
-    """The heads most similar to a head (indices from 0), with divergence and role; empty if there are none."""
-    own = layer * measured.n_heads + head
-    divergences = measured.similarity[own]
-    others = [int(i) for i in np.argsort(divergences, kind="stable") if i != own and np.isfinite(divergences[i])]
-    lines = []
-    for other in others[:_N_SIMILAR]:
-        place = divmod(other, measured.n_heads)
-        lines.append(
-            t(
-                "{head}: {bits:.2f} bits apart, {role}",
-                head=index_name(*place),
-                bits=divergences[other],
-                role=role_of(measured, *place).title,
-            )
-        )
-    return tuple(lines)
+def counted_cells(observed: Observed, kind: AttentionKind, statistic: str) -> tuple[tuple[int, int], ...]:
+    """The cells (row, column) of a sentence whose weight a statistic counts; none if it is about no single cells."""
+    name, places = statistic.removesuffix(WITHOUT_SINKS), places_of(observed, kind)
+    if name in places.lexical:
+        cells = partners(observed, read=name.endswith("_input"))
+    elif name in places.cells:
+        cells = places.cells[name]
+    else:
+        return ()
+    if statistic.endswith(WITHOUT_SINKS):
+        cells = cells & ~places.sinks
+    return tuple((int(row), int(column)) for row, column in np.argwhere(cells))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, listed, two_digits
+from explorer.locale.text import capitalised, fixed, listed
 from explorer.probing.edit_effect import interval, reference_scores, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
@@ -67,6 +68,11 @@ class Importance:
         return (-top if any((item.high < 0).any() for item in changes) else 0.0, top)
 
     @property
+    def decimals(self) -> int:
+        """The decimals of all changes of the loss: three digits of the largest, and at least three."""
+        return max(3, 2 - math.floor(math.log10(self.span[1])))
+
+    @property
     def clear(self) -> dict[str, NDArray[np.bool_]]:
         """By kind, [layer, head]: whether the change of the loss can be told from zero."""
         return {kind: item.differs_from_zero() for kind, item in self.ablation.loss_interval.items()}
@@ -83,18 +89,19 @@ class Importance:
         right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
         order = self.least_first()
         said = t(
-            "If this head adds nothing (zeroed alone, all others in place), the loss goes from {before} to {after} "
-            "nats per token, by {change}; the share of right tokens changes by {accuracy} percentage points. Of "
-            "{heads} heads it has rank {rank}.",
-            before=fixed(self.ablation.loss, 3),
-            after=fixed(self.ablation.loss + change, 3),
+            "If this head adds nothing (zeroed alone, all others in place), over {sentences} the loss goes from "
+            "{before} to {after} nats per token, by {change}; the share of right tokens changes by {accuracy} "
+            "percentage points. Of {heads} heads it has rank {rank}.",
+            sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
+            before=fixed(self.ablation.loss, self.decimals),
+            after=fixed(self.ablation.loss + change, self.decimals),
             change=self.words(head),
             accuracy=interval(right, 1, layer, number),
             rank=len(order) - order.index(head),
             heads=len(order),
         )
         if self.by_mean is not None:
-            by_mean = _change(self.by_mean, head)
+            by_mean = self._change(self.by_mean, head)
             said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
         return said
 
@@ -117,21 +124,25 @@ class Importance:
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head
-        change = _change(self.ablation.loss_interval, head)
+        change = self._change(self.ablation.loss_interval, head)
         return change if self.clear[kind][*place] else t("{change}, not distinguishable from zero", change=change)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One table row per head, the most important first: text with intervals in brackets, losses in thousandths."""
-        rows, zeroed = [], _thousandths(self.ablation.loss_interval)
+        """One table row per head, the most important first: text with intervals in brackets."""
+        rows = []
         for rank, head in enumerate(reversed(self.least_first()), start=1):
             kind, *place = head
             row = {t("rank"): rank, t("head"): name_of(head)}
-            row[t("loss, zeroed (10⁻³ nats)")] = _change(zeroed, head)
+            row[t("loss, zeroed (nats)")] = self._change(self.ablation.loss_interval, head)
             if self.by_mean is not None:
-                row[t("loss, mean instead (10⁻³ nats)")] = _change(_thousandths(self.by_mean), head)
+                row[t("loss, mean instead (nats)")] = self._change(self.by_mean, head)
             row[t("right tokens (points)")] = with_interval(self.ablation.accuracy_interval[kind], _points, *place)
             rows.append(row)
         return rows
+
+    def _change(self, changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
+        kind, *place = head
+        return with_interval(changes[kind], partial(fixed, decimals=self.decimals, signed=True), *place)
 
     def summary(self, sample: int) -> str:
         """Name the head that matters most, and count changes; it was measured on part of `sample` sentences."""
@@ -175,16 +186,6 @@ class Importance:
 def _points(share: float) -> str:
     """A change of a share in percentage points."""
     return fixed(100 * share, 1, signed=True)
-
-
-def _thousandths(changes: Mapping[AttentionKind, Estimate]) -> dict[AttentionKind, Estimate]:
-    """The same in thousandths, which a table has room for."""
-    return {kind: Estimate(1000 * item.value, 1000 * item.low, 1000 * item.high) for kind, item in changes.items()}
-
-
-def _change(changes: Mapping[AttentionKind, Estimate], head: Head) -> str:
-    kind, *place = head
-    return with_interval(changes[kind], partial(two_digits, signed=True), *place)
 
 
 def name_of(head: Head) -> str:

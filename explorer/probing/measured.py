@@ -45,7 +45,7 @@ FILE = "heads.npz"
 VERSION = 1  # of the measurement; increase it when a formula changes, so that stored results become stale
 LARGEST = 64_000_000  # bytes, unpacked
 # The last axes of each array, by the last part of its name; every array read from the file is checked against them.
-# Older files contain `gradient` and `by_layer`, which nothing reads any more.
+# Older files contain `gradient`, `by_layer` and `similarity`, which nothing reads any more.
 LAST_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("own", "estimate", "over_uniform", "loss", "accuracy", "by_mean", "gradient", "by_layer"),
@@ -214,7 +214,6 @@ def save(folder: Path, probe: Probe, importance: Importance | None, sample: str)
     """Write the results beside the weights; `sample` is the hash of the sample."""
     arrays: Arrays = {}
     for kind, measured in probe.kinds.items():
-        arrays[f"{kind}/similarity"] = measured.similarity.astype(np.float32)
         arrays[f"{kind}/relative"] = measured.relative.astype(np.float32)
         for name, item in measured.single.items():
             for part, values in vars(item).items():
@@ -307,8 +306,8 @@ def _stored(about: About, arrays: Arrays) -> Stored:
             )
             for name, parts in _grouped(arrays, f"{kind}/corpus/").items()
         }
-        similarity, relative = (arrays[f"{kind}/{name}"].astype(np.float64) for name in ("similarity", "relative"))
-        kinds[kind] = KindScores(kind, *about.shapes[kind], summarised(single), similarity, single, relative, corpus)
+        relative = arrays[f"{kind}/relative"].astype(np.float64)
+        kinds[kind] = KindScores(kind, *about.shapes[kind], summarised(single), single, relative, corpus)
     probe = Probe(kinds, about.sentences, about.seeds, cast(Gold, about.gold or ""))
     if about.importance is None:
         return Stored(probe, None)

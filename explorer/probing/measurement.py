@@ -21,7 +21,7 @@ from explorer.probing import pattern_cells
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
 from explorer.probing.pattern_cells import lexical_cells
-from explorer.probing.pattern_shares import divergences, relative_map
+from explorer.probing.pattern_shares import relative_map
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed, Weights
@@ -173,6 +173,11 @@ class Statistic:
         return self.alone or self.description
 
 
+def statistic_of(name: str) -> Statistic:
+    """The statistic of this name, which may leave sinks out."""
+    return STATISTICS[name.removesuffix(WITHOUT_SINKS)]
+
+
 KIND_WORDS = message("encoder"), message("decoder"), message("cross")
 """The kinds of attention where room is short, which :func:`translated` writes."""
 
@@ -249,7 +254,6 @@ ROLES_FROM = (
 class KindScores:
     """All statistics of one kind of attention, by name.
 
-    `similarity` [head, head], all layers in a row: see :func:`explorer.probing.pattern_shares.divergences`.
     `single`: the statistics sentence by sentence. `corpus`: see :mod:`explorer.probing.corpus_scores`.
     `relative` [layer, head, bin, bin]: see :mod:`explorer.probing.pattern_shares`.
     """
@@ -258,7 +262,6 @@ class KindScores:
     n_layers: int
     n_heads: int
     scores: dict[str, HeadScores]
-    similarity: Scores
     single: dict[str, SentenceScores]
     relative: Scores
     corpus: dict[str, CorpusScores] = field(default_factory=dict)
@@ -377,9 +380,6 @@ class Tally:
         default_factory=lambda: {kind: {} for kind in ATTENTION_KINDS}
     )
     _corpus: CorpusTally = field(default_factory=CorpusTally)
-    _divergences: dict[AttentionKind, list[Scores]] = field(
-        default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS}
-    )
     _maps: dict[AttentionKind, list[Scores]] = field(default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS})
 
     def add(self, index: int, observed: Observed, weights: Weights) -> None:
@@ -401,7 +401,6 @@ class Tally:
             )
             if kind == "cross":
                 self._corpus.add(index, observed, stacked, places.cells)
-            self._divergences[kind].append(divergences(stacked[0], places.rows))
             self._maps[kind].append(relative_map(stacked[0]))
 
     def result(self) -> Probe:
@@ -433,7 +432,6 @@ class Tally:
             shape[1],
             shape[2],
             summarised(single),
-            mean(np.stack(self._divergences[kind]), 0),
             single,
             np.mean(self._maps[kind], axis=0),
             self._corpus.result() if kind == "cross" else {},

@@ -1,4 +1,4 @@
-"""Formulas over the attention weights of one sentence, as pure functions with any leading axes; similarity of heads.
+"""Formulas over the attention weights of one sentence, as pure functions with any leading axes.
 
 Weights are a_ij of query i on key j; each row sums to 1 over the m_i keys that it sees. Each function returns the mean
 over the requested rows, and NaN if there are none. The score of uniform attention comes from the same formulas, given
@@ -137,30 +137,6 @@ def uniform_like(seen: Cells) -> Scores:
     """[query, key]: equal weight on every key that a row sees; a row that sees none is all zeros."""
     uniform: Scores = seen / np.maximum(seen.sum(axis=-1, keepdims=True), 1)
     return uniform
-
-
-def divergences(weights: NDArray[np.floating], rows: NDArray[np.bool_]) -> Scores:
-    """Mean Jensen–Shannon divergence of every pair of heads over the given rows, in bits: 0 identical, 1 disjoint.
-
-    JSD(p, q) = H((p + q) / 2) - H(p) / 2 - H(q) / 2 (Lin 1991; between heads: Clark et al. 2019, §6).
-
-    Shapes: weights [layer, head, query, key]; returns [head, head], all layers in a row; NaN without any rows.
-    """
-
-    def summed_entropy(maps: Scores) -> Scores:
-        return -np.einsum("...rk,...rk->...", maps, np.log(np.maximum(maps, np.finfo(np.float64).tiny)))
-
-    flat = weights.reshape(-1, *weights.shape[2:])[:, rows].astype(np.float64)  # [head, row, key]
-    n, n_rows = flat.shape[:2]
-    if not n_rows:
-        return np.full((n, n), np.nan)
-    own = summed_entropy(flat)
-    upper = np.zeros((n, n))
-    for i in range(n - 1):
-        upper[i, i + 1 :] = summed_entropy((flat[i] + flat[i + 1 :]) / 2) - (own[i] + own[i + 1 :]) / 2
-    upper = np.maximum(upper / (n_rows * np.log(2)), 0.0)  # rounding may leave values slightly below 0
-    symmetric: Scores = upper + upper.T
-    return symmetric
 
 
 Floats = NDArray[np.float64]

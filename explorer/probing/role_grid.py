@@ -12,7 +12,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
-from explorer.probing.roles import LETTERS, Role
+from explorer.probing.roles import Role
 from explorer.probing.tables import roles
 from model.analysis.recorded_batches import Sample
 from model.config import AttentionKind, ModelConfig
@@ -52,13 +52,15 @@ class RoleGrid:
         times: Scores = np.divide(self.maps, self.uniform, out=np.zeros_like(self.maps), where=self.uniform > 0)
         return times
 
+    @property
+    def named(self) -> list[str]:
+        """The English names of the roles that any head has, each once."""
+        parts = [part for role in self.roles.values() if role.clear for part in role.name.split(" + ")]
+        return list(dict.fromkeys(parts))
+
     def caption(self) -> str:
-        """State what the letters of the roles mean."""
-        clear = [role for role in self.roles.values() if role.clear]
-        letters = {part: LETTERS[part] for role in clear for part in role.name.split(" + ")}
-        if not letters:
-            return t("No {kind} head has a clear role.", kind=translated(self.kind))
-        return f"{', '.join(f'{short} = {translated(name)}' for name, short in letters.items())}."
+        """State that no head has a clear role, if that is so."""
+        return "" if self.named else t("No {kind} head has a clear role.", kind=translated(self.kind))
 
 
 def role_grids(

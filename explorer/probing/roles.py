@@ -9,7 +9,14 @@ import numpy as np
 
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, fixed, percent
-from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
+from explorer.probing.measurement import (
+    ROLES_FROM,
+    STATISTICS,
+    WITHOUT_SINKS,
+    HeadScores,
+    KindScores,
+    statistic_of,
+)
 
 MIN_SENTENCES = 50
 MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
@@ -184,7 +191,7 @@ def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str
 
 def statistic_title(statistic: str) -> str:
     """Title of a statistic, on screen and in files."""
-    title = translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title)
+    title = translated(statistic_of(statistic).title)
     return t("{score}, sinks left out", score=title) if statistic.endswith(WITHOUT_SINKS) else title
 
 
@@ -220,7 +227,7 @@ def evidence(measured: KindScores, role: Role, layer: int, head: int) -> tuple[l
     meanings, said = [role.note] if role.note else [], []
     names = [*role.judged, *([second] if second else [])]
     for name in names:
-        meaning = translated(STATISTICS[name.removesuffix(WITHOUT_SINKS)].full)
+        meaning = translated(statistic_of(name).full)
         meanings.append(t("{score}: {meaning}.", score=capitalised(statistic_title(name)), meaning=meaning))
     if any(name.endswith(WITHOUT_SINKS) for name in role.judged):
         said.append(

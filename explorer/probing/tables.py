@@ -14,8 +14,17 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import name_of
-from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, KindScores, Probe
-from explorer.probing.roles import MARGIN, Role, evidence_row, role_of, shortfall, statistic_title, with_interval
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, KindScores, Probe, statistic_of
+from explorer.probing.roles import (
+    MARGIN,
+    Role,
+    evidence_row,
+    role_of,
+    role_title,
+    shortfall,
+    statistic_title,
+    with_interval,
+)
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.points import Head
@@ -120,9 +129,13 @@ def clearest_first(
         return not role.clear, shortfall(item.scores[name], *place[1:]) if name else math.inf
 
     def titled(place: Head) -> dict[str, Any]:
-        role, row = head_roles[place], rows[place]
+        role, row, item = head_roles[place], rows[place], probe.kinds[place[0]]
         judged = row.get(t("judged by"))
-        name = role.title if role.clear or not judged else t("none; nearest: {score}", score=judged)
+        parts = role.name.split(" + ")
+        if role.clear:
+            first = role.judged.index(_clearest(item, role, *place[1:]))
+            parts = [parts[first], *parts[:first], *parts[first + 1 :]]
+        name = role_title(" + ".join(parts)) if role.clear or not judged else t("none; nearest: {score}", score=judged)
         numbers = {key: row[key] for key in row if key not in (t("kind"), t("head"), t("role"), t("judged by"))}
         return {t("head"): name_of(place), t("role"): name, **numbers}
 
@@ -188,7 +201,7 @@ def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
 def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:
     """The common colour scale of all maps of a statistic: 0 to 1 for shares, otherwise up to the largest score."""
     largest = max(float(np.nanmax(probe.kinds[kind].scores[statistic].mean)) for kind in kinds_with(probe, statistic))
-    bounded = STATISTICS[statistic].unit in ("share", "") and largest <= 1
+    bounded = statistic_of(statistic).unit in ("share", "") and largest <= 1
     return 0.0, 1.0 if bounded else largest or 1.0
 
 
@@ -228,7 +241,7 @@ def _numbers_row(title: str, statistic: str, item: HeadScores | CorpusScores, pl
     }
     return {
         t("statistic"): title,
-        t("unit"): translated(STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit),
+        t("unit"): translated(statistic_of(statistic).unit),
         **{name: rounded(value, 4) for name, value in numbers.items()},
         t("sentences"): item.sentences,
     }

@@ -25,8 +25,7 @@ class TrainingOrder:
     """What to train: a task, a preset to start from, and the changes to it.
 
     `changes` are pairs of setting and value as written after `--set`; `data` are further arguments for a user's own
-    data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty; `added` are files
-    of further training pairs; `threads` are those of the CPU, or 0 to choose them by the sizes.
+    data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty.
     """
 
     name: str
@@ -37,18 +36,14 @@ class TrainingOrder:
     data: tuple[str, ...] = ()
     init: str = ""
     precision: str = "auto"
-    compile: bool = False
-    added: tuple[str, ...] = ()
-    threads: int = 0
 
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
         arguments = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
-        arguments += [*_option("--add-data", *self.added), *_option("--init", self.init), *_set(self.changes)]
+        arguments += [*_option("--init", self.init), *_set(self.changes)]
         for name, value in (("--device", self.device), ("--precision", self.precision)):
             arguments += _option(name, value.removeprefix("auto"))
-        arguments += _option("--threads", str(self.threads or ""))
-        return [*arguments, *(["--compile"] if self.compile else []), *_where(checkpoints)]
+        return [*arguments, *_where(checkpoints)]
 
     def trial(self, checkpoints: Path) -> list[str]:
         """The command that estimates the run and writes nothing."""

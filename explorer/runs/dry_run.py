@@ -38,11 +38,14 @@ _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimat
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
-_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 6e10  # of two cores, by trials of tiny and small
+_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
 ROUGH = (1.0, 3.0)
-"""Between these multiples of the rough time is that of a trial: the machine does other work, too."""
+"""Between these multiples of the rough time is that of a run, before the first trial: the machine does other work."""
+BUSIER = 1.5
+"""A run may take this many times what its trial let expect: of two runs beside a dozen others, one took 1.47 times."""
 MAX_PLANS = 128
 MAX_ASKERS = 512
+FEW_TOKENS = 100  # characters, or the words of a small task
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user
 
 
@@ -61,9 +64,9 @@ class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding) if it does nothing else, `busy_seconds` if it stays as busy as it was while updates were timed; `examples`
-    by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning
-    rate.
+    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it stays as busy as it was while updates
+    were timed; `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs
+    of step and learning rate.
     """
 
     parameters: int
@@ -77,26 +80,34 @@ class Plan(msgspec.Struct, frozen=True):
     precision: str
     src_vocab_size: int
     tgt_vocab_size: int
+    tokens_per_update: int
     busy_seconds: float = 0.0
     skipped: int = 0
     examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
 
     @property
+    def longest(self) -> float:
+        """The seconds on a machine that becomes somewhat busier than it was while updates were timed."""
+        return BUSIER * max(self.busy_seconds, self.seconds)
+
+    @property
     def duration_text(self) -> str:
-        """The time that the whole run takes on a machine that does nothing else."""
-        return span(self.seconds, self.seconds)
+        """The time that the whole run takes, from a free machine to one that stays as busy as it is now."""
+        return span(self.seconds, self.longest)
 
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
         pairs = self.examples.get("train", 0)
         said = [
             t(
-                "On {device} ({precision}): {updates} at about {speed:,.0f} tokens/s, {epochs:.3g} times through "
-                "{data}. Vocabulary: {source_tokens} and {target_tokens}.",
+                "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
+                "{epochs:.3g} times through {data}, and the evaluations. Vocabulary: {source_tokens} and "
+                "{target_tokens}.",
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
+                tokens=float(f"{self.tokens_per_update:.2g}"),
                 speed=float(f"{self.tokens_per_s:.2g}"),
                 epochs=self.epochs,
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
@@ -112,9 +123,7 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        busy = span(max(self.busy_seconds, self.seconds), max(self.busy_seconds, self.seconds))
-        if busy != self.duration_text:
-            said.append(t("If the machine stays as busy as it is now, the run takes {duration}.", duration=busy))
+        said.append(t("The shorter time is that of a machine that does nothing else."))
         return " ".join(said)
 
 
@@ -164,14 +173,27 @@ def sizes_at_once(
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    tokens = training.max_tokens * training.gradient_accumulation_steps
-    exact = data.tokenizer == "characters" and not order.data and not order.added
-    return Sizes(parameters, exact, memory, rough_seconds(parameters, tokens, training.max_steps))
+    exact = data.tokenizer == "characters" and not order.data
+    return Sizes(parameters, exact, memory, rough_seconds(parameters, training))
 
 
-def rough_seconds(parameters: int, tokens: float, updates: int) -> float:
-    """The time of updates on two cores, by a multiplication and an addition per parameter, forward and twice back."""
-    return updates * (_UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND)
+def preset_seconds(preset: Preset, data: DataConfig, kind: TokenKind | None = None) -> float:
+    """The rough time of a preset's updates on two cores, with vocabularies of about the right size."""
+    size = kind.tgt_vocab_size if kind else data.vocab_size if data.tokenizer == "subwords" else FEW_TOKENS
+    model = from_dict(ModelConfig, {**preset.model, "src_vocab_size": size, "tgt_vocab_size": size})
+    training = from_dict(TrainConfig, dict(preset.training))
+    return rough_seconds(sum(part.parameters for part in budget(model, 1, 1)), training)
+
+
+def rough_seconds(parameters: int, training: TrainConfig) -> float:
+    """The time of updates on two cores; a batch has nearly as many tokens as it may on each side."""
+    tokens = 2 * training.max_tokens * training.gradient_accumulation_steps
+    return training.max_steps * update_seconds(parameters, tokens)
+
+
+def update_seconds(parameters: int, tokens: float) -> float:
+    """The time of an update, by a multiplication and an addition per parameter, forward and twice back."""
+    return _UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND
 
 
 @lru_cache(maxsize=64)
@@ -264,7 +286,7 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self.pace = 1.0  # seconds on this machine, by its latest trial, as a multiple of the rough ones
+        self.pace = ROUGH  # the range of seconds on this machine, by its latest trial, as multiples of the rough ones
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
@@ -301,8 +323,8 @@ class PlanService:
     def _answer(self, key: tuple[str, ...]) -> Plan | None:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
-            tokens = plan.tokens_per_s * plan.seconds / plan.steps
-            self.pace = plan.seconds / rough_seconds(plan.parameters, tokens, plan.steps)
+            rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
+            self.pace = plan.seconds / rough, plan.longest / rough
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

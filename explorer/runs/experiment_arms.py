@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
+from explorer.locale.text import fixed
+from explorer.runs.command import TrainingOrder
+from explorer.runs.settings import DEFAULTS, KINDS, Changes, value_of
+from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Experiment, Recipe
-from model.experiments.stored import RESULTS, StoredRun, read_runs
+from model.experiments.stored import RESULTS, ResultError, StoredRun, read_runs
+from model.presets import PRESETS, Preset
 
 Curves = dict[str, list[tuple[list[float], list[float]]]]
 """The curve (x, y) of each run, by the label of its arm."""
 
 
+# Settings that change what is logged, saved or scored, and not how the weights are learned.
+_NO_MATTER = (
+    *("seed", "log_every", "save_every", "snapshots", "snapshot_megabytes"),
+    *("eval_every", "eval_sentences"),
+)
 _TOPICS = ("heads", "dropout", "consistency")  # several settings of one of these are one change
 
 
 @dataclass(frozen=True)
 class Metric:
-    """The measure that judges a run: its name, column, factor, unit, and whether it is in percent."""
+    """The measure that judges a run: its column, factor and unit."""
 
-    name: str
     column: str
     factor: float
     unit: str
-    in_percent: bool = False
-
-    @property
-    def short(self) -> str:
-        """The title of a narrow column."""
-        return t("right (%)") if self.in_percent else "BLEU"
 
     def text(self, value: float) -> str:
         """A value with its unit."""
@@ -42,19 +46,13 @@ class Metric:
         return f"{in_digits_of(current(), number)}{self.unit}"
 
     def rounded(self, value: float) -> str:
-        """A value with at most one decimal, and its unit."""
-        return self.text(round(value, 1))
-
-    def margin(self, difference: float) -> str:
-        """A difference with its unit: "1 percentage point"."""
-        if self.in_percent:
-            return t("{n:g} percentage point", "{n:g} percentage points", n=difference)
-        return t("{n:g} BLEU point", "{n:g} BLEU points", n=difference)
+        """A value with one decimal, and its unit."""
+        return f"{fixed(value, 1)}{self.unit}"
 
 
 METRICS = {
-    "exact_match": Metric(message("right on test"), message("right on test (%)"), 100.0, " %", in_percent=True),
-    "bleu": Metric(message("BLEU on test"), message("BLEU on test"), 1.0, ""),
+    "exact_match": Metric(message("right on test (%)"), 100.0, " %"),
+    "bleu": Metric(message("BLEU on test"), 1.0, " BLEU"),
 }
 
 
@@ -66,13 +64,6 @@ class MeanAndRange:
     low: float
     high: float
     n: int
-
-    def text(self, write: Callable[[float], str]) -> str:
-        """Format mean and range: "57 (50 to 60)", or "57 (all 3)" if both ends are written alike."""
-        low, high = write(self.low), write(self.high)
-        if low == high:
-            return t("{number} (all {n})", number=write(self.mean), n=self.n) if self.n > 1 else write(self.mean)
-        return t("{number} ({low} to {high})", number=write(self.mean), low=low, high=high)
 
 
 def mean_and_range(values: Iterable[float | None]) -> MeanAndRange | None:
@@ -141,6 +132,51 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
     """
     recipes = [(arm, experiment.recipe(arm)) for arm in experiment.arms]
     return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder), experiment.also) for arm, recipe in recipes)
+
+
+@lru_cache(maxsize=64)
+def _stored(task: str, settings: frozenset[tuple[str, Any]]) -> ArmRuns | None:
+    """The stored runs of an experiment on a task with these settings, apart from seed and logging."""
+    for experiment in EXPERIMENTS.values():
+        for arm in experiment.arms:
+            recipe = experiment.recipe(arm)
+            plain = recipe.base.task == task and not recipe.base.start and not recipe.added
+            if plain and settings == _effective(PRESETS[recipe.preset], tuple(recipe.settings.items())):
+                try:
+                    return ArmRuns(arm, recipe, read_runs(recipe), experiment.also)
+                except ResultError:  # a damaged file, of which the page Experiments says what is wrong
+                    return None
+    return None
+
+
+def _effective(preset: Preset, changes: Changes) -> frozenset[tuple[str, Any]]:
+    """The settings that a preset and changes to it differ in from the defaults, without those of seed and logging."""
+    given = {name: value_of(KINDS[name], text) for name, text in changes}
+    settings = {**preset.model, **preset.training, **given}
+    return frozenset(
+        item for item in settings.items() if item[0] not in _NO_MATTER and item[1] != DEFAULTS.get(item[0])
+    )
+
+
+def expected_sentence(order: TrainingOrder, preset: Preset) -> str:
+    """What runs of the experiments with the settings of this order reached; empty if there are none."""
+    if order.init or order.data:
+        return ""
+    arm = _stored(order.task, _effective(preset, order.changes))
+    scores = mean_and_range(arm.scores()) if arm else None
+    if arm is None or scores is None or scores.n < 2:
+        return ""
+    score, low, high = map(arm.metric.rounded, (scores.mean, scores.low, scores.high))
+    return t(
+        "What to expect after {updates:,} updates: {score} ({low} to {high}) {measure}, the mean and range of {n} runs "
+        "of the experiments.",
+        updates=arm.recipe.steps,
+        score=score,
+        low=low,
+        high=high,
+        measure=t("right on test") if arm.metric is METRICS["exact_match"] else t("on test"),
+        n=scores.n,
+    )
 
 
 def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:

@@ -1,204 +1,157 @@
-"""State the results of an experiment in sentences, from the numbers of its stored runs; pure functions."""
+"""State the results of an experiment in words, from the numbers of its stored runs; pure functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from math import isnan
+from typing import get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
-from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, quoted
-from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
-from explorer.runs.experiment_relations import (
-    LEVEL,
-    MARGIN,
-    Relation,
-    comparisons,
-    enough,
-    ordered,
-    whole,
-)
+from explorer.locale.messages import message, t, translated
+from explorer.locale.text import capitalised, fixed, listed, quoted, two_digits
+from explorer.runs.experiment_arms import ArmRuns, MeanAndRange
+from explorer.runs.experiment_relations import Compared, Comparison, MeasureName, Verdict, comparisons, enough
 from model.data import get_task
 
-
-def answer(arms: Sequence[ArmRuns]) -> tuple[list[str], list[str]]:
-    """State in sentences how arms stand beside the first one: the answer, and the other results.
-
-    The answer has the result named first, those of the same measure, and the scores of all arms. Each sentence has the
-    means that it compares, and the number of runs behind each of them.
-    """
-    groups = ordered(arms)
-    kind = groups[0][0].claim.rpartition(" ")[2] if groups else ""  # "beyond", "updates" or "loss"
-    main: list[str] = []
-    others: list[str] = []
-    for group in groups:
-        claim = group[0].claim
-        (main if " " not in claim or claim.endswith(kind) else others).append(_sentence(arms, group))
-    several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
-    if several and main:
-        main.append(
-            t(
-                "{names} changes more than one thing, so no single cause is shown.",
-                "{names} change more than one thing, so no single cause is shown.",
-                names=listed(several),
-                n=len(several),
-            )
-        )
-    return main or [t("There is nothing to compare yet.")], others
+_GOOD = {"higher": message("better"), "lower": message("worse"), "same": message("as good")}
+_WORDS: dict[MeasureName, dict[str, str]] = {
+    "score": _GOOD,
+    "beyond": _GOOD,
+    "updates": {"higher": message("later"), "lower": message("sooner"), "same": message("as soon")},
+    "loss": {"higher": message("higher"), "lower": message("lower"), "same": message("alike")},
+}
+_OPEN = {
+    "undecided": message("undecided"),
+    "too few": message("too few runs"),
+    "not compared": message("not compared"),
+}
 
 
-def _sentence(arms: Sequence[ArmRuns], stated: Sequence[Relation]) -> str:
-    """State one claim about some arms and the first one."""
-    outcome, claim = stated[0].outcome, stated[0].claim
-    first = next(arm for arm in arms if arm.runs)
-    own = [each.arm for each in stated]
-    names, other, n = listed([quoted(arm.label) for arm in own]), quoted(first.label), len(own)
-    numbers = _numbers(first, stated)
-    said = {
-        "better beyond": t(
-            "{names} is right more often than {first} beyond the trained lengths ({numbers}).",
-            "{names} are right more often than {first} beyond the trained lengths ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "worse beyond": t(
-            "{names} is right less often than {first} beyond the trained lengths ({numbers}).",
-            "{names} are right less often than {first} beyond the trained lengths ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "better": t(
-            "{names} is better than {first} ({numbers}).",
-            "{names} are better than {first} ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "worse": t(
-            "{names} is worse than {first} ({numbers}).",
-            "{names} are worse than {first} ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "equal": t(
-            "{names} is as good as {first}, within {margin} ({numbers}).",
-            "{names} are as good as {first}, within {margin} ({numbers}).",
-            margin=first.metric.margin(MARGIN),
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "fewer updates": t(
-            "{names} reaches {target} after fewer updates than {first} ({numbers}).",
-            "{names} reach {target} after fewer updates than {first} ({numbers}).",
-            target=first.target,
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "more updates": t(
-            "{names} reaches {target} after more updates than {first} ({numbers}).",
-            "{names} reach {target} after more updates than {first} ({numbers}).",
-            target=first.target,
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "lower loss": t(
-            "{names} has a lower loss than {first} ({numbers}).",
-            "{names} have a lower loss than {first} ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "higher loss": t(
-            "{names} has a higher loss than {first} ({numbers}).",
-            "{names} have a higher loss than {first} ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-            n=n,
-        ),
-        "failed": t("{names} failed in every run.", names=names),
-        "incomparable": t("{names} failed in every run.", names=other),
-        "? beyond": t(
-            "{names} beside {first} beyond the trained lengths: undecided ({numbers}).",
-            names=names,
-            first=other,
-            numbers=numbers,
-        ),
-        "too few": t(
-            "{names} beside {first}: too few runs to tell ({numbers}).", names=names, first=other, numbers=numbers
-        ),
-        "undecided": t("{names} beside {first}: undecided ({numbers}).", names=names, first=other, numbers=numbers),
-    }
-    return said.get(claim) or said[outcome]
+def whole(value: float) -> str:
+    """Write a number without decimals, as the language does."""
+    return in_digits_of(current(), f"{value:,.0f}")
 
 
-def _numbers(first: ArmRuns, stated: Sequence[Relation]) -> str:
-    """The means that a claim compares, the runs behind them, and the chances of claims that were not made."""
-    base, own = stated[0].first, listed(each.write(each.own.mean) for each in stated if each.own)
-    if base is None:
-        return ""
-    against, counts, n = stated[0].write(base.mean), [len(each.arm.runs) for each in stated], len(first.runs)
-    if {*counts} == {n}:
-        means = t("{own} against {first}, n = {n} each", own=own, first=against, n=n)
+def title(what: Compared) -> str:
+    """Name a measure, and count the verdicts: "Right on test after 750 updates: 2 worse, 1 as good"."""
+    verdicts = [row.verdict for row in what.rows]
+    counts = [(verdict, verdicts.count(verdict)) for verdict in get_args(Verdict) if verdict in verdicts]
+    parts = [t("{n} {verdict}", n=whole(n), verdict=verdict_word(what, verdict)) for verdict, n in counts]
+    found = ", ".join(parts) if len(verdicts) > 1 else verdict_word(what, verdicts[0])
+    return t("{measure}: {verdicts}", measure=_named(what), verdicts=found)
+
+
+def verdict_word(what: Compared, verdict: Verdict) -> str:
+    """The word for a verdict on a measure: "worse", "later", "undecided"."""
+    return translated((_WORDS[what.measure] | _OPEN)[verdict])
+
+
+def _named(what: Compared) -> str:
+    """Name a measure with its conditions."""
+    if what.measure == "updates":
+        return t("Updates until {target} on validation", target=what.first.target)
+    if what.measure == "loss":
+        return t("Loss on test")
+    if what.measure == "beyond":
+        return t("Right on test beyond the trained lengths (%)")
+    arms = (what.first, *(row.arm for row in what.rows))
+    updates = _from_to(run.valid["step"][-1] for arm in arms for run in arm.runs if run.valid["step"])
+    score = capitalised(translated(what.first.metric.column))
+    return t("{score} after {updates} updates", score=score, updates=updates)
+
+
+def row_text(what: Compared, arm: ArmRuns, mean: MeanAndRange | None, verdict: str = "") -> str:
+    """Describe an arm above its interval: its name, mean, number of runs and verdict."""
+    n = len(arm.runs)
+    if what.measure == "updates" and (mean is None or mean.n < n):
+        text = t("{variant}: {reached} of {n} reached it", variant=arm.label, reached=mean.n if mean else 0, n=n)
     else:
-        runs = t("{n} each", n=counts[0]) if counts[1:] and len({*counts}) == 1 else listed(map(str, counts))
-        means = t("{own}, n = {runs}, against {first}, n = {n}", own=own, runs=runs, first=against, n=n)
-    if stated[0].outcome == "undecided":
-        p = listed(_chance(each.p) for each in stated if each.p is not None)
-        means = t("{means}; p = {p} for “different”", means=means, p=p)
-        if equal := listed(_chance(each.p_equal) for each in stated if each.p_equal is not None):
-            means = t("{means}, {p} for “as good”", means=means, p=equal)
-    return means.replace("n = ", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+        number = "–" if mean is None else _mean(what, mean.mean)
+        text = t("{variant}: {mean}, n = {n}", variant=arm.label, mean=number, n=n)
+    text = t("{variant}, {verdict}", variant=text, verdict=verdict) if verdict else text
+    return text.replace("n = ", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
-def _chance(p: float) -> str:
-    """Write a chance with two digits, three where two would read as one that is small enough."""
-    text = f"{p:.2g}"
-    return in_digits_of(current(), text if float(text) > LEVEL else f"{p:.3g}")
+def _mean(what: Compared, value: float) -> str:
+    if what.measure == "loss":
+        return t("{n} nats", n=two_digits(value))
+    return whole(value) if what.measure == "updates" else what.first.metric.rounded(value)
 
 
-def rows(arms: Sequence[ArmRuns]) -> list[dict[str, str]]:
-    """One table row per arm: its runs, score, and right answers beyond the lengths if asked for."""
-    found = []
-    for arm in arms:
-        write = replace(arm.metric, unit="").rounded
-        scores = {arm.metric.short: arm.scores()} | ({t("beyond (%)"): arm.beyond()} if arm.also else {})
-        row = {t("variant"): arm.label, t("runs"): str(len(arm.runs))}
-        for name, values in scores.items():
-            column = t("{score}: mean (lowest to highest)", score=name)
-            row[column] = _text(mean_and_range(values), write)
-        found.append(row)
-    return found
+def caption(what: Compared) -> str:
+    """State the shift of each arm with its interval and its verdict."""
+    first, shifts = quoted(what.first.label), _shifts(what)
+    if what.measure == "loss":
+        return t("Times the loss of {first}: {shifts}.", first=first, shifts=shifts)
+    if what.measure == "updates":
+        return t("Updates more than {first}: {shifts}.", first=first, shifts=shifts)
+    return t("Points more than {first}: {shifts}.", first=first, shifts=shifts)
 
 
-def _text(value: MeanAndRange | None, write: Callable[[float], str]) -> str:
-    """The number, and its range, which stays on one line."""
-    text = value.text(write) if value else ""
-    return text.replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}(", " (")
+def in_words(all_measures: Sequence[Compared]) -> str:
+    """State all verdicts, of scores with shifts and intervals."""
+    return " ".join(
+        (
+            t("{measure}: {verdicts}", measure=_named(what), verdicts=_shifts(what))
+            if what.measure in ("score", "beyond")
+            else title(what)
+        )
+        + "."
+        for what in all_measures
+    )
+
+
+def means(what: Compared) -> str:
+    """State the means of a measure without any interval."""
+    texts = [row_text(what, row.arm, row.mean) for row in what.rows]
+    return f"{title(what)}. {'; '.join([row_text(what, what.first, what.mean), *texts])}."
+
+
+def _shifts(what: Compared) -> str:
+    return "; ".join(_shift(what, row) for row in what.rows)
+
+
+def _shift(what: Compared, row: Comparison) -> str:
+    name, verdict = quoted(row.arm.label), verdict_word(what, row.verdict)
+    if row.verdict in ("too few", "not compared") or isnan(row.shift):
+        return t("{variant} {verdict}", variant=name, verdict=verdict)
+    shift, low, high = (_written(what, value) for value in (row.shift, row.low, row.high))
+    return t(
+        "{variant} {shift} ({low} to {high}), {verdict}",
+        variant=name,
+        shift=shift,
+        low=low,
+        high=high,
+        verdict=verdict,
+    )
+
+
+def _written(what: Compared, value: float) -> str:
+    if what.measure == "loss":
+        return two_digits(value)
+    return fixed(value, 0 if what.measure == "updates" else 1, signed=True)
+
+
+def no_single_cause(arms: Sequence[ArmRuns]) -> str:
+    """State which arms differ from the first one in several things; "" if none does."""
+    several = [quoted(arm.label) for arm in arms[1:] if arm.runs and arm.changes_several(arms[0])]
+    if not several:
+        return ""
+    return t(
+        "{names} changes more than one thing, so no single cause is shown.",
+        "{names} change more than one thing, so no single cause is shown.",
+        names=listed(several),
+        n=len(several),
+    )
 
 
 def conditions(arms: Sequence[ArmRuns]) -> str:
     """State what the runs of an experiment have in common."""
-    runs = [run for arm in arms for run in arm.runs if run.valid["step"]]
+    runs = [run for arm in arms for run in arm.runs]
     return t(
-        "{data}: {updates} updates, {n} test sentences; {comparisons} comparisons of each variant.",
+        "{data}, {n} test sentences; {comparisons} comparisons.",
         data=translated(get_task(arms[0].recipe.base.task).title),
-        updates=_from_to(run.valid["step"][-1] for run in runs),
         n=whole(max(run.score("sentences") or 0 for run in runs)),
         comparisons=comparisons(arms),
     )

@@ -11,7 +11,7 @@ from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
-from explorer.runs.progress import range_text
+from explorer.runs.progress import range_text, score_text
 from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
 from model.analysis.run_curves import is_perfect
@@ -48,23 +48,41 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
-    exact = number(scores, "exact_match")
+    exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     return {
         t("name"): entry.name,
         t("right (%)"): None if exact is None else round(100 * exact, 6),
         "BLEU": number(scores, "bleu") if headline_name(scores) == "bleu" else None,
         t("interval (95 %)"): _interval(scores, known=by_heart(summary.get("task")), test="test" in results),
         t("verdict"): verdict_text(entry, verdict),
-        t("updates"): number(results, "trained_steps"),
-        t("data"): summary.get("own_file") or _task_title(summary.get("task")),
+        t("data"): _data(entry),
+        t("minutes"): None if seconds is None else round(seconds / 60, 1),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
         t("parameters"): summary.get("parameters"),
+        t("updates"): number(results, "trained_steps"),
     }
 
 
+def card(entry: Entry, verdict: Verdict | None) -> str:
+    """What a narrow screen says of an entry in one line: verdict, score with its interval, and data."""
+    results = entry.summary.get("results") or {}
+    scores = results.get("test") or results.get("valid") or {}
+    return " · ".join(filter(None, (verdict_text(entry, verdict), _score(entry, scores), _data(entry))))
+
+
+def _score(entry: Entry, scores: Mapping[str, Any]) -> str:
+    """The main score with its interval, which pairs learned by heart lack: they are no sample of others."""
+    leading, sentences = headline_name(scores), scores.get("sentences")
+    known = by_heart(entry.summary.get("task")) or not isinstance(sentences, int)
+    if (value := number(scores, leading)) is None:
+        return ""
+    text = score_text(leading, value, 0 if known else int(sentences or 0))
+    return f"BLEU {text}" if leading == "bleu" else t("{score} exactly right", score=text)
+
+
 def _interval(scores: Mapping[str, Any], *, known: bool, test: bool) -> str | None:
-    """The interval of the named main score, and the number of sentences; None if unknown, or if all are `known`."""
+    """The interval of the named main score, and the set and number of sentences; None if unknown, or all `known`."""
     leading, sentences = headline_name(scores), scores.get("sentences")
     score = number(scores, leading)
     if known or score is None or not isinstance(sentences, int) or sentences <= 0:
@@ -73,8 +91,13 @@ def _interval(scores: Mapping[str, Any], *, known: bool, test: bool) -> str | No
         leading, score = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
     interval = range_text(leading, score, sentences)
     shown = f"BLEU {interval}" if leading == "bleu" else t("right {interval} %", interval=interval)
-    shown = t("{interval} of {sentences:,}", interval=shown, sentences=sentences)
-    return shown if test else t("{interval}, validation", interval=shown)
+    if test:
+        return t("{interval}, test of {sentences:,}", interval=shown, sentences=sentences)
+    return t("{interval}, validation of {sentences:,}", interval=shown, sentences=sentences)
+
+
+def _data(entry: Entry) -> str | None:
+    return entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
 
 
 def _task_title(task: object) -> str | None:
@@ -124,15 +147,20 @@ def description(entry: Entry, *, read_only: bool = False, now: float | None = No
     """Describe an entry: its age, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
     parts = [t("Changed {age}", age=age(entry.date, now))] if entry.date else []
     data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
-    if number(entry.summary.get("results") or {}, "trained_steps") is not None:
-        title = entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
+    results = entry.summary.get("results") or {}
+    if (steps := number(results, "trained_steps")) is not None:
         seed, split = training.get("seed"), data.get("split_seed")
-        parts.append(t("{data}, seed {seed}, split seed {split}", data=title, seed=seed, split=split))
-    if init := entry.summary.get("init"):
-        begun = t("Training began with the weights of {model}, so its curves begin where those ended", model=init)
-        parts.append(begun)
-    if by_heart(entry.summary.get("task")):
-        parts.append(t("Validation and test are the very pairs that it learned"))
+        parts.append(t("{data}, seed {seed}, split seed {split}", data=_data(entry), seed=seed, split=split))
+        if init := entry.summary.get("init"):
+            continued = t(
+                "Its {n:,.0f} updates continue the training of “{model}”; the curves show these alone",
+                n=steps,
+                model=init,
+            )
+            parts.append(continued)
+    scores = results.get("test") or {}
+    if (said := _score(entry, scores)) and not by_heart(entry.summary.get("task")):
+        parts.append(t("On {n:,} test sentences: {score}", n=scores.get("sentences") or 0, score=said))
     if entry.bundled:
         parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
     elif read_only:
@@ -148,5 +176,5 @@ def curve_rows(data: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Pivot columns `step`, `value` and `curve` into one row per step with a column per curve."""
     by_step: dict[float, dict[str, Any]] = {}
     for step, value, curve in zip(data["step"], data["value"], data["curve"], strict=True):
-        by_step.setdefault(step, {t("step"): int(step)})[curve] = round(value, 4)
+        by_step.setdefault(step, {t("step"): int(step)})[curve] = float(f"{value:.4g}")
     return [by_step[step] for step in sorted(by_step)]

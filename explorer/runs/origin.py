@@ -16,9 +16,10 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
 from explorer.runs.settings import KINDS, Changes, label_of, problem, value_of
 from explorer.runs.status import RunStatus
+from explorer.runs.uploads import LANGUAGES
 from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
 from model.data.files import DATA_FILE
-from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
+from model.folder import STATE, STATUS, TOKENIZER, CheckpointError, read_config, read_json
 from model.presets import PRESETS, Preset
 
 _DEVICES = {"cpu": message("the CPU"), "cuda": message("a GPU"), "mps": message("Apple's GPU")}
@@ -224,17 +225,33 @@ def _pairs(files: str, pairs: int, digest: str) -> str:
     )
 
 
+def comparable(folders: Mapping[str, Path]) -> list[list[str]]:
+    """Group runs whose losses can be compared: the same validation sentences, cut into the same tokens."""
+    groups: dict[Any, list[str]] = {}
+    for run, folder in folders.items():
+        settings = settings_of(folder)
+        try:
+            tokens = hashlib.sha256((folder / TOKENIZER).read_bytes()).digest()
+        except OSError:  # it has not been written yet: nobody knows what its tokens are
+            tokens = run.encode()
+        key = (tokens, *(str(settings.get(name)) for name in ("task", "split_seed", "own_pairs")))
+        groups.setdefault(key, []).append(run)
+    return list(groups.values())
+
+
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
     """One table row per setting that is not the same in all runs: its label, and its value in each."""
     rows = []
     for name in dict.fromkeys(name for settings in runs.values() for name in settings):
-        values = {run: _text(settings.get(name)) for run, settings in runs.items()}
+        values = {run: _text(name, settings.get(name)) for run, settings in runs.items()}
         if len(set(values.values())) > 1:
             rows.append({t("setting"): label_of(name), **values})
     return rows
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
+    if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
+        return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -16,8 +16,9 @@ from model.data.checks import LITTLE_SHOWN, Finding, check
 from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
+from model.data.task import Example
 
-N_FIRST = 3  # pairs under "How it is read"
+N_FIRST = 3  # pairs that are shown as they are
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Overview:
 
     source_name: str
     target_name: str
-    first: tuple[dict[str, str], ...]
+    first: tuple[Example, ...]
     notes: str
 
 
@@ -103,6 +104,7 @@ class Division:
                 held_out=self.n_valid,
             )
         n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
+        no_test = t("There is no test set: the held-out pairs also choose the best weights.")
         if source.header:
             said = t(
                 "{pairs}, with the headings “{source}” and “{target}”: {parts}.",
@@ -113,7 +115,7 @@ class Division:
             )
         else:
             said = t("{pairs}: {parts}.", pairs=n, parts=parts)
-        return f"{said} {pairs.notes}".strip()
+        return f"{said} {no_test} {pairs.notes}".strip()
 
 
 @cached
@@ -136,8 +138,7 @@ def overview(source: Source) -> Overview:
     """
     pairs = _pairs(source)
     names = pairs.source_name, pairs.target_name
-    first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:N_FIRST])
-    return Overview(*names, first, pairs.columns_sentence())
+    return Overview(*names, pairs.examples[:N_FIRST], pairs.columns_sentence())
 
 
 @cached
@@ -157,25 +158,6 @@ def divide(reading: Reading) -> Division:
     splits = checked.splits
     data = DataConfig(task="files", src_lang=reading.src_lang, tgt_lang=reading.tgt_lang)
     return Division(len(splits["train"]), len(splits["valid"]), checked.findings, propose(splits, data))
-
-
-@cached
-def added_overview(path: str, changed: float, src_lang: str, tgt_lang: str) -> str:
-    """Describe a file of further pairs: their number, the first one, and what was left out; `changed` is a cache key.
-
-    Raises:
-        DataError: the file cannot be used.
-    """
-    pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    pair = pairs.examples[0]
-    said = t(
-        "{n} pair, the first “{source}” → “{target}”.",
-        "{n:,} pairs, the first “{source}” → “{target}”.",
-        n=len(pairs.examples),
-        source=pair.source,
-        target=pair.target,
-    )
-    return f"{said} {pairs.skipped_sentence()}".strip()
 
 
 @cached

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from explorer.decoding.cache import cached
+from explorer.decoding.model_summary import by_heart
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.durations import span
 from explorer.locale.language import cached_by_language, current
@@ -50,13 +52,19 @@ def progress(status: RunStatus) -> str:
     return position
 
 
+def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
+    """Diagnose a run from its curves and the `summary` of its model (see model.folder)."""
+    return diagnosis(metrics, not busy, by_heart(summary.get("task")), bool(summary.get("init")))
+
+
 @cached_by_language(64)
-def diagnosis(metrics: Metrics, ended: bool, known: bool = False) -> Diagnosis:
+def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: bool = False) -> Diagnosis:
     """Diagnose from its curves how the run is going or, once it has ended, how it went.
 
-    Scores have no intervals if all sentences are `known` by heart, which are no sample of others.
+    `known`: validation has the pairs of training, so that scores have no intervals; `continued`: it began with the
+    weights of another.
     """
-    curves = Curves.of(metrics.train, metrics.evals)
+    curves = replace(Curves.of(metrics.train, metrics.evals), known=known, continued=continued)
     return diagnose(replace(curves, sentences=0) if known else curves, ended=ended)
 
 

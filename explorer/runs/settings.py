@@ -60,7 +60,7 @@ _LABELS = {
     "max_steps": message("Updates (steps)"),
     "max_tokens": message("Tokens per batch"),
     "gradient_accumulation_steps": message("Batches per update"),
-    "eval_every": message("Updates between evaluations"),
+    "eval_every": message("Updates per evaluation"),
     "learning_rate": message("Highest learning rate"),
     "warmup_steps": message("Warm-up updates"),
     "clip_norm": message("Gradient norm limit"),

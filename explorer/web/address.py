@@ -139,10 +139,10 @@ def choice(name: str) -> Group:
 
 SELECTION = Group(tuple(item.name for item in fields(Selection)))
 LESSON = Group(("lesson", "at", "done", "present"))
-RUN, ENTRY, EXPERIMENT, SAMPLE = Group(("run",)), Group(("entry",)), Group(("experiment",)), Group(("sample",))
+EXPERIMENT, SAMPLE = Group(("experiment",)), Group(("sample",))
 BLOCK = Group(("block", "follow", "op"))
 LANGUAGE = Group(("lang",))
-GROUPS = (SELECTION, LESSON, LANGUAGE, RUN, ENTRY, EXPERIMENT, SAMPLE, BLOCK)
+GROUPS = (SELECTION, LESSON, LANGUAGE, EXPERIMENT, SAMPLE, BLOCK)
 
 _SENTENCE, _HEAD = ("model", "text", "path"), ("kind", "layer", "head")
 # The parameters in each page's address, besides those of an open lesson and of widgets bound to a parameter.
@@ -154,8 +154,8 @@ PAGES: dict[str, tuple[str, ...]] = {
     "masks": _SENTENCE,
     "probe": (*_SENTENCE, "step", *_HEAD, "edit", *SAMPLE.names),
     "inside": (*_SENTENCE, "step", *BLOCK.names),
-    "train": RUN.names,
-    "runs": ENTRY.names,
+    "train": (),
+    "runs": (),
     "experiments": EXPERIMENT.names,
     "own": (),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from explorer.decoding.names import TITLES_WITHOUT_MASK
@@ -27,8 +25,8 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
     return kind, layer - 1, head - 1
 
 
-def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS, **options: Any) -> AttentionKind:
-    """Draw the selector of the kind, which starts at the first one; `options` are passed to Streamlit."""
+def choose_kind(key: str, kinds: tuple[AttentionKind, ...] = _KINDS) -> AttentionKind:
+    """Draw the selector of the kind, which starts at the first one."""
     return bound.segmented(
         t("Attention"), kinds, key=key, default=kinds[0], title_of=lambda kind: translated(TITLES_WITHOUT_MASK[kind])
     )

@@ -51,7 +51,7 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
     if file:
         make = partial(table_csv, table)
         download_button(
-            "CSV",
+            f"{file}.csv",
             make,
             f"{file}.csv",
             "text/csv",

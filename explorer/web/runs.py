@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from explorer.runs.wrong_answers import WrongAnswers
     from model.checkpoint import LoadedModel
 
-RUN, ENTRY = "run", "entry"  # keys of the boxes on Train and on Runs, and names of their URL parameters
+RUN, ENTRY = "run", "entry"  # keys of the choices on Train and on Runs, and names of their URL parameters
 NEW = ""
 Option = TypeVar("Option", bound=str)
 WRONG_ANSWERS = message("Find all wrong validation answers")
-_IN_ADDRESS = {RUN: address.RUN, ENTRY: address.ENTRY}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
 
@@ -54,38 +53,45 @@ def choose_run(name: str, key: str = RUN) -> None:
     st.session_state[_NEXT] = (key, name)
 
 
-def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
-    """Draw the box and return the chosen name; if the address names a missing one, :func:`draw_missing` says so.
+def wanted(key: str, names: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """Those of the `names` that another page or a link asks for, or else those `kept` since an earlier run.
 
-    The address names the choice unless it is the first of `names`.
+    If a link names a missing one, :func:`draw_missing` says so.
     """
-    options, group = list(names), _IN_ADDRESS[key]
-    # Before anything is chosen, even a name that this session wrote is a request: a page link has led here.
-    asked = (group.asked() if key in st.session_state else group.present()).get(key)
-    if key not in st.session_state:
-        _forget_missing()  # from an earlier visit to the page
+    group, here = address.choice(key), key in st.session_state
     for_key, chosen = st.session_state.get(_NEXT, ("", ""))
-    if for_key == key:  # a choice for the other page's box is left for that page
+    if for_key == key:  # a choice for the other page is left for that page
         del st.session_state[_NEXT]
-        _forget_missing()
-        if chosen not in options:  # a run that has just been started
-            options.append(chosen)
-    else:
-        chosen = asked if asked in options else st.session_state.get(key)
-        if asked and asked not in options:
-            st.session_state[_MISSING] = t(
-                "There is no “{name}” here. {nearest}",
-                name=readable(asked),
-                nearest=nearest(asked, list(filter(None, names))),
-            )
+        forget_missing()
+        return [chosen]
+    if not here:
+        forget_missing()  # from an earlier visit to the page
+    # Before anything is chosen, even a name that this session wrote is a request: a page link has led here.
+    asked = (group.asked() if here else group.present()).get(key, "")
+    links = asked.split(address.SEVERAL) if asked else []
+    if missing := [name for name in links if name not in names]:
+        st.session_state[_MISSING] = t(
+            "There is no “{name}” here. {nearest}",
+            name=readable(missing[0]),
+            nearest=nearest(missing[0], list(filter(None, names))),
+        )
+    found = [name for name in links if name in names]
+    return found or [name for name in kept if here and name in names]
+
+
+def run_box(label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
+    """Draw the box of runs and return the chosen name; the address has it unless it is `NEW`."""
+    options = list(names)
+    name = (wanted(RUN, options, [st.session_state.get(RUN, NEW)]) or options)[0]
+    if name not in options:  # a run that has just been started
+        options.append(name)
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
-    st.session_state[key] = chosen if chosen in options else options[0]
+    st.session_state[RUN] = name
     box = st.selectbox(
-        label, options, format_func=format_func, key=key, label_visibility="collapsed", on_change=_forget_missing
+        label, options, format_func=format_func, key=RUN, label_visibility="collapsed", on_change=forget_missing
     )
-    chosen = box or options[0]
-    group.write({key: "" if chosen == options[0] else chosen})
-    return chosen
+    address.choice(RUN).write({RUN: box or NEW})
+    return box or NEW
 
 
 def draw_missing() -> None:
@@ -97,7 +103,8 @@ def draw_missing() -> None:
         st.warning(plain(missing))
 
 
-def _forget_missing() -> None:
+def forget_missing() -> None:
+    """Say no longer that a link names what is not here."""
     st.session_state.pop(_MISSING, None)
 
 

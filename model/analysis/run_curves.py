@@ -22,7 +22,8 @@ class Curves:
 
     `train` and `valid` are losses in nats per target token; `score` is `score_name` on validation: the share of exactly
     right sentences (0 to 1), or BLEU (0 to 100), of `sentences` sentences (0 if that is unknown). At most the share
-    `reachable` can be right: a source with several answers gets one of them.
+    `reachable` can be right: a source with several answers gets one of them. `known`: the sentences of validation are
+    those of training. `continued`: training began with the weights of another run.
     """
 
     train: Curve = ()
@@ -32,6 +33,8 @@ class Curves:
     score_name: Literal["exact_match", "bleu"] = "exact_match"
     sentences: int = 0
     reachable: float = 1.0
+    known: bool = False
+    continued: bool = False
 
     @classmethod
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
@@ -95,7 +98,14 @@ def score_text(curves: Curves, value: float) -> str:
                 high=high,
             )
         low, high = bounds("bleu", value, curves.sentences)
-        return t("BLEU {score:.1f} (95 % interval {low:g} to {high:g})", score=value, low=low, high=high)
+        return t(
+            "BLEU {score:.1f} of {n} sentence (95 % interval {low:g} to {high:g})",
+            "BLEU {score:.1f} of {n:,} sentences (95 % interval {low:g} to {high:g})",
+            score=value,
+            n=curves.sentences,
+            low=low,
+            high=high,
+        )
     if not curves.sentences:
         return t("{percent:.1f} % exactly right", percent=100 * value)
     low, high = bounds("exact_match", value, curves.sentences)

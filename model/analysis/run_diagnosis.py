@@ -31,6 +31,7 @@ CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
 FAR = 0.25  # if less than this share of the first loss is left, tokens are learned even if no sentence is right
 BY_HEART = 0.1  # nats of training loss per token: nearly every training answer is known
 CERTAIN = 0.01  # nats of validation loss per token: hundreds of tokens in a row are right if it reads right ones
+_AFTER_LEVELLED: tuple[NextStep, ...] = ("try", "more pairs", "larger")
 GAP = 5.0  # validation loss of a model that knows its examples by heart, as a multiple of the training loss
 
 
@@ -155,7 +156,16 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     if _share(curves, last) >= FEW_WRONG:
         right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
         since = min(step for step, _ in right)
-        learned = t("Learned, on validation: {score}, first reached at update {step:,.0f}.", score=score, step=since)
+        learned = (
+            t(
+                "Learned by heart, for validation has the very pairs that it learned: {score}, first reached at update "
+                "{step:,.0f}.",
+                score=score,
+                step=since,
+            )
+            if curves.known
+            else t("Learned, on validation: {score}, first reached at update {step:,.0f}.", score=score, step=since)
+        )
     else:
         best_text = score_text(curves, best)
         learned = t(
@@ -309,6 +319,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             int(since),
             ("rate", "larger"),
         )
+    unfit = ("try" if max(scores) < CAPABLE else "", "larger" if curves.continued else "")
     return Diagnosis(
         "levelled",
         _sentences(
@@ -322,10 +333,12 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             )
             + ".",
             _shows_little(curves),
-            t("Longer training of this kind will change little; more pairs or a larger model may."),
+            t("These updates continue from trained weights; more of the same kind will change little.")
+            if curves.continued
+            else t("Longer training of this kind will change little; more pairs or a larger model may."),
         ),
         int(since),
-        ("try", "more pairs", "larger") if max(scores) >= CAPABLE else ("more pairs", "larger"),
+        tuple(step for step in _AFTER_LEVELLED if step not in unfit),
     )
 
 
@@ -368,7 +381,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
 def _levelled(curves: Curves, said: str) -> Diagnosis:
     """A score that no longer gets better, although the loss may: its next steps are those that the sentence names."""
     whole = _sentences(said, _shows_little(curves), t("More pairs or a larger model may change it."))
-    return Diagnosis("levelled", whole, next=("try", "more pairs", "larger"))
+    return Diagnosis("levelled", whole, next=_AFTER_LEVELLED)
 
 
 def _sentences(*parts: str) -> str:

@@ -29,6 +29,9 @@ TASK = 0.5  # what more than half of the pairs have is what the model is to lear
 ONE_SIDED = math.log(3)  # a pair three times as long or short as the others, for its other side
 SMOOTHING = 5  # characters added to both lengths, so that short words are not called one-sided
 RARE_SCRIPT = 0.05  # the largest share of a side's texts whose script counts as foreign to it
+LONGEST_ANSWER = 60  # characters of an answer that is named
+_TAGS = "b|i|u|em|strong|br|p|div|span|a|font|img|sub|sup|ul|ol|li|table|tr|td"
+_MARKUP = re.compile(rf"</?(?:{_TAGS})(?:\s+[\w-]+=[^<>]*)?\s*/?>|&(?:nbsp|amp|lt|gt|quot|#\d+);", re.IGNORECASE)
 _EAST_ASIAN = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"))
 _MIXABLE = frozenset(("LATIN", "CYRILLIC", "GREEK"))  # they have letters that look alike
 # UTF-8 that was read as Windows-1252, and letters that a program could not write.
@@ -121,6 +124,14 @@ def check(
             finding = _finding("leaking", sentence, pairs, rows, len(pairs.examples), True)
             findings.append(replace(finding, choice=None))
         splits = given_splits(pairs, valid)
+    if rows := [row for row, pair in enumerate(pairs.examples) if _MARKUP.search(f"{pair.source}\n{pair.target}")]:
+        sentence = t(
+            "{n} pair has HTML in it, such as <b> or &nbsp;, which the model learns as text.",
+            "{n:,} pairs have HTML in them, such as <b> or &nbsp;, which the model learns as text.",
+            n=len(rows),
+        )
+        findings.append(_finding("markup", sentence, pairs, rows, len(pairs.examples), False))
+    findings += _one_answer(splits)
     findings += _ceiling(splits)
     findings += _few(splits)
     return Checked(splits, tuple(findings))
@@ -299,6 +310,21 @@ def _ceiling(splits: Splits) -> list[Finding]:
         right=right,
     )
     return [Finding("best score", sentence, len(valid) - right, len(valid))]
+
+
+def _one_answer(splits: Splits) -> list[Finding]:
+    """The commonest answer, if more than half of the held-out pairs have it."""
+    valid = [pair.target for pair in splits["valid"]]
+    [(answer, count)] = Counter(valid).most_common(1)
+    if count < 2 or count <= TASK * len(valid):
+        return []
+    sentence = t(
+        "{count:,} of the {n:,} held-out pairs have the answer “{answer}”: a model that always says so has that score.",
+        count=count,
+        n=len(valid),
+        answer=answer[:LONGEST_ANSWER],
+    )
+    return [Finding("one answer", sentence, count, len(valid))]
 
 
 def _few(splits: Splits) -> list[Finding]:

@@ -163,7 +163,7 @@ def read_pairs(
     """Read the pairs in a table; `header` and `encoding` as for :func:`model.data.tables.read_table`.
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
-    one with a common name (source, target, …), or the first free column, except one that only numbers the rows.
+    one with a common name (source, target, …), or the first free column, except those that only number rows.
 
     Raises:
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
@@ -179,7 +179,8 @@ def read_pairs(
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
     target = _column(table, target_column, (tgt_lang, *_TARGET_NAMES))
     taken = {column for column in (source, target) if column is not None}
-    free = (n for n in range(int(table.numbered and len(taken) < 2), len(table.columns)) if n not in taken)
+    skipped = table.numbers if len(taken) < 2 else ()
+    free = (n for n in range(len(table.columns)) if n not in taken and n not in skipped)
     source = next(free) if source is None else source
     target = next(free) if target is None else target
     if source == target:

@@ -34,6 +34,7 @@ PAIRS_PER_PIECE = 2
 FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 3
+MOST_SHOWN = 60  # characters of a text that is named
 ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 
 
@@ -43,7 +44,8 @@ class TokenKind:
 
     `unspellable` is the share of validation answers with an unknown token, which no model could write; `unread` is that
     of sources; `held_out` is the number of pairs that were tried. `src_length` and `tgt_length` are mean numbers of
-    tokens. `samples` are a few validation pairs as tokens.
+    tokens. `unread_example` and `unspelled` are the first unknown token of a source and of an answer, each with its
+    text. `samples` are a few validation pairs as tokens.
     """
 
     kind: str
@@ -55,6 +57,8 @@ class TokenKind:
     src_length: float
     tgt_length: float
     longest: int
+    unread_example: tuple[str, str]
+    unspelled: tuple[str, str]
     samples: tuple[tuple[Encoding, Encoding], ...]
 
 
@@ -215,35 +219,39 @@ def unspellable_sentence(kind: TokenKind) -> str:
     answers = t("Every held-out answer can be spelled with these tokens")
     if kind.unspellable:
         answers = t(
-            "The only held-out answer cannot be spelled with these tokens",
-            "{wrong:,} of {n:,} held-out answers cannot be spelled with these tokens",
+            "The only held-out answer cannot be spelled with these tokens, which lack {example}",
+            "{wrong:,} of {n:,} held-out answers cannot be spelled with these tokens, which lack {example}",
             wrong=round(kind.unspellable * kind.held_out),
             n=kind.held_out,
+            example=_example(*kind.unspelled),
         )
     if not kind.unread:
         return t("{answers}, and every source can be read.", answers=answers)
-    unread = round(kind.unread * kind.held_out)
     return t(
-        "{answers}; {n:,} source holds an unknown token.",
-        "{answers}; {n:,} sources hold an unknown token.",
+        "{answers}; {n:,} source holds an unknown token, {example}.",
+        "{answers}; {n:,} sources hold an unknown token, the first {example}.",
         answers=answers,
-        n=unread,
+        n=round(kind.unread * kind.held_out),
+        example=_example(*kind.unread_example),
     )
+
+
+def _example(token: str, text: str) -> str:
+    return f"“{token}”" if token == text else t("“{token}” in “{text}”", token=token, text=text)
+
+
+def _first_unknown(texts: Sequence[Encoding]) -> tuple[str, str]:
+    """The first unknown token with its text, the text shortened; both empty if all are known."""
+    for text in texts:
+        for token, unknown in zip(text.tokens, text.unknown, strict=True):
+            if unknown:
+                return token, text.text if len(text.text) <= MOST_SHOWN else f"{text.text[:MOST_SHOWN]}…"
+    return "", ""
 
 
 def share_text(share: float) -> str:
     """A share in whole percent; only nothing is 0 %, and only everything is 100 %."""
     return t("less than 1 %") if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
-
-
-def named(kind: str) -> str:
-    """A kind of tokens in plain words."""
-    return {
-        "words": t("whole words"),
-        "characters": t("single characters"),
-        "subwords": t("pieces of words"),
-        "whitespace": t("stretches between spaces"),
-    }[kind]
 
 
 def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:
@@ -266,6 +274,8 @@ def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Se
         src_length=statistics.mean(len(question) for question, _ in pairs),
         tgt_length=statistics.mean(len(answer) for _, answer in pairs),
         longest=max(max(len(question), len(answer)) for question, answer in pairs),
+        unread_example=_first_unknown([question for question, _ in pairs]),
+        unspelled=_first_unknown([answer for _, answer in pairs]),
         samples=tuple(pairs[i] for i in evenly_spaced(len(pairs), SAMPLES)),
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from model.data.spreadsheet import sheet_rows
 from model.data.task import DataError
@@ -42,6 +43,10 @@ def pasted_table(text: str) -> Pasted:
         DataError: no separator divides at least half of the lines in two.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if (items := _json_items(text)) is not None:
+        return Pasted("\n".join(json.dumps(item, ensure_ascii=False) for item in items), ".jsonl", "JSON")
+    if all(line.strip()[:1] == "|" == line.strip()[-1:] for line in lines if line.strip()):  # Markdown
+        lines = ["" if _RULE.fullmatch(line) else line.strip()[1:-1] for line in lines]
     filled = [line for line in lines if line.strip()]
     if filled and _is_json(filled[0]):
         return Pasted("\n".join(lines), ".jsonl", "JSON")
@@ -60,6 +65,17 @@ def pasted_table(text: str) -> Pasted:
     cells = ([cell.strip() for cell in line.split(best)] for line in lines)
     rows = ("\t".join(row) if best != "\t" else line for row, line in zip(cells, lines, strict=True))
     return Pasted("\n".join(rows).rstrip("\n") + "\n", ".tsv", _NAMES.get(best, f"“{best}”"))
+
+
+def _json_items(text: str) -> list[Any] | None:
+    """The pairs of a text that is a single JSON list, or object of sources and targets; None if it is neither."""
+    try:
+        value = decode(text.encode())
+    except FormatError:
+        return None
+    if isinstance(value, dict) and len(value) >= _DICTIONARY and all(isinstance(each, str) for each in value.values()):
+        return list(map(list, value.items()))
+    return value if isinstance(value, list) and all(isinstance(item, dict | list) for item in value) else None
 
 
 def _is_json(line: str) -> bool:
@@ -94,7 +110,7 @@ def _divides(line: str, mark: str) -> bool:
 
 _KINDS = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "txt", ".xlsx": "xlsx",
-    ".tmx": "tmx", ".po": "po",
+    ".tmx": "tmx", ".po": "po", ".json": "txt",
 }  # fmt: skip
 ENDINGS = tuple(_KINDS)
 _SNIFFED = 50  # rows that decide the number of columns
@@ -107,6 +123,8 @@ _HEADINGS = frozenset(
      "français", "anglais", "español", "inglés")
 )  # fmt: skip
 _SEPARATOR = re.compile('^"?sep=([,;\t|])"?$')  # a first line that tells a spreadsheet how to read the others
+_DICTIONARY = 10  # entries of a JSON object that is not a single pair with its headings
+_RULE = re.compile(r"[\s|:-]+")  # below the headings of a table in Markdown
 _LONGEST_HEADING = 3  # words
 _SENTENCE_MARKS = frozenset('.,;:!?…。！？،¿¡"')
 _NEARLY_ALL = 0.9
@@ -149,8 +167,22 @@ class Table:
         )
 
     @property
-    def numbered(self) -> bool:
-        """Whether the first of at least three columns only numbers the rows."""
+    def numbers(self) -> tuple[int, ...]:
+        """The columns that hold numbers of rows or sentences only, where two or more columns hold texts.
+
+        As in the exports of Tatoeba, the first column and another; or the first alone, if it counts the rows.
+        """
+        ids = [n for n in range(len(self.columns)) if self._is_decimal(n)]
+        if len(ids) > 1 and ids[0] == 0 and len(self.columns) - len(ids) > 1:
+            return tuple(ids)
+        return (0,) if self._counts_rows else ()
+
+    def _is_decimal(self, column: int) -> bool:
+        cells = [row.cells[column].strip() for row in self.rows if row.cells][:_SNIFFED]
+        return len(cells) > 2 and all(cell.isdecimal() for cell in cells)
+
+    @property
+    def _counts_rows(self) -> bool:
         cells = [row.cells[0].strip() for row in self.rows if row.cells][:_SNIFFED]
         if len(self.columns) < 3 or len(cells) < 3 or not all(cell.isdecimal() and len(cell) < 10 for cell in cells):
             return False

@@ -32,9 +32,9 @@ def estimate(setup: Setup) -> dict[str, Any]:
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
-    tokens_per_s (source and target, without padding), seconds (the whole run on a machine that does nothing else),
-    busy_seconds (the same, if the machine stays as busy as it was while updates were timed), schedule (pairs of step
-    and rate), model data training (the complete configuration).
+    tokens_per_s and tokens_per_update (source and target, without padding), seconds (the whole run on a machine that
+    does nothing else), busy_seconds (the same, if the machine stays as busy as it was while updates were timed),
+    schedule (pairs of step and rate), model data training (the complete configuration).
 
     Raises:
         TrainingError: memory or a compiler is missing, so the run would fail as well.
@@ -82,6 +82,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "updates_per_epoch": updates,
         "epochs": round(epochs, 2),
         "tokens_per_s": round(tokens_per_s),
+        "tokens_per_update": round(tokens_per_s * per_update),
         "seconds": round(seconds, 1),
         "busy_seconds": round(busy_seconds, 1),
         "schedule": curve(training),

@@ -1,4 +1,4 @@
-"""A decoder alone: sources and targets as one sequence, prompts, recorded rows, forks, beams and edits."""
+"""A decoder alone: sources and targets as one sequence, prompts and recorded rows."""
 
 from typing import Any
 
@@ -8,8 +8,7 @@ import torch
 
 from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoder_only import DecoderOnly
-from model.decoding.decode import Decoding, decode_batch, decode_recorded
-from model.edits import HeadEdit, HeadEdits
+from model.decoding.decode import Decoding, decode_recorded
 from model.text.tokenizer import CharacterTokenizer
 from model.trace import kinds_of
 from model.training.loss import TrainingLoss
@@ -41,32 +40,6 @@ def test_a_prefix_model_reads_source_separator_and_target_as_one_sequence() -> N
     alone = model.decode(torch.cat((src[1:, :2], tgt[1:]), dim=1))
     torch.testing.assert_close(model(src, tgt)[1], model.logits(alone)[0, -3:], **CLOSE)
     assert model.config.prompt((7, 8)) == (7, 8, EOS, SOS)
-
-
-def test_a_model_that_continues_text_reads_neither_end_nor_start() -> None:
-    model, src = decoder(separator=False), torch.tensor([[7, 8, 9, EOS], [6, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]])
-    prompt, first = model.opening(src)
-    assert prompt.tolist() == [[7, 8], [PAD, PAD], [PAD, PAD]]
-    assert first.tolist() == [9, 6, SOS]
-    expected = model.logits(model.decode(torch.tensor([[7, 8, 9, 4]])))[0, -2:]
-    torch.testing.assert_close(model(src, torch.tensor([[SOS, 4]] * 3))[0], expected, **CLOSE)
-    assert (model.config.prompt((7, 8)), model.config.prompt(())) == ((7, 8), (SOS,))
-
-
-@pytest.mark.parametrize("changes", [PREFIX_MODEL, CONTINUES], ids=["prefix", "continues"])
-@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
-def test_a_batch_is_continued_like_each_text_alone_and_as_recorded(changes: dict[str, Any], method: Any) -> None:
-    model, config = decoder(**changes), DecodeConfig(method=method, beam_size=3, max_length=6, top_k=1)
-    texts = ["abcd", "b", "hig"]
-    ids = [(*LETTERS.encode(text).ids, EOS) for text in texts]
-    src = torch.tensor([[*row, *[PAD] * (5 - len(row))] for row in ids])
-    together = decode_batch(model, src, config)
-    for text, row, found in zip(texts, ids, together, strict=True):
-        alone = decode_batch(model, torch.tensor([row]), config)[0]
-        assert [each.tokens for each in alone] == [each.tokens for each in found]
-        own = recorded(model, text, method=method, beam_size=3, max_length=6, top_k=1)
-        assert own.answer == found[0].path
-        assert own.path[: own.n_prompt] == model.config.prompt(row[:-1])[1:]
 
 
 @pytest.mark.parametrize("changes", [PREFIX_MODEL, CONTINUES], ids=["prefix", "continues"])
@@ -101,22 +74,6 @@ def test_words_of_source_and_target_are_apart_unless_they_are_one_text() -> None
     assert one.trace.tgt_words == (0, 0, 0, 0)
 
 
-def test_forks_at_any_row_go_on_from_there() -> None:
-    model = decoder(separator=False)
-    whole = recorded(model, "abcd")
-    again = recorded(model, "abcd", whole.path, max_length=0)
-    assert again.path[: len(whole.path)] == whole.path
-    assert again.n_prompt == whole.n_prompt == 3
-    other = recorded(model, "abcd", (*whole.path[:4], 12))
-    assert (other.path[:5], other.n_forced, other.n_prompt) == ((*whole.path[:4], 12), 5, 3)
-    inside = recorded(model, "abcd", (5, 9))  # "ab", then another letter in place of "c"
-    assert (inside.path[:2], inside.n_prompt) == ((5, 9), 1)
-    ended = recorded(model, "abcd", (*whole.path[:4], EOS))
-    assert ended.path == (*whole.path[:4], EOS)
-    assert ended.finished
-    assert ended.trace.decoder.shape[-1] == 5
-
-
 def test_a_first_token_is_set_once_and_a_decoder_that_sees_all_is_recorded_step_by_step() -> None:
     model = decoder(separator=False, first_token=9)
     whole = recorded(model, "abc")
@@ -138,15 +95,6 @@ def test_nothing_is_read_beyond_the_last_position() -> None:
     assert full.path == (5, 6, 7, 8, 9, 10)
     with pytest.raises(ValueError, match="learned 6 positions"):
         model.decode(torch.full((1, 7), 5))
-
-
-def test_an_edit_holds_in_the_prompt_and_after_it() -> None:
-    edit = HeadEdits((HeadEdit("decoder", 1, 2, "uniform"),))
-    model = decoder(separator=False)
-    decoding = decode_recorded(model, LETTERS.encode("abc"), LETTERS, DecodeConfig(max_length=4), edit=edit)
-    rows = np.arange(1, len(decoding.path) + 1)[:, None]
-    assert np.allclose(decoding.trace.decoder[1, 2].sum(-1), 1)
-    np.testing.assert_allclose(decoding.trace.decoder[1, 2], np.tri(len(rows)) / rows, atol=1e-6)
 
 
 @pytest.mark.parametrize("fused", [True, False])

@@ -15,7 +15,7 @@ from model.points import HEAD_POINTS, SCOPES, attention_scope, block_of, decoder
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose, tapped, through
 from tests.some import some
-from tests.tiny import EVERY_MODEL, kinds_of, model_of, sources, targets, tiny_model
+from tests.tiny import EVERY_MODEL, kinds_of, model_of, sources, targets
 
 # Neither an open mask nor another table of positions adds or takes a point.
 MODELS = [m for m in EVERY_MODEL if m.get("causal", True) and m.get("positions") not in ("sinusoidal", "none")]
@@ -150,19 +150,6 @@ def different(tensor: Tensor) -> Tensor:
         return 4 + (tensor - 3) % 9
     noise = torch.rand(tensor.shape, generator=torch.Generator().manual_seed(3))
     return tensor + 0.5 + noise
-
-
-def test_what_is_computed_again_takes_its_earlier_place() -> None:
-    model, recorder = tiny_model(), PointRecorder()
-    state = model.start(sources(5), tap=recorder)
-    for token in (1, 5, 6):
-        logits, state = model.step(torch.tensor([token]), state, tap=recorder)
-    kept = recorder.tensors
-    assert torch.equal(kept["logits"], logits)
-    assert kept["tgt.tokens"].tolist() == [[1, 5, 6]]
-    assert kept["decoder.0.self_attn.q_proj"].shape == (1, 1, 16)
-    assert kept["decoder.0.self_attn.key"].shape == (1, 4, 3, 4)
-    assert kept["decoder.0.cross_attn.key"].shape == (1, 4, 5, 4)
 
 
 @pytest.mark.parametrize("scheme", MODELS, ids=str)

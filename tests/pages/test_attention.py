@@ -67,17 +67,6 @@ def translation(toys: Path, model: str = "adjective-swap") -> Translation:
     return translator(toys, model).translate(TEXT, DecodeConfig())
 
 
-def test_a_link_restores_the_view_and_the_address_says_the_same() -> None:
-    query = {"text": "They buy blue cars", "step": "3", "kind": "decoder", "layer": "2", "head": "4"}
-    query |= {"model": "adjective-swap", "view": "lines.next.log.mass-60", "cell": "3-2"}
-    at = attention(**query)
-    place = {"kind": "decoder", "layer": 2, "head": 4, "step": 3, "row": 3, "column": 2}
-    assert start(at) == place | {"view": query["view"]}
-    assert address(at) == query
-    beyond = start(attention(kind="encoder", layer="99", head="99", step="99", cell="99-99", view="nonsense.words"))
-    assert [beyond[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
-
-
 def test_while_words_are_to_be_guessed_neither_text_nor_panels_tell_them(toys: Path) -> None:
     told = translation(toys).text
     at = attention(view="heads.guess", panel="compare", cell="2-3", path="5")

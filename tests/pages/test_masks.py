@@ -80,19 +80,6 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
 
 
 @pytest.mark.usefixtures("shipped")
-def test_lifting_the_mask_on_a_given_target() -> None:
-    at = masks("Given target")
-    assert not is_open(maps(at)[0])[0, 1]
-    choose(at, lift_mask=True)
-    lifted = maps(at)[0]
-    assert is_open(lifted).all()
-    assert np.allclose(lifted.sum(axis=1), 1, atol=1e-5)
-    table = tables(at)[-1]
-    assert table["masked (%)"].min() > 99
-    assert len(table) == 5
-
-
-@pytest.mark.usefixtures("shipped")
 def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
     at = masks("Given target", model="adjective-swap-unmasked")
     field = at.text_input(key="given_reference")
@@ -115,8 +102,8 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
 @pytest.mark.usefixtures("shipped")
 def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> None:
     at = masks("Trained without it")
-    scores = "exact match at the end: with the mask 100.0 % (step 300), without it 0.0 % (step 300)."
-    assert scores in words(at)
+    scores = "with the mask 100.0 % of 48 sentences (step 300), without it 0.0 % of 48 sentences (step 300)."
+    assert f"exact match at the end: {scores}" in words(at)
     table = tables(at)[0]
     assert table["target given: right token (%)"].min() > 95
     right, wrong = table["on its own it says"]

@@ -81,12 +81,12 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     error_rate, *interval = map(float, re.findall(r"[\d.]+", every.loc["cross L1 H1", "alignment error rate"]))
     assert interval[0] <= error_rate <= interval[1] <= 0.05
     assert table.loc["cross L1 H1", "role"] == "alignment (predicts)"
-    assert widget(at, "probe_map").value == "itself", "the score of the commonest role"
+    assert widget(at, "probe_map").value == "itself_without_sinks", "the score by which the commonest role is judged"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2)]
     assert [len(grid["tiles"]) for grid in role_grids(at)] == [8, 2, 2], "a thumbnail for each head"
-    captions = " ".join(grid["caption"] for grid in role_grids(at))
-    assert "Lp" not in captions
-    assert "Ap = alignment (predicts)" in captions
+    letters = {role["letters"]: role["name"] for grid in role_grids(at) for role in grid["roles"]}
+    assert "Lp" not in letters
+    assert letters["Ap"] == "alignment (predicts)"
     choose(at, probe_kinds=["decoder"])
     assert {name.split()[0] for name in tables(at)[0]["head"]} == {"decoder"}
     choose(at, probe_kinds=["encoder", "cross"], probe_roles=["alignment (predicts)"])
@@ -150,14 +150,15 @@ def test_an_unusable_sample_gets_a_message(link: str, sentence: str) -> None:
 def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
-    # L1 H1 is the only one that can look alike; importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "L1 H1:", "rank ")
+    # Importance comes with a shipped model.
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts.")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
     assert ("Below 0: less than uniform" in words(at)) is any(": −" in label for label in labels)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
+    assert "Framed: " not in words(at), "of words, no tokens are framed"
     assert_says(at, "Words only: <eos>, other specials and punctuation are left out, on average ", "is scaled to 1.")
     without = maps(at)[0]
     assert without.shape[1] == weights[0].shape[1] - 1, "the letters have no punctuation"
@@ -196,7 +197,7 @@ def test_importance() -> None:
     rows = tables(at)[0]
     assert f"the loss is highest without {rows['head'][0]}, by " in words(at)
     assert len(rows) == 12
-    assert rows["loss, mean instead (10⁻³ nats)"].str.contains("to").all()
+    assert rows["loss, mean instead (nats)"].str.contains("to").all()
     assert "of 12 heads switched off" in words(at)
 
 
@@ -288,7 +289,8 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, agreeing = tables(at)[-2:]
     (row,) = kept.to_dict("records")
     assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
-    assert "intervals over 50 sentences" in words(at)
+    assert_says(at, "Without its own row, ", "use fewer of them, and each says how many", "intervals over 50 sentences")
+    assert "use fewer of them" not in words(probe()), "All heads uses every sentence"
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
 
     def gone(*_: object) -> None:

@@ -1,6 +1,7 @@
 """The Runs page in Streamlit's test harness: the list, what can be done to an entry, its curves and its heads."""
 
 import io
+import json
 import shutil
 import zipfile
 from pathlib import Path
@@ -13,15 +14,14 @@ from explorer.locale.text import plain
 from explorer.runs import wrong_answers
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import read_note
-from explorer.screens.runs import page as runs_page
-from explorer.web import figures, runtime
+from explorer.web import runtime
 from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder
 from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
 from tests.model.importing import peer
-from tests.pages.page import assert_says, button, choose, click, press, run, table_with, tables, visit, words
+from tests.pages.page import address, assert_says, button, choose, click, press, run, table_with, tables, visit, words
 from tests.paths import ROOT
 
 
@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert table.loc["mine", "interval (95 %)"] == "right 22–78 % of 8"
+    assert table.loc["mine", "interval (95 %)"] == "right 22–78 %, test of 8"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert any(each.value.startswith(plain("5 runs and models; busy is running.")) for each in at.caption)
@@ -89,7 +89,7 @@ def test_an_entry_is_linked_exported_and_renamed(two: AppTest, checkpoints: Path
         press(at, "Rename")
         at.text_input(key="runs_new_name").set_value(name)  # in a dialog, the harness runs the whole page at once
         assert sentence in words(click(at, "runs_rename_go"))
-    assert at.selectbox(key="entry").value == "better"
+    assert at.radio(key="entry").value == "better"
     assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
 
 
@@ -101,25 +101,56 @@ def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
     press(at, "Delete")
     assert "“mine” has been deleted." in words(click(at, "runs_delete_go"))
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
-    assert at.selectbox(key="entry").value == "other"
+    assert at.radio(key="entry").value is None, "nothing is open until it is marked"
 
 
-def test_several_marked_runs_are_compared_or_deleted_at_once(
-    two: AppTest, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    marked = {"selection": {"rows": [0, 1]}}  # the harness cannot click on a row
-
-    def draw(*args: Any, **options: Any) -> Any:
-        return figures.draw_table(*args, **options) if "selection_mode" not in options else marked
-
-    monkeypatch.setattr(runs_page, "draw_table", draw)
+def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: AppTest, checkpoints: Path) -> None:
+    two.query_params["entry"] = ["other", "gone", "mine"]
     at = run(two)
-    assert sorted(at.multiselect[0].value) == ["mine", "other"]
-    assert "entry" not in [box.key for box in at.selectbox], "no single run is open beside them"
-    at = press(at, "Delete them")
+    assert sorted(marked(at)) == ["mine", "other"]
+    assert "There is no “gone” here." in words(at)
+    assert "Validation loss at the end:" in words(at)
+    assert at.radio(key="entry").value is None, "no single run is open beside them"
+    assert not at.multiselect, "the marks choose them"
+    at = press(at, "Delete these 2")
     assert_says(at, "“mine”, a model of", "“other”, a model of", "This cannot be undone.")
     assert "“mine” and “other” have been deleted." in words(click(at, "runs_delete_go"))
     assert list(checkpoints.iterdir()) == []
+
+
+def marked(at: AppTest) -> list[str]:
+    """The names whose rows the table has marked when it is drawn first."""
+    (table,) = (each for each in at.dataframe if each.proto.selection_mode)
+    return [tables(at)[0]["name"][row] for row in json.loads(table.proto.selection_default)["selection"]["rows"]]
+
+
+def test_what_is_open_is_what_the_table_marks(two: AppTest, checkpoints: Path) -> None:
+    at = two
+    assert marked(at) == ["mine"]
+    assert "Open in Translate" in [link.proto.label for link in at.get("page_link")]
+    choose(at, entry="other")
+    assert (marked(at), address(at)) == (["other"], {"entry": "other"})
+    at.session_state["_runs_chosen"] = []  # as if the mark had been taken away: the harness cannot click on a row
+    run(at)
+    assert at.radio(key="entry").value is None
+    assert "Open in Translate" not in [link.proto.label for link in at.get("page_link")]
+
+
+def test_losses_of_runs_with_other_tokens_are_drawn_apart(two: AppTest, checkpoints: Path) -> None:
+    apart = "so the others have charts of their own."
+    two.query_params["entry"] = ["mine", "other"]
+    at = run(two)
+    assert apart not in words(at)
+    assert len(at.get("vega_lite_chart")) == 1
+    save_toy(checkpoints / "swap", "adjective-swap")
+    write_metrics(checkpoints / "swap", (eval_line(10, 0.5, 0.9),))
+    at.query_params["entry"] = ["mine", "other", "swap"]
+    run(at)
+    assert_says(at, apart, "Validation loss at the end: swap 0.50 (step 10).")
+    assert len(at.get("vega_lite_chart")) == 2
+    choose(at, compare_measure="exact_match")
+    assert apart not in words(at)
+    assert len(at.get("vega_lite_chart")) == 1
 
 
 def note(at: AppTest, text: str) -> AppTest:
@@ -169,7 +200,7 @@ def test_a_zip_file_is_imported_and_a_hostile_one_refused(checkpoints: Path, tmp
     assert [path.name for path in checkpoints.iterdir()] == ["mine"]
     at = import_file("theirs.zip", export(save_run(tmp_path / "theirs")).read_bytes())
     assert "“theirs” has been imported." in words(at)
-    assert at.selectbox(key="entry").value == "theirs"
+    assert at.radio(key="entry").value == "theirs"
     assert (checkpoints / "theirs" / METRICS).is_file()
 
 
@@ -180,7 +211,7 @@ def test_a_translator_is_imported_from_a_folder_on_the_server(checkpoints: Path)
     assert "There is no translator to import at this path" in words(press(at, "Import"))
     choose(at, runs_folder=str(peer.standard()))
     assert "“opus-mt-en-de” has been imported." in words(press(at, "Import"))
-    assert at.selectbox(key="entry").value == "opus-mt-en-de"
+    assert at.radio(key="entry").value == "opus-mt-en-de"
     at = visit("translate", model="opus-mt-en-de", text="two dogs run")
     said = [each.value for each in at.sidebar.caption]
     assert said.count(plain("Imported from opus-mt-en-de (MarianMT).")) == 2, "below the sentence, and among its sizes"
@@ -216,8 +247,6 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     config = read_config(other)
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
-    choose(at, compare_time=True, compare_log=True)
-    assert "No times were logged by other." in words(at)
     table = table_with(at, "setting")
     assert (list(table["setting"]), list(table["other"])) == (["Highest learning rate"], ["0.25"])
     at.multiselect[0].set_value([]).run()
@@ -227,7 +256,7 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
 def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wrong_answers, "MAX_SENTENCES", 6)
     save_toy(checkpoints / "toy", "reverse")
-    assert "There is nothing to compare yet" in words(visit("runs", runs_tab="Compare curves"))
+    assert "There is nothing to compare yet" in words(visit("runs", entry="toy", runs_tab="Compare curves"))
     at = press(visit("runs", entry="toy", runs_tab="Wrong answers"), "Find all wrong validation answers")
     assert "6 of 6 validation answers of 315, evenly chosen, are not exactly right (100.0 %)" in words(at)
     table = tables(at)[-1]
@@ -262,7 +291,7 @@ def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:
 
 def test_missing_and_damaged_snapshots_get_a_message(checkpoints: Path) -> None:
     save_toy(checkpoints / "plain", "reverse")
-    at = visit("runs")
+    at = visit("runs", entry="plain")
     assert "It has no snapshots, in which its heads could be watched" in words(at)
     assert "Watch heads form" not in [tab.label for tab in at.tabs], "the first tab has something to show"
     (save_run(checkpoints / "mine") / SNAPSHOTS / "step-00000010.safetensors").write_bytes(b"torn")

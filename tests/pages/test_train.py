@@ -5,6 +5,7 @@ Processes are stand-ins.
 
 import argparse
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.locale.text import plain
 from explorer.runs import dry_run
 from explorer.runs.dry_run import Plan, PlanError
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS
 from model.folder import CONFIG, METRICS, PROBE, PROBE_ANSWER, STATE, STOP, read_config, write_json
+from model.presets import PRESETS
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
@@ -49,8 +52,13 @@ def started(training: Path, name: str) -> list[str]:
 @pytest.mark.usefixtures("training")
 def test_the_form_says_what_the_run_would_take() -> None:
     at = planned(visit("train"))
-    assert (metric(at, "Parameters"), metric(at, "Memory needed"), metric(at, "Takes")) == ("1 k", "1 MB", "about 10 s")
-    assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
+    assert (metric(at, "Parameters"), metric(at, "Memory needed"), metric(at, "Takes")) == (
+        "1 k",
+        "≈ 1 MB",
+        "10 to 20 s",
+    )
+    assert "On CPU, 2 cores (fp32): 100 updates of about" in words(at)
+    assert "What to expect after 750 updates: 99.6 % (98.6 % to 99.9 %) right on test, the mean" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled
     assert len(at.get("vega_lite_chart")) == 1
@@ -58,8 +66,8 @@ def test_the_form_says_what_the_run_would_take() -> None:
     assert len(at.selectbox(key="train_task").options) == len(TASKS) + 1
     # Where the estimate is known, the page runs twice in quick succession: the browser never sees the first run.
     other = visit("train")
-    assert other.segmented_control(key="train_preset_reverse").proto.set_value
-    assert other.segmented_control(key="train_preset_reverse").value == "tiny"
+    assert other.radio(key="train_preset_reverse").proto.set_value
+    assert other.radio(key="train_preset_reverse").value == "tiny"
 
 
 @pytest.fixture
@@ -80,7 +88,7 @@ def no_corpus(training: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_corpus_is_not_fetched_unasked_and_a_failed_download_can_be_tried_again(no_corpus: list[str]) -> None:
     at = visit("train", train_task="multi30k-en-de")
     assert not at.dataframe
-    assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
+    assert at.radio(key="train_preset_multi30k-en-de").value == "small"
     assert no_corpus == []
     press(at, "Download and show some")
     assert len(no_corpus) == 1
@@ -90,11 +98,14 @@ def test_a_corpus_is_not_fetched_unasked_and_a_failed_download_can_be_tried_agai
 
 
 def test_the_settings_of_the_model_that_comes_with_headlight_are_one_click_away(training: Path) -> None:
-    assert "as “reverse”" not in visit("train").segmented_control(key="train_preset_reverse").options, "not here"
+    presets = visit("train").radio(key="train_preset_reverse").options
+    assert "as “reverse”" not in " ".join(presets), "not here"
+    assert [line.split(" · ")[0] for line in presets] == [f"**{plain(name)}**" for name in PRESETS if name not in TASKS]
+    assert all(re.search(r"\d (min|h|days)$", line) for line in presets), "each with its time"
     shutil.copytree(ROOT / "checkpoints" / "reverse", training / "reverse")
     at = visit("train")
     choose(at, train_preset_reverse="shipped")
-    assert "The settings of the “reverse” that comes with Headlight." in words(at)
+    assert "What to expect" not in words(at), "no experiment has these settings"
     settings = read_config(training / "reverse")["set"]
     assert dict(item.split("=") for item in options(at).set) == settings
     assert at.number_input(key="train_reverse_shipped_n_decoder_layers").value == 1
@@ -130,20 +141,17 @@ def test_rarely_changed_settings_appear_in_the_command_while_they_are_open() -> 
         at,
         train_precision="bf16",
         train_device="cpu",
-        train_compile=True,
-        train_threads=1,
         train_reverse_tiny_consistency="simcut",
         train_reverse_tokenizer="subwords",
     )
     choose(at, train_reverse_tiny_cutoff=0.1, train_reverse_tiny_bpe_dropout=0.1)
     chosen = options(at)
-    more = (chosen.precision, chosen.threads, chosen.compile, chosen.device, chosen.init)
-    assert more == ("bf16", 1, True, "cpu", None)
+    assert (chosen.precision, chosen.device, chosen.init) == ("bf16", "cpu", None)
     settings = ["bpe_dropout=0.1", "consistency=simcut", "cutoff=0.1", "d_model=32", "tokenizer=subwords"]
     assert sorted(chosen.set) == settings
     choose(at, train_more=False)
     chosen = options(at)
-    assert (chosen.precision, chosen.threads, chosen.compile, chosen.set) == (None, None, False, ["d_model=32"])
+    assert (chosen.precision, chosen.device, chosen.set) == (None, None, ["d_model=32"])
 
 
 def test_a_run_may_start_from_another_model(training: Path) -> None:
@@ -294,7 +302,7 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     ]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     at = visit("train", run="mine")
-    assert "Too few pairs to say: BLEU 66.9 (95 % interval 22 to 100)" in words(at)
+    assert "Too few pairs to say: BLEU 66.9 of 1 sentence (95 % interval 22 to 100)" in words(at)
     assert "Train it longer" not in words(at)
     assert metric(at, "BLEU, of 1") == "66.9 (22–100)"
     at.button(key="next_pairs").click()
@@ -377,7 +385,7 @@ def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
     assert not has_key(run(at), "watch_steps_mine")
     if page == "runs":
         at.switch_page("pages/runs.py").run()
-        assert choose(at, entry="other").selectbox(key="entry").value == "other"
+        assert choose(at, entry="other").radio(key="entry").value == "other"
         assert not has_key(at, "run"), "still the Runs page"
 
 

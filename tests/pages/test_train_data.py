@@ -1,6 +1,7 @@
 """What a run on the Train page learns from: a person's own pairs. Processes are stand-ins."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from model.data.number_words import number_words
-from tests.pages.page import button, choose, press, run, tables, visit, words
+from tests.pages.page import as_read, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
 
 TWENTY = "".join(f"word {n}\tWort {n}\n" for n in range(20))
@@ -70,9 +71,9 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert "300 pairs: 270 to learn from, 30 held out to check what was learned (the score of fewer" in words(at)
     tokens = at.segmented_control(key="train_files_tokenizer")
     assert tokens.value == "characters"
-    source, target = tables(at)[1].iloc[0]
-    assert "·␣·" in source
-    assert "·" in target
+    assert tables(at)[0].iloc[0].tolist() == ["six hundred forty", "640"], "as it was pasted"
+    assert "·h·u·n·d·r·e·d·␣·" in words(at)
+    assert "There is no test set: the held-out pairs also choose the best weights." in words(at)
     assert options(at).set == ["tokenizer=characters"]
     assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
     assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
@@ -80,7 +81,8 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert not at.exception
     assert "30 of 30 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
     assert button(at, "Start training").proto.type != "secondary", "300 pairs are enough to begin with"
-    assert "⟨" in tables(at)[1].iloc[0].tolist()[1]
+    assert re.search(r"cannot be spelled with these tokens, which lack “\d+”", as_read(at.warning[0].value))
+    assert re.search(r" → ⟨\d+⟩", words(at))
     assert options(at).set == ["tokenizer=words"]
 
 
@@ -102,7 +104,7 @@ def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)
     assert "601 pairs: 541 to learn from" in words(at)
-    assert tables(at)[0].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
+    assert tables(at)[1].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
     assert options(at).header == "no"
 
 
@@ -163,16 +165,3 @@ def test_files_of_old_encodings_are_read_after_a_question() -> None:
     upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
     assert "20 pairs: 18 to learn from, 2 held out" in words(at)
     assert options(at).encoding is None
-
-
-@pytest.mark.usefixtures("training")
-def test_pairs_can_be_added_to_those_of_a_task() -> None:
-    at = visit("train")
-    choose(at, train_more=True)
-    pairs = b"source\ttarget\nabc\tcba\n*d*\td\nx\t\n"
-    upload(at, "more.tsv", pairs)
-    assert [path.read_bytes() for path in options(at).add_data] == [pairs]
-    assert "more.tsv: 2 pairs, the first “abc” → “cba”. 1 row left out: an empty side (line 4)." in words(at)
-    upload(at, "empty.tsv", b"a\tb\n")
-    assert options(at).add_data == []
-    assert "empty.tsv" in words(at)

@@ -96,7 +96,7 @@ function themeOf(box, { signed, minus }) {
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, closing, at } = S;
-  const { signed, least, top, minus, rows, ends, columns, grid, places, zero } = header;
+  const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
@@ -127,7 +127,7 @@ function draw(S) {
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < least) return "";
     const isRoomy = !least || S.plot.cell >= WIDE;
-    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, zero) : cellNumber(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zero) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };

@@ -55,6 +55,13 @@ function drawGrid(box, grid, levels, choosing, theme, colours) {
   const maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
   say(caption, grid.caption);
+  caption.append(
+    ...grid.roles.flatMap(({ letters, name, colour: nth }) => {
+      const key = make("span", "role", make("b", "", letters), ` ${name}`);
+      key.style.setProperty("--role", colours[nth]);
+      return [key, " "];
+    }),
+  );
   const [least, , most] = legend.children[0].children;
   say(least, t("uniform or less"));
   say(most, t("≥ {times} × uniform", { times: grid.top }));

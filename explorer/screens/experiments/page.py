@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from explorer.charts.chart import Figure
-from explorer.charts.experiment_bands import wide
-from explorer.locale.messages import t, translated
+from explorer.charts.experiment_bands import band_figure, wide
+from explorer.charts.forest import forest_figure
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
-from explorer.runs.experiment_arms import ArmRuns, arm_runs, length_curves, sample_rows, table
-from explorer.runs.experiment_relations import overall
-from explorer.screens.experiments.overview import (
-    ALL,
-    EXPERIMENT,
-    MEASURES,
-    curves_figure,
-    draw_overview,
-    length_figure,
-    open_experiment,
+from explorer.runs.experiment_arms import (
+    ArmRuns,
+    arm_runs,
+    length_curves,
+    sample_rows,
+    table,
+    validation_curves,
 )
+from explorer.runs.experiment_relations import compared, overall
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_overview, how_to_read, open_experiment
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one
@@ -30,6 +30,12 @@ from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
+
+_MEASURES = {
+    "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
+    "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
+    "loss": (message("loss"), message("Loss on validation, in nats per token, by updates"), ""),
+}
 
 
 def draw() -> None:
@@ -74,14 +80,23 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    few = [t("Too few runs to tell")], [results.too_few(arms)]
-    main, others = few if overall(arms) == "too few" else results.answer(arms)
-    st.markdown(f"**{plain(' '.join(main))}**\n" + "".join(f"\n- {plain(other)}" for other in others))
-    _draw_markdown_table(results.rows(arms))
-    st.caption(plain(results.conditions(arms)))
+    if overall(arms) == "too few":
+        st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
+    measures = compared(arms)
+    drawn = [each for each in measures if each.has_intervals]
+    for nth in range(0, len(drawn), 2):
+        for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
+            with column:
+                draw_figure(forest_figure(measure))
+    for measure in measures:
+        if measure not in drawn:
+            st.caption(plain(results.means(measure)))
+    reading = how_to_read() if drawn else ""
+    words = reading, plain(results.conditions(arms)), plain(results.no_single_cause(arms))
+    st.caption(" ".join(filter(None, words)))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
-        figures.append(length_figure(arms))
+        figures.append(_length_figure(arms))
         draw_figure(figures[1])
     with st.expander(t("What the runs show, in numbers")):
         _numbers(arms, figures)
@@ -97,21 +112,18 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
 
 
 def _procedure() -> str:
-    """State what is compared, by which test, and what a verdict needs."""
+    """State what is compared, how an interval is made, and what a verdict needs."""
     return t(
-        "Tables have means over seeds (lowest to highest) of the weights that were best on validation. The "
-        "comparisons of a variant: score, equality of scores, updates to the target, loss, and score beyond where "
-        "that was tested. A verdict needs an exact rank-sum test, 5 % after Holm's correction over the experiment, and "
-        "a difference of 1 point, of two evaluations' updates, or of a factor of 2 in the loss. “As good” holds for "
-        "other seeds on these test sentences (one of 96 is 1.04 points). p is after the correction. “Beyond”: "
-        "strings longer than any in training. Experiments share first variants, so they are not independent."
+        "Every variant is compared with the first one by its score on test sentences, the updates until validation "
+        "first reached the target, the loss, and the score beyond the trained lengths if that was tested; by "
+        "updates or loss only if all runs have one. The shift is the median difference of two runs, one of each. "
+        "Its interval has the shifts that an exact rank-sum test does not reject, at 5 % divided by the number of "
+        "comparisons in the experiment, so that all its intervals hold together. A variant differs if its interval "
+        "leaves out 0 and the shift is at least 1 point, two evaluations or a factor of 2; it is as good if the "
+        "interval lies within that. Both hold for other seeds on these sentences. A run that failed has 0 right. "
+        "Tables have the mean of the weights that were best on validation, and the lowest to highest run. "
+        "Experiments share first variants, so they are not independent."
     )
-
-
-def _draw_markdown_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Draw a table whose cells take as many lines as they need."""
-    head, *lines = (" | ".join(map(plain, line)) for line in (rows[0], *(row.values() for row in rows)))
-    st.caption("\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * len(rows[0])), *lines)))
 
 
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
@@ -132,19 +144,29 @@ def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:
     """Draw the curves of the stored runs by the measure that is chosen, and return them."""
-    names = {key: translated(MEASURES[key][0]) for key in (metric, "loss")}
+    names = {key: translated(_MEASURES[key][0]) for key in (metric, "loss")}
     shared = {"format_func": names.__getitem__, "persist_state": "session"}
     name = choose_one(t("Measure"), list(names), key=f"experiment_measure_{metric}", **shared)
-    figure = curves_figure(arms, name)
+    _, title, unit = _MEASURES[name]
+    top = 100.0 if name == "exact_match" else None
+    curves = validation_curves(arms, name)
+    figure = band_figure(curves, x_title=t("updates"), title=translated(title), unit=unit, top=top)
     draw_figure(figure)
     return figure
+
+
+def _length_figure(arms: Sequence[ArmRuns]) -> Figure:
+    """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
+    curves, longest = length_curves(arms)
+    title = t("Right by length, in %; dashed: the longest in training, {n:.0f} letters", n=longest)
+    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the commands of the runs."""
     with st.expander(t("How to repeat these runs, and what they cost")):
         if costs := results.cost_rows(arms):
-            _draw_markdown_table(costs)
+            draw_table(costs, results.cost_sentence(arms))
             st.caption(plain(results.cost_sentence(arms)))
         everything = f"{typed('model.experiments')} {experiment.name}"
         st.caption(plain(t("All missing runs at once: {command}", command=everything)))

@@ -152,7 +152,7 @@ def draw_pair_tab() -> None:
     }
     left, right = st.columns(2, gap="large")
     with left:
-        draw_figure(comparison_figure(metrics, TRAINING_LOSS, log=True))
+        draw_figure(comparison_figure(metrics, TRAINING_LOSS))
     with right:
         draw_figure(comparison_figure(metrics, "exact_match"))
     examples = [example.source for example in examples_of(summaries[WITH])]

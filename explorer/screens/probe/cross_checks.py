@@ -91,8 +91,7 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
             t("Does the word need this row?"),
             t(
                 "{where}, the row of one prediction is replaced: by equal weights, by its own weights on other words, "
-                "or without its largest weight. A word that stays the likeliest may have become less likely all the "
-                "same, so the change of its log-probability is counted as well.",
+                "or without its largest weight. A word changes if another is then the likeliest.",
                 where=where,
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
@@ -140,6 +139,8 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
     """Draw one count over the sample: a table and a sentence about it."""
     count = subject.measure(check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report))
     if count is not None:
+        if isinstance(count, KeptShares):
+            st.markdown(f"**{plain(count.verdict())}**")
         draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
         st.caption(plain(count.caption()))
 

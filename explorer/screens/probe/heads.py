@@ -13,9 +13,9 @@ from explorer.charts.measured_heads import layer_head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import capitalised, listed, plain
 from explorer.probing.measured import Measured
-from explorer.probing.measurement import STATISTICS, Probe
+from explorer.probing.measurement import STATISTICS, Probe, statistic_of
 from explorer.probing.role_grid import THUMBNAILS, role_grids
 from explorer.probing.roles import needed_note, role_title, rule, statistic_title
 from explorer.probing.tables import (
@@ -34,7 +34,7 @@ from explorer.web import bound, page_parts, session
 from explorer.web.figures import draw_table, table_height
 from model.points import Head
 
-_ROWS = 16  # of the table that are in sight
+_LEAST, _MOST = 10, 20  # rows of the table that are in sight: those of heads with a role
 _ROLE = 330  # pixels, in which two roles of a head are whole
 
 
@@ -79,7 +79,7 @@ def _draw_table(probe: Probe) -> None:
     event = draw_table(
         [_aligned(row, rows) for row in rows],
         t("Heads with their roles and scores"),
-        height=table_height(len(rows), most=_ROWS),
+        height=table_height(len(rows), most=min(max(_LEAST, sum(role.clear for role in head_roles.values())), _MOST)),
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",
@@ -91,7 +91,7 @@ def _draw_table(probe: Probe) -> None:
     st.toggle(t("All statistics"), key="probe_every", bind=page_parts.URL)
     order = t(
         "The clearest heads come first: those whose smaller lower end is largest. Of two roles, the numbers are those "
-        "of the clearer one."
+        "of the first. Roles other than sinks are judged by the weight outside the sinks."
     )
     st.caption(plain(f"{needed_note(probe.seeds)} {order}"))
     selected = event["selection"]["rows"]
@@ -115,16 +115,23 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _draw_map(probe: Probe) -> None:
-    common = Counter(name for role in roles(probe).values() for name in role.statistics).most_common(1)
-    names = dict.fromkeys((*(name for name, _ in common), *FIRST, *STATISTICS))
+    # The scores that judge roles come first, the commonest of them first of all: the table's numbers are theirs.
+    judging = Counter(name for role in roles(probe).values() if role.clear for name in role.judged)
+    names = dict.fromkeys((*(name for name, _ in judging.most_common()), *FIRST, *STATISTICS))
     statistic = bound.selectbox(
         t("One score of all heads"),
         [name for name in names if kinds_with(probe, name)],
-        title_of=lambda name: f"{statistic_title(name)}: {translated(STATISTICS[name].description)}",
+        title_of=lambda name: f"{statistic_title(name)}: {translated(statistic_of(name).description)}",
         key="probe_map",
     )
-    title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), STATISTICS[statistic].decimals
-    for kind, column in zip(kinds_with(probe, statistic), st.columns(max(2, len(probe.kinds))), strict=False):
+    title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), statistic_of(statistic).decimals
+    having = kinds_with(probe, statistic)
+    without = [kind for kind in probe.kinds if kind not in having]
+    columns = st.columns(max(2, len(probe.kinds)))
+    if without:
+        kinds = capitalised(listed(map(translated, without)))
+        columns[len(having)].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))
+    for kind, column in zip(having, columns, strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
             plot = layer_head_map(

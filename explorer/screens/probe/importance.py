@@ -54,18 +54,19 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     for kind, column in zip(changes, st.columns(max(2, len(changes))), strict=False):
         with column:
             span, clear = importance.span, importance.clear[kind]
-            plot = layer_head_map(changes[kind], kind, caption=importance.largest(kind), span=span, clear=clear)
+            caption, decimals = importance.largest(kind), importance.decimals
+            plot = layer_head_map(changes[kind], kind, caption=caption, span=span, decimals=decimals, clear=clear)
             page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
     st.caption(explained(importance.summary(len(measured.sample))))
     rows = importance.rows()
-    columns = {t("loss, zeroed (10⁻³ nats)"): 175, t("loss, mean instead (10⁻³ nats)"): 225}
+    columns = {t("loss, zeroed (nats)"): 200, t("loss, mean instead (nats)"): 200}
     wide = {name: st.column_config.TextColumn(width=pixels) for name, pixels in columns.items()}
     height = table_height(len(rows), most=12)
     draw_table(rows, t("Importance of every head"), file="importance", height=height, column_config=wide)
     st.caption(
         t(
-            "Changes of the loss in 10⁻³ nats per token and of right tokens in percentage points, with 95 % intervals "
-            "over sentences."
+            "Changes of the loss in nats per token and of right tokens in percentage points, with 95 % intervals over "
+            "sentences."
         )
     )
     _draw_curve(subject, measured)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.content_words import over_words
-from explorer.decoding.labelled_map import head_map
+from explorer.decoding.labelled_map import PairMarks, head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
@@ -17,9 +18,9 @@ from explorer.locale.text import capitalised, percent, plain
 from explorer.probing.head_card import (
     EXAMPLES,
     MIN_ROWS,
+    counted_cells,
     example_statistic,
     examples,
-    similar_heads,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.roles import evidence, needed_note, role_of, statistic_title
@@ -79,11 +80,11 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
     scores, name = measured.probe.kinds[kind], index_name(layer, head)
     role = role_of(scores, layer, head)
     rows, meaning, reading = evidence(scores, role, layer, head)
-    left, right = st.columns([3, 1], vertical_alignment="center")
     title = t("{kind} {head}: {role}", kind=capitalised(translated(kind)), head=name, role=role.title)
-    left.markdown(f"#### {plain(title)}")
-    with right.popover(t("What this test says"), icon=":material/help:"):
-        st.caption(explained(f"{reading} {needed_note(measured.probe.seeds)}"))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"#### {plain(title)}", width="content")
+        with st.popover(t("What this test says"), icon=":material/help:", width="content"):
+            st.caption(explained(f"{reading} {needed_note(measured.probe.seeds)}"))
     st.caption(explained(meaning))
     if rows:
         draw_table(rows, t("The test of its role"))
@@ -113,18 +114,6 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
             st.caption(t("Not measured yet: see the tab “Effect on the answer”, “Importance”."))
         else:
             st.caption(plain(importance.sentence_about(place)))
-        st.markdown(t("##### Heads that look alike"))
-        none = t("There is no other {kind} head to compare it with.", kind=translated(kind))
-        alike = similar_heads(scores, layer, head)
-        for line in alike or (none,):
-            st.caption(plain(line))
-        if alike:
-            st.caption(
-                t(
-                    "Bits: Jensen–Shannon divergence between the rows of the two heads, a mean over the sample; 0 if "
-                    "they look alike, 1 if they never look at the same key."
-                )
-            )
         draw_note(subject.name, place)
 
 
@@ -171,7 +160,8 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         about = t("{n} row", "{n:,} rows", n=rows[example.index])
         text = measured.sample.sources[example.index].text
         title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
-        _draw_sentence(sentences[example.index], place, title, key=name.lower(), expanded=name == EXAMPLES[0])
+        opened = name == EXAMPLES[0]
+        _draw_sentence(sentences[example.index], place, title, statistic, key=name.lower(), expanded=opened)
     said = t(
         "Sorted by: {score}, as a share of the way from uniform attention in the same sentence to a perfect 1, among "
         "sentences with at least {rows} rows.",
@@ -179,18 +169,31 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         rows=min([MIN_ROWS, *(rows[example.index] for example in chosen.values())]),
     )
     below = t("Below 0: less than uniform attention.") if any(each.gain < 0 for each in chosen.values()) else ""
-    st.caption(plain(f"{said} {below}"))
+    shuffled = (
+        t(
+            "Uniform attention is near 0 here, since the weight on shuffled partners is taken off. Where one of these "
+            "falls on a right word, even a perfect head stays below 1."
+        )
+        if statistic.startswith("lexical")
+        else ""
+    )
+    st.caption(plain(" ".join(filter(None, (said, below, shuffled)))))
 
 
-def _draw_sentence(item: Observed, place: Head, title: str, *, key: str, expanded: bool) -> None:
+def _draw_sentence(item: Observed, place: Head, title: str, statistic: str, *, key: str, expanded: bool) -> None:
     kind, layer, head = place
     with st.expander(plain(title), expanded=expanded):
         maps, prefix = attention_maps(item.trace, kind), ""
+        cells = counted_cells(item, kind, statistic)
         if kind == "cross" and st.session_state.get(_WORDS):
             maps, left_out = over_words(maps, item.trace.src_words)
+            cells = ()  # of tokens
             prefix = t(
                 "Words only: <eos>, other specials and punctuation are left out, on average {share} of this head's "
                 "weight; what remains is scaled to 1.",
                 share=percent(float(left_out[layer, head])),
             )
-        draw_map(head_map(maps, layer + 1, head + 1), key=f"card_{key}", prefix=prefix)
+        elif cells:
+            prefix = t("Framed: the cells whose weight counts.")
+        marked = replace(head_map(maps, layer + 1, head + 1), marks=PairMarks(cells=cells))
+        draw_map(marked, key=f"card_{key}", prefix=prefix)

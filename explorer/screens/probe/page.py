@@ -77,7 +77,9 @@ def draw() -> None:
         about = t("Measured on {sample}.", sample=measured.about)
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
         part = t("Of these, {n} has been measured so far.", "Of these, {n} have been measured so far.", n=shown.part)
-        caption.caption(plain(" ".join(filter(None, (about, untrained, part if shown.part else "")))))
+        fewer = st.session_state.get(TAB, address.present().get(TAB)) == EFFECT
+        effect = t("The parts of this tab use fewer of them, and each says how many.") if fewer else ""
+        caption.caption(plain(" ".join(filter(None, (about, untrained, part if shown.part else "", effect)))))
     _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     session.write_address(here)

@@ -135,7 +135,7 @@ def _draw_means(means: MeanPatches) -> None:
     for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
         with column:
             title, span = t("share of the difference"), (-means.top, means.top)
-            plot = layer_head_map(item.value, kind, title, span=span, clear=item.differs_from_zero())
+            plot = layer_head_map(item.value, kind, title, span=span, decimals=3, clear=item.differs_from_zero())
             page_parts.draw_plot(plot, f"patching_mean_heads_{kind}", numbers=False)
     with st.expander(t("Every mean with its interval")):
         draw_table(means.rows(), t("Mean effect of each vector and head"), file="patching")

@@ -149,19 +149,15 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
-    """Draw the names of several marked runs, and the button that deletes them."""
-    names = [entry.name for entry in entries]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        marked = t("{n} is marked: {names}", "{n} are marked: {names}", n=len(names), names=_quoted(names))
-        st.caption(plain(marked), width="content")
-        fixed = any(entry.bundled or entry.busy for entry in entries)
-        if not viewing() and st.button(
-            t("Delete them"),
-            key="runs_delete_several",
-            disabled=fixed,
-            help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
-        ):
-            st.dialog(t("Delete for good?"))(_delete)(runs, entries)
+    """Draw the button that deletes the marked runs."""
+    fixed = any(entry.bundled or entry.busy for entry in entries)
+    if not viewing() and st.button(
+        t("Delete these {n}", n=len(entries)),
+        key="runs_delete_several",
+        disabled=fixed,
+        help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
+    ):
+        st.dialog(t("Delete for good?"))(_delete)(runs, entries)
 
 
 def draw_note(entry: Entry) -> None:

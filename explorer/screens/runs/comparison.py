@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -12,53 +13,60 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
-from explorer.runs.origin import differences, settings_of
+from explorer.runs.origin import comparable, differences, settings_of
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 
-def draw_comparison(runs: Runs, entries: Sequence[Entry], wanted: Sequence[str]) -> None:
-    """Draw curves of several runs, one measure at a time; initially those `wanted`."""
+def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str]) -> None:
+    """Draw curves of several runs, one measure at a time: of all that are marked, or of one and those chosen here."""
     names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
         return
-    chosen = st.multiselect(
-        t("Runs to compare"),
-        names,
-        default=[name for name in wanted if name in names][:MAX_CURVES],
-        max_selections=MAX_CURVES,
-        key=f"compare_{','.join(wanted)}",
-        persist_state="session",
-    )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
-        shared = {"format_func": labels.__getitem__, "persist_state": "session"}
-        measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
-        over_time = st.toggle(t("Over time"), key="compare_time", persist_state="session")
-        log = st.toggle(
-            t("Logarithmic"),
-            value=True,
-            key="compare_log",
+    chosen = [name for name in marked if name in names]
+    if len(marked) == 1:
+        chosen = st.multiselect(
+            t("Runs to compare"),
+            names,
+            default=chosen,
+            max_selections=MAX_CURVES,
+            key=f"compare_{marked[0]}",
             persist_state="session",
-            disabled="loss" not in measure,
-            help=t("A loss on a logarithmic axis: equal factors are equally far apart."),
         )
+    labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
+    shared = {"format_func": labels.__getitem__, "persist_state": "session"}
+    measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
     if not chosen:
         st.info(t("Choose one or more runs."))
         return
-    figure = comparison_figure({run: metrics_of(runs, run) for run in chosen}, measure, over_time=over_time, log=log)
-    if figure.data["step"]:
-        draw_figure(figure)
-    else:
-        st.info(plain(figure.caption))
+    if len(chosen) > MAX_CURVES:
+        st.caption(t("The first {n} have curves here.", n=MAX_CURVES))
+        chosen = chosen[:MAX_CURVES]
+    groups = comparable({run: runs.folder(run) for run in chosen}) if "loss" in measure else [chosen]
+    if len(groups) > 1:
+        st.caption(
+            t(
+                "A loss is a mean over tokens. It can be compared between runs with the same tokens and the same "
+                "validation sentences only, so the others have charts of their own."
+            )
+        )
+    data: dict[str, list[Any]] = {}
+    for group in groups:
+        figure = comparison_figure({run: metrics_of(runs, run) for run in group}, measure)
+        if figure.data["step"]:
+            draw_figure(figure)
+            data = {name: [*data.get(name, []), *values] for name, values in figure.data.items()}
+        else:
+            st.info(plain(figure.caption))
     if len(chosen) > 1:
         st.markdown(f"##### {t('How they differ')}")
-        if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
-            draw_table(rows, t("Settings that differ between the chosen runs"), file="differences")
+        if differing := differences({run: settings_of(runs.folder(run)) for run in chosen}):
+            title = t("Settings that differ between the chosen runs")
+            draw_table(differing, title, file="differences", height="content")
         else:
             st.caption(t("They do not: settings, data and start are the same."))
-    if figure.data["step"]:
+    if data:
         with st.expander(t("These curves as a table")):
-            draw_table(curve_rows(figure.data), figure.caption, file="curves")
+            draw_table(curve_rows(data), t("The values of these curves"), file="curves")

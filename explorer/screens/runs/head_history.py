@@ -44,7 +44,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
         st.session_state[key] = next((example.source for example in examples_of(entry.summary)), "")
     text = left.text_input(t("Sentence"), key=key, persist_state="session", max_chars=MAX_TEXT) or ""
     with right:
-        kind = choose_kind("film_kind", persist_state="session")
+        kind = choose_kind("film_kind")
     try:
         moments = _moments(runs, entry.name, text, steps)
     except (InputError, CheckpointError) as refused:

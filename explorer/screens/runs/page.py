@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
-from explorer.decoding.model_summary import by_heart
+from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import description, rows, summary
-from explorer.runs.progress import diagnosis
+from explorer.runs.listing import card, description, rows, summary
+from explorer.runs.progress import diagnosis_of
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
     draw_actions,
@@ -24,52 +24,62 @@ from explorer.screens.runs.actions import (
 )
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
-from explorer.web import page_parts, runtime
+from explorer.web import address, page_parts, runtime
 from explorer.web.figures import draw_table
-from explorer.web.runs import ENTRY, choose_run, draw_missing, draw_wrong_answers, metrics_of, run_box
+from explorer.web.runs import (
+    ENTRY,
+    choose_run,
+    draw_missing,
+    draw_wrong_answers,
+    forget_missing,
+    metrics_of,
+    wanted,
+)
+from model.analysis.run_diagnosis import Verdict
 from model.checkpoint import snapshot_steps
 
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
+_CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
 
 
 def draw() -> None:
-    """Draw the list, then everything about one of its entries."""
+    """Draw the list, then everything about the entries that are marked in it."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
     heading = st.container(horizontal=True, vertical_alignment="center")
-    heading.markdown(f"#### {t('Every run and model on this machine')}", width="stretch")
+    heading.markdown(f"#### {t('Every run and model on this machine')}", width="content")
     if not entries:
         draw_outcome()
         st.info(t("There is no run and no model here yet. Train one, or import a zip file."))
         draw_import(runs)
         return
-    with heading.popover(t("Import a model"), icon=":material/upload:"):
+    with heading.popover(t("Import a model"), icon=":material/upload:"):  # not above the table's own buttons
         draw_import(runs)
-    outcome = st.container()
-    several = _draw_list(runs, entries)
-    if len(several) > 1:
-        with outcome:
-            draw_outcome()
-        draw_several(runs, several)
-        draw_comparison(runs, entries, [entry.name for entry in several])
-        return
-    by_name = {entry.name: entry for entry in entries}
-    box, links = st.columns([1, 1], vertical_alignment="center")
-    with box:
-        name = run_box(ENTRY, t("Run or model"), list(by_name))
-    with outcome:
-        draw_outcome()
-        draw_missing()
-    entry = by_name.get(name) or entries[0]
-    with links:
+    draw_outcome()
+    marked = _choose(runs, entries)
+    draw_missing()
+    for entry in entries:
+        if entry.problem:
+            st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
+    if len(marked) > 1:
+        draw_several(runs, marked)
+        draw_comparison(runs, entries, [entry.name for entry in marked])
+    for entry in marked if len(marked) == 1 else ():
+        _draw_one(runs, entries, entry)
+
+
+def _draw_one(runs: Runs, entries: Sequence[Entry], entry: Entry) -> None:
+    """Draw one run or model: its actions, how it went, and its tabs."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"#### {plain(entry.name)}", width="content")
         draw_links(entry)
     draw_actions(runs, entry)
-    known = by_heart(entry.summary.get("task"))
-    course = "" if entry.busy else diagnosis(metrics_of(runs, entry.name), True, known).sentence
+    if not entry.busy:
+        st.markdown(explained(diagnosis_of(metrics_of(runs, entry.name), False, entry.summary).sentence))
     watched = bool(entry.problem) or len(snapshot_steps(runs.folder(entry.name))) > 1
     film = "" if watched else t("It has no snapshots, in which its heads could be watched as they form.")
-    st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), course, film)))))
+    st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), film)))))
     draw_note(entry)
     film_tab = {message("Watch heads form"): partial(draw_heads, runs, entry)}
     tabs = (film_tab if watched else {}) | {
@@ -79,41 +89,66 @@ def draw() -> None:
     page_parts.draw_tabs("runs", tabs)
 
 
-def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
-    """Draw the table of runs and models, its summary, and a sentence for each folder that cannot be opened.
-
-    Returns the entries whose rows are marked; a single marked one is opened below.
-    """
-    courses = {entry.name: diagnosis(metrics_of(runs, entry.name), not entry.busy) for entry in entries}
+def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
+    """Draw the list as a table or, on a phone, as cards, and return the entries that are marked in it."""
+    by_name = {entry.name: entry for entry in entries}
+    names = list(by_name)
+    asked = wanted(ENTRY, names, st.session_state.get(_CHOSEN, []))
+    chosen = [name for name in names if name in asked]
+    if chosen != st.session_state.get(_CHOSEN):
+        st.session_state[_CHOSEN] = chosen
+        st.session_state[_TABLE] = st.session_state.get(_TABLE, 0) + 1  # marks cannot be set but in another table
+    courses = {entry.name: diagnosis_of(metrics_of(runs, entry.name), entry.busy, entry.summary) for entry in entries}
     verdicts = {name: course.verdict for name, course in courses.items() if course.sentence}
+    with st.container(key="runs_list"):
+        _draw_table(entries, verdicts, chosen)
+    with st.container(key="runs_cards"):
+        st.session_state[ENTRY] = chosen[0] if len(chosen) == 1 else None
+        st.radio(
+            t("Run or model"),
+            names,
+            index=None,
+            format_func=plain,
+            captions=[plain(card(entry, verdicts.get(entry.name))) for entry in entries],
+            key=ENTRY,
+            label_visibility="collapsed",
+            on_change=_open_card,
+        )
+    address.choice(ENTRY).write({ENTRY: address.SEVERAL.join(chosen)})
+    return [by_name[name] for name in chosen]
+
+
+def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chosen: Sequence[str]) -> None:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    names = [entry.name for entry in entries]
     # Marks are kept by row: another list is another table.
-    key = f"runs_table_{hash(tuple(by_row := [entry.name for entry in entries]))}"
-    marked = draw_table(
+    key = f"runs_table_{hash(tuple(names))}_{st.session_state[_TABLE]}"
+    draw_table(
         rows(entries, verdicts),
         t("Runs and models"),
         file="runs-and-models",
         height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
         key=key,
         selection_mode="multi-row",
-        on_select=partial(_open_marked, key, by_row),
+        selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
+        on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(width=195),  # with both scores beside it on a phone
-            # What is written under the table says these; the menu of a column shows them.
-            **dict.fromkeys((t("data"), t("updates"))),
+            t("name"): text(width=182),
             t("right (%)"): number(
-                width=72, format="%.1f", help=t("Share of test sentences that are exactly right, all held out.")
+                width=72,
+                format="%.1f",
+                help=t("Share of sentences that are exactly right. The interval says of which set."),
             ),
-            "BLEU": number(width=60, format="%.1f", help=t("BLEU on test, where answers are sentences.")),
+            "BLEU": number(width=55, format="%.1f", help=t("BLEU on the same, where answers are sentences.")),
             t("interval (95 %)"): text(
-                width=195,
+                width=235,
                 help=t(
-                    "Of BLEU or, without it, of the share that is right, and the number of sentences: Wilson's score "
-                    "interval or, of BLEU, roughly ± 45 ÷ √sentences. Pairs learned by heart have none."
+                    "Of BLEU or, without it, of the share that is right, with the set and the number of sentences: "
+                    "Wilson's score interval or, of BLEU, roughly ± 45 ÷ √sentences. Pairs learned by heart have none."
                 ),
             ),
             t("verdict"): text(
-                width=150,
+                width=128,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
@@ -121,24 +156,30 @@ def _draw_list(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
                     "answer so far is given, wrong where the model writes it."
                 ),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm"),
+            t("data"): text(width=125),
+            t("minutes"): number(
+                width=65,
+                format="%.1f",
+                help=t("Time of training where it was trained; of a continued model, that of its last part."),
+            ),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm", width=95),
             t("note"): text(width="medium"),
             t("parameters"): number(width=95, format="compact"),
         },
     )
     hint = t("Tick one to open it below, several to compare or delete them.")
     st.caption(f"{plain(summary(entries))} {hint}")
-    for entry in entries:
-        if entry.problem:
-            st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
-    return [entries[row] for row in marked["selection"]["rows"] if row < len(entries)]
 
 
 def _open_marked(key: str, names: Sequence[str]) -> None:
-    """Open the run whose row alone is marked."""
-    rows = st.session_state[key]["selection"]["rows"]
-    if len(rows) == 1:
-        choose_run(names[rows[0]], ENTRY)
+    """Open the runs whose rows are marked."""
+    forget_missing()
+    st.session_state[_CHOSEN] = [names[row] for row in st.session_state[key]["selection"]["rows"]]
+
+
+def _open_card() -> None:
+    forget_missing()
+    choose_run(st.session_state[ENTRY], ENTRY)
 
 
 def _wrong_answers(entry: Entry) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import percent, plain, why
-from explorer.runs.own_pairs import Reading, Source, added_overview, columns_of, divide, overview
+from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
 from explorer.runs.settings import Changes
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.findings import chosen, draw_findings, forget_choices
@@ -23,11 +23,10 @@ from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import VALID_FRACTION
 from model.data.number_words import SAMPLE_PAIRS, number_words
-from model.data.proposal import Proposal
+from model.data.proposal import Proposal, TokenKind
 from model.data.tables import ENDINGS, pasted_table
 from model.data.task import MissingCorpusError
 from model.data.text_files import MAX_BYTES, EncodingError
-from model.folder import modified
 from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
@@ -60,6 +59,11 @@ class Data:
     proposal: Proposal | None = None
     tokens: Changes = ()
     few: bool = False
+
+    @property
+    def kind(self) -> TokenKind | None:
+        """What was found out about the chosen kind of tokens of own data."""
+        return self.proposal.of(dict(self.tokens)["tokenizer"]) if self.proposal and self.tokens else None
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset, with the settings proposed for own data."""
@@ -196,11 +200,12 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
             leave_out=leave_out,
         )
         pairs = overview(source)
-        draw_table(list(pairs.first), t("The first {n} pair", "The first {n} pairs", n=len(pairs.first)), file="pairs")
     with st.spinner(t("Looking at the data …")):
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
+        first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
+        draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
         draw_findings(division.findings)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
@@ -236,7 +241,7 @@ def _choose_columns(source: Source) -> Source:
     path = source.paths[0]
     _, detected = columns_of(path, None, source.encoding)
     header: bool | None = None
-    if not path.endswith((".jsonl", ".ndjson", ".tmx", ".po")):
+    if not path.endswith((".json", ".jsonl", ".ndjson", ".tmx", ".po")):
         # Set at every run: an interrupted run creates fields that the browser never sees.
         st.session_state[_HEADER] = st.session_state.get(_HEADER, detected)
         header = st.toggle(
@@ -299,32 +304,6 @@ def _choose_division(source: Source, checkpoints: Path) -> Reading:
 def upload_megabytes() -> int:
     """The largest file of pairs that can be uploaded here."""
     return megabytes(MAX_BYTES // 2**20)
-
-
-def choose_added(data: Data, checkpoints: Path) -> tuple[str, ...]:
-    """Draw the upload of further training pairs, and a summary of each file; return the files' paths."""
-    files = st.file_uploader(
-        t("Further training pairs (TSV, CSV or JSONL)"),
-        type=list(TABLES),
-        accept_multiple_files=True,
-        max_upload_size=upload_megabytes(),
-        key="train_added",
-        help=t(
-            "Training reads these pairs as well as its own, except pairs that it already has and pairs whose source is "
-            "held out."
-        ),
-    )
-    paths = []
-    for file in files:
-        try:
-            path = store(file.name, file.getvalue(), checkpoints)
-            summary = added_overview(str(path), modified(path), data.data.src_lang, data.data.tgt_lang)
-        except (DataError, OSError) as unusable:
-            st.error(plain(why(unusable)))
-            continue
-        st.caption(plain(f"{file.name}: {summary}"))
-        paths.append(str(path))
-    return tuple(paths)
 
 
 def _choose_files(checkpoints: Path) -> tuple[Path, ...]:

@@ -8,10 +8,10 @@ from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.translator import InputError
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
-from explorer.runs.command import like_command, longer_command
+from explorer.runs.command import like_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Entry, Runs
 from explorer.runs.next_step import changes_for
-from explorer.runs.origin import Repeatable, repeatable
+from explorer.runs.origin import repeatable
 from explorer.runs.settings import label_of
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
@@ -35,7 +35,7 @@ def draw_next_steps(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
                 if own:
                     st.button(t("Bring more pairs"), key="next_pairs", on_click=_new_pairs)
             elif run is not None and not run.missing:
-                _draw_run(runs, status.name, run, step)
+                _draw_run(runs, status.name, step)
 
 
 def draw_trial(entry: Entry, course: Diagnosis) -> None:
@@ -70,21 +70,8 @@ def _new_pairs() -> None:
     choose_run(NEW)
 
 
-def _draw_run(runs: Runs, name: str, run: Repeatable, step: NextStep) -> None:
+def _draw_run(runs: Runs, name: str, step: NextStep) -> None:
     """Draw the button of a further run, with its command and Start."""
-    if step == "longer":
-        if run.can_go_on:
-            steps = 2 * run.steps
-            with st.popover(t("Train to {n:,} updates", n=steps)):
-                st.caption(plain(run.longer_sentence))
-                draw_start(
-                    longer_command(name, steps, runs.checkpoints),
-                    "",
-                    f"next_longer_{name}",
-                    name,
-                    lambda: runs.longer(name, steps),
-                )
-        return
     changes = changes_for(step, runs.folder(name))
     if not changes:
         return

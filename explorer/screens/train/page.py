@@ -13,13 +13,22 @@ from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
-from explorer.runs.dry_run import ROUGH, Plan, PlanError, PlanService, Sizes, memory_text, sizes_at_once
+from explorer.runs.dry_run import (
+    Plan,
+    PlanError,
+    PlanService,
+    Sizes,
+    memory_text,
+    preset_seconds,
+    sizes_at_once,
+)
+from explorer.runs.experiment_arms import expected_sentence
 from explorer.runs.lifecycle import Runs
 from explorer.runs.origin import settings_to_repeat
 from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import Changes, problem, setting
 from explorer.runs.viewer_mode import REASON
-from explorer.screens.train.data import Data, choose_added, choose_data
+from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -35,7 +44,7 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, RUN, choose_run, draw_missing, run_box
+from explorer.web.runs import NEW, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
 from model.folder import SHIPPED
@@ -62,7 +71,7 @@ def draw() -> None:
     states = {status.name: status for status in runs.statuses()}
     title, box = st.columns([3, 2], vertical_alignment="center")
     with box:
-        name = run_box(RUN, t("Run"), [NEW, *states], lambda name: name or t("A new run"))
+        name = run_box(t("Run"), [NEW, *states], lambda name: name or t("A new run"))
     watching = t("Watch it learn") if name in states and states[name].busy else t("How it learned")
     title.markdown(f"#### {t('Train a model from scratch') if name == NEW else watching}")
     draw_missing()
@@ -99,7 +108,6 @@ def _draw_form(runs: Runs) -> None:
             parts = st.container()
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
-            order = replace(order, added=choose_added(data, runs.checkpoints))
             changes += further_fields(preset, data, scope, order.init)
     if order.init:
         sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
@@ -115,13 +123,14 @@ def _draw_form(runs: Runs) -> None:
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
-    kind = data.proposal.of(dict(data.tokens)["tokenizer"]) if data.proposal and data.tokens else None
-    sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, kind)
+    sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
         st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now, data.few)
+        if not unfit and (result := expected_sentence(order, preset)):
+            st.caption(plain(result))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -163,24 +172,29 @@ def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
     st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
-    own = t("The settings of the “{name}” that comes with Headlight.", name=data.task)
-    titles = {name: own if name == _SHIPPED else f"{translated(PRESETS[name].title)}." for name in names}
-    chosen = st.segmented_control(
+    given: Changes = ()
+    presets = {name: data.adapted(PRESETS[name]) for name in names if name != _SHIPPED}
+    if shipped is not None:
+        presets[_SHIPPED], given = shipped
+    lines = {name: _preset_line(name, preset, data) for name, preset in presets.items()}
+    chosen = st.radio(
         t("Model"),
         names,
-        format_func=lambda name: t("as “{name}”", name=data.task) if name == _SHIPPED else name,
-        required=True,
+        format_func=lines.__getitem__,
         key=key,
         persist_state="session",
-        help="\n\n".join(
-            (t("Sizes and settings to start from. You can change each of them below."), *map(plain, titles.values()))
-        ),
+        help=t("Sizes and settings to start from. You can change each of them below."),
     )
     choice = chosen or start
-    st.caption(plain(titles[choice]))
-    if choice == _SHIPPED and shipped is not None:
-        return choice, *shipped
-    return choice, data.adapted(PRESETS[choice]), ()
+    return choice, presets[choice], given if choice == _SHIPPED else ()
+
+
+def _preset_line(name: str, preset: Preset, data: Data) -> str:
+    """One line on a preset: its name, what it is, and about how long it takes."""
+    title = translated(PRESETS[name].title) if name != _SHIPPED else t("As that model was trained")
+    label = t("as “{name}”", name=data.task) if name == _SHIPPED else name
+    seconds = preset_seconds(preset, data.data, data.kind)
+    return f"**{plain(label)}** · {plain(title)} · {span(*(times * seconds for times in plan_service().pace))}"
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -219,12 +233,12 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
     unknown = "…" if expected else "–"  # still to come, or not at all
     counted = needed = taken = unknown
     if plan is not None:
-        counted, needed = count(plan.parameters), memory_text(plan.memory)
+        counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
     elif expected and sizes is not None:
         amount = count(sizes.parameters)
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
-        taken = span(*(times * sizes.seconds * plan_service().pace for times in ROUGH))
+        taken = span(*(times * sizes.seconds for times in plan_service().pace))
     with st.container(horizontal=True):
         for label, value in (
             (t("Parameters"), counted),
@@ -247,7 +261,7 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
     elif plan is None:
-        st.caption(t("By arithmetic so far: a few updates are being timed on this machine …"))
+        st.caption(t("Estimates, which get closer when a few updates have been timed on this machine."))
     else:
         st.caption(plain(plan.summary()))
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):

@@ -13,21 +13,20 @@ from typing import Any
 import streamlit as st
 
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import plain, shortened
 from explorer.runs import settings
 from explorer.runs.settings import Changes, as_text, increment, label_of
 from explorer.screens.train.data import Data
 from explorer.web import runtime
-from explorer.web.figures import draw_table
 from explorer.web.runs import field_key
 from model.config import UNTRAINED_TOKENIZERS
-from model.data.proposal import Proposal, TokenKind, named, unspellable_sentence
+from model.data.proposal import Proposal, TokenKind, unspellable_sentence
 from model.presets import Preset
 from model.text.tokenizer import Encoding
 
 _COLUMNS = 4
 _INIT = "train_init"
-_WIDTHS = (st.column_config.Column(width=290), st.column_config.Column(width=200))
+MOST_SHOWN = 240  # characters of a pair as tokens
 FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
@@ -125,8 +124,8 @@ def _field(name: str, before: Any, key: str) -> Any:
 
 
 def choose_computation() -> dict[str, Any]:
-    """Draw the choice of initial weights, device, precision and threads; the keys are names of `TrainingOrder`."""
-    columns = st.columns(5, vertical_alignment="bottom")
+    """Draw the choice of initial weights, device and precision; the keys are names of `TrainingOrder`."""
+    columns = st.columns(3, vertical_alignment="bottom")
     names = ["", *runtime.models()]
     if st.session_state.get(_INIT) not in names:
         st.session_state.pop(_INIT, None)  # the model was deleted meanwhile
@@ -157,31 +156,10 @@ def choose_computation() -> dict[str, Any]:
             "on the machine and the sizes, so that the same command gives the same weights."
         ),
     )
-    threads = columns[3].number_input(
-        t("CPU threads"),
-        step=1,
-        value=0,
-        key="train_threads",
-        persist_state="session",
-        help=t(
-            "0: as many as a batch of this size keeps busy. Another number may change the last digits of the weights."
-        ),
-    )
-    compiled = columns[4].toggle(
-        t("Compile"),
-        key="train_compile",
-        persist_state="session",
-        help=t(
-            "Optimise the model with torch.compile before the first update. It takes a minute or more, so it pays off "
-            "for long runs only, and needs a C++ compiler."
-        ),
-    )
     return {
         "init": init or "",
         "device": device or "auto",
         "precision": precision or "auto",
-        "threads": threads,
-        "compile": compiled,
     }
 
 
@@ -212,19 +190,9 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 def draw_tokens(kind: TokenKind) -> None:
     """Draw a few validation pairs cut into tokens."""
-    rows = [
-        {t("source as tokens"): _cut(source), t("target as tokens"): _cut(target)} for source, target in kind.samples
-    ]
-    alt = t(
-        "{n} validation pair cut into {tokens}",
-        "{n} validation pairs cut into {tokens}",
-        n=len(rows),
-        tokens=named(kind.kind),
-    )
-    draw_table(rows, alt, column_config=dict(zip(rows[0], _WIDTHS, strict=True)))
-    st.caption(
-        t("· stands between tokens, ␣ is a space that is a token, and ⟨…⟩ is unknown: training has no such token.")
-    )
+    cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
+    st.caption(t("As tokens, with · between them, ␣ for a space, and ⟨…⟩ for one that training does not have:"))
+    st.caption("  \n".join(map(plain, cut)))
 
 
 def _cut(text: Encoding) -> str:

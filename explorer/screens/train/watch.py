@@ -15,7 +15,6 @@ from explorer.charts.training_curves import (
     score_name,
 )
 from explorer.decoding.examples import FILES, examples_of
-from explorer.decoding.model_summary import by_heart
 from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
 from explorer.locale.messages import message, t, translated
@@ -27,7 +26,7 @@ from explorer.runs.origin import losses_are_alike, repeatable
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
-    diagnosis,
+    diagnosis_of,
     headline_numbers,
     progress,
     queue_sentence,
@@ -113,7 +112,7 @@ def _answers(runs: Runs, name: str) -> None:
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     entry = runs.entry(status.name)
-    course = diagnosis(metrics, not status.busy, entry is not None and by_heart(entry.summary.get("task")))
+    course = diagnosis_of(metrics, status.busy, {} if entry is None else entry.summary)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)

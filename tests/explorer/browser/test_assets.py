@@ -45,21 +45,6 @@ def test_every_module_is_in_a_pack_or_in_a_page_without_a_server() -> None:
     assert (used | pages) - {"palettes.js"} == there
 
 
-@pytest.mark.parametrize("entry", ["site.js", "live/worker.js", "lesson_site.js", "stepper.js"])
-def test_a_script_has_what_each_module_exports(entry: str) -> None:
-    modules = assets.in_order(entry)
-    exported = {
-        file: re.findall(r"^export (?:async )?(?:function\*?|class|const) (\w+)", text, re.MULTILINE)
-        for file, text in modules.items()
-    }
-    assert sum(map(len, exported.values())) > 20
-    script = assets.join(entry)
-    for names in exported.values():
-        assert all(re.search(rf"return {{[^}}]*\b{name}\b[^}}]* }};", script) for name in names)
-    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
-    assert "/**" not in script
-
-
 @pytest.mark.parametrize("line", ["export * from './b.js';", 'import b from "./b.js";', "export let a = 1;"])
 def test_what_is_not_joined_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assets, "read", {"a.js": f"{line}\n", "b.js": ""}.__getitem__)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from explorer.browser import wire
@@ -23,30 +22,6 @@ def shown() -> tuple[Translation, Explanation]:
     translator = Translator(load_model(CHECKPOINTS / "adjective-swap"))
     translation = translator.translate("I read red books", DecodeConfig())
     return translation, translator.explain(translation, ("decoder", 1, 2), 2)
-
-
-def test_the_message_has_the_row_of_the_head(shown: tuple[Translation, Explanation]) -> None:
-    translation, explained = shown
-    trace = translation.trace
-    header, arrays = wire.read(encode(explained.details, trace, AT, translation.seq))
-    assert header == {
-        "kind": "decoder",
-        "layer": 2,
-        "head": 3,
-        "row": 3,
-        "column": 2,
-        "query": trace.read_tokens[2],
-        "predicted": trace.predicted_tokens[2],
-        "tokens": list(trace.read_tokens),
-        "scaled": True,
-        "gated": False,
-        "part": "cell",
-        "seq": translation.seq,
-    }
-    np.testing.assert_allclose(arrays["weights"], trace.decoder[1, 2, 2, :3], atol=1e-6)
-    np.testing.assert_allclose(arrays["keys"] @ arrays["query"] / 4, arrays["scores"], atol=1e-4)
-    np.testing.assert_allclose(arrays["weights"] @ arrays["values"], arrays["output"], atol=1e-5)
-    assert arrays["mask"].tolist() == [0, 0, 0]
 
 
 def test_what_the_row_could_not_see_is_masked(shown: tuple[Translation, Explanation]) -> None:

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from explorer.browser import wire
 from explorer.browser.payload import encode
-from explorer.decoding.coordinates import Place
-from explorer.decoding.decoding import place_in
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS
-from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace, planted_view
-from tests.explorer.planted_heads import random_trace
 
 
 def header_of(**changes: Any) -> dict[str, Any]:
@@ -64,36 +60,6 @@ def test_kinds_can_follow_one_by_one() -> None:
     message, arrays = wire.read(encode(decoding, ("decoder",), with_header=False))
     assert (message["seq"], message["decoding"], list(message["forms"])) == ("first", None, ["decoder"])
     assert list(arrays) == ["decoder", "decoder.mask"]
-
-
-def test_words_have_labels_and_scores_of_their_own() -> None:
-    def forms(trace: AttentionTrace) -> dict[str, Any]:
-        return wire.read(encode(planted_view(trace, path=()).decoding))[0]["forms"]
-
-    trace = random_trace(["b", "o", "y", "<eos>"], ["<sos>", "x", "y"])
-    assert list(forms(trace)["cross"]) == ["tokens"]
-    joined = forms(dataclasses.replace(trace, src_words=(0, 0, 0, -1)))
-    assert list(joined["cross"]) == ["tokens", "words", "words-next"]
-    assert list(joined["encoder"]) == ["tokens", "words"]
-    words = joined["encoder"]["words"]
-    assert (words["columns"], words["column_spans"]) == (["boy", "<eos>"], [[0, 3], [3, 4]])
-    single = forms(random_trace(["<eos>"], ["<sos>"]))["encoder"]["tokens"]
-    assert single["effective"][0][0] is None, "one token is no choice, and not NaN"
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({}, Place("cross", 2, 0, row=5, step=5)),
-        ({"step": 3, "kind": "encoder", "layer": 1, "head": 2}, Place("encoder", 1, 2, row=1, step=3)),
-        ({"step": 99, "kind": "bogus", "layer": -4, "head": 99}, Place("cross", 1, 3, row=5, step=5)),
-        ({"kind": "encoder", "cell": (77, 88)}, Place("encoder", 1, 0, row=5, column=5, step=5)),
-        ({"kind": "cross", "cell": (2, 3), "step": 4}, Place("cross", 2, 0, row=2, column=3, step=2)),
-        ({"kind": "encoder", "cell": (3, 0), "step": 1}, Place("encoder", 1, 0, row=3, step=1)),
-    ],
-)
-def test_a_place_is_moved_into_range(asked: dict[str, Any], expected: Place) -> None:
-    assert place_in(planted_trace(layers=(1, 2), heads=(2, 3)), **asked) == expected
 
 
 def test_the_sanity_line_is_computed_from_all_heads_and_a_masked_row_of_zeros_is_sound() -> None:

@@ -59,7 +59,12 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
     both = Role("sink: end of sentence + alignment (predicts)", ("end", "aligned"))
     named = replace(grid, roles={**grid.roles, (0, 1): both})
-    assert named.caption() == "Se = sink: end of sentence, Ap = alignment (predicts)."
+    (header,) = wire.read(encode([named], choosing=False))[0]["grids"]
+    assert header["caption"] == ""
+    assert [(role["letters"], role["name"]) for role in header["roles"]] == [
+        ("Se", "sink: end of sentence"),
+        ("Ap", "alignment (predicts)"),
+    ]
 
 
 @pytest.mark.parametrize(

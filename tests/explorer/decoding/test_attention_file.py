@@ -4,7 +4,6 @@ import io
 import json
 import tracemalloc
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,41 +15,13 @@ from hypothesis.extra import numpy as hnp
 from explorer.decoding.attention_file import (
     MAX_BYTES,
     MAX_TOKENS,
-    UNKNOWN,
     OwnAttentionError,
     labels_and_words,
     read_own,
 )
 from explorer.decoding.decoding import Decoding
-from model.config import ATTENTION_KINDS
 from model.trace import FUTURE, VISIBLE, kinds_of
 from tests.explorer.attention_files import HOSTILE, as_json, npz, tokens, weights_of
-from tests.explorer.planted import planted_trace
-
-
-def test_our_own_attention_files_are_read_back(tmp_path: Path) -> None:
-    trace = planted_trace(layers=(3, 2), heads=(1, 4))
-    trace.save_npz(tmp_path / "red.npz")
-    own = read_own((tmp_path / "red.npz").read_bytes(), "red.npz")
-    names = ("src_tokens", "read_tokens", "predicted_tokens", "src_words", "tgt_words", "probabilities")
-    for name in (*names, *ATTENTION_KINDS, *(f"{kind}_mask" for kind in ATTENTION_KINDS)):
-        np.testing.assert_array_equal(getattr(own.trace, name), getattr(trace, name))
-    assert (own.notes, own.model) == ((), "red.npz")
-
-
-@pytest.mark.parametrize("write", [npz, as_json])
-def test_one_kind_is_enough(write: Any) -> None:
-    weights = weights_of(12, 12, 5, 5)
-    own = read_own(write(encoder=weights, src_tokens=tokens(5)), "bert")
-    assert own.trace.read_tokens == own.trace.predicted_tokens == own.notes == ()
-    again, other = (read_own(write(encoder=w, src_tokens=tokens(5)), "x") for w in (weights, weights[::-1]))
-    assert own.seq == again.seq != other.seq, "the content names the view"
-    half = read_own(write(encoder=weights / 2, src_tokens=tokens(5)), "x")
-    assert "do not sum to 1 (off by up to 0.5)" in str(half.notes[0])
-    cross = read_own(write(cross=weights_of(2, 3, 4, 7), src_tokens=tokens(7), read_tokens=tokens(4)), "cross").trace
-    assert cross.predicted_tokens == (UNKNOWN,) * 4
-    assert np.isnan(cross.probabilities).all()
-    assert cross.decoder.shape == (0, 0, 4, 4)
 
 
 @pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 6), (5, 2)])

@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from explorer.decoding.attention_maps import MIXED, attention_maps, effective_keys, entropy, spans
+from explorer.decoding.attention_maps import MIXED, attention_maps
 from explorer.decoding.content_words import over_words
 from model.config import ATTENTION_KINDS
 from model.trace import FUTURE, AttentionTrace
 from tests.explorer.planted import planted_trace
-from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
+from tests.explorer.planted_heads import heads_trace, random_trace
 from tests.explorer.probed import observed, one_hot
 
 SOURCE = ("un", "break", "able", "cups", "<eos>")
@@ -24,57 +24,10 @@ def subwords() -> AttentionTrace:
     return dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
 
 
-def test_spans_are_runs_of_one_word_and_specials_stay_alone() -> None:
-    assert spans((0, 0, 1, -1, -1, 2)) == ((0, 2), (2, 3), (3, 4), (4, 5), (5, 6))
-    assert spans(()) == ()
-
-
-def test_keys_are_summed_and_queries_averaged() -> None:
-    trace = subwords()
-    assert attention_maps(trace, "cross").weights is trace.cross, "tokens are the trace itself"
-    maps = attention_maps(trace, "cross", "words")
-    assert maps.rows == ("<sos>", "unzerbrechliche", "tassen")
-    assert maps.columns == ("unbreakable", "cups", "<eos>")
-    for layer, head in np.ndindex(*trace.cross.shape[:2]):
-        weights = trace.cross[layer, head].astype(np.float64)
-        expected = np.mean([weights[q, 0] + weights[q, 1] + weights[q, 2] for q in (1, 2, 3)])
-        assert maps.weights[layer, head, 1, 0] == pytest.approx(expected, abs=1e-7)
-        assert maps.weights[layer, head, 2, 1] == trace.cross[layer, head, 4, 3]
-    np.testing.assert_allclose(maps.weights.sum(axis=-1), 1, atol=1e-6)
-
-
-def test_rows_can_be_merged_by_the_word_that_they_predict() -> None:
-    trace = subwords()
-    maps = attention_maps(trace, "cross", "words-next")
-    assert maps.row_spans == ((0, 3), (3, 4), (4, 5))
-    assert maps.predicted == ("unzerbrechliche", "tassen", "<eos>")
-    assert maps.rows == ("<sos>", "unzerbrechliche", "tassen"), "each row is named by the whole word before it"
-    expected = trace.cross[0, 0, :3, :3].astype(np.float64).sum(axis=-1).mean()
-    assert maps.weights[0, 0, 0, 0] == pytest.approx(expected, abs=1e-7)
-    assert attention_maps(trace, "encoder", "words-next").row_spans == ((0, 3), (3, 4), (4, 5)), "a row of the encoder"
-
-
-def test_whole_words_lead_to_whole_words_and_to_a_token_where_the_next_word_is_unknown() -> None:
-    trace = subwords()
-    assert attention_maps(trace, "cross", "words").predicted == ("unzerbrechliche", "tassen", "<eos>")
-    other = dataclasses.replace(trace, predicted_tokens=(*trace.predicted_tokens[:3], "gl", "<eos>"))
-    assert attention_maps(other, "cross", "words").predicted == ("unzerbrechliche", "gl", "<eos>")
-
-
 def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
     maps = attention_maps(subwords(), "decoder", "words")
     assert maps.mask.tolist() == [[0, FUTURE, FUTURE], [0, 0, FUTURE], [0, 0, 0]]
     assert not maps.weights[:, :, maps.mask != 0].any()
-
-
-@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
-def test_planted_heads_get_their_role_and_uniform_ones_none(kind: str, roles: dict[str, object]) -> None:
-    summary = attention_maps(heads_trace(), kind)
-    for head, name in enumerate(roles):
-        assert summary.role(0, head) == name
-        assert summary.shares[name][0, head] == 1.0, "exactly 1, not (n - 1)/n"
-        assert summary.effective[0, head] == pytest.approx(1)
-    assert summary.role(0, len(roles)) == MIXED
 
 
 def test_a_uniform_head_looks_at_as_many_keys_as_there_are() -> None:
@@ -99,14 +52,6 @@ def test_one_token_has_no_choice() -> None:
         assert math.isnan(summary.effective[0, 0])
         assert all(math.isnan(share[0, 0]) for share in summary.shares.values())
         assert summary.role(0, 0) == MIXED
-
-
-def test_entropy_and_effective_keys_of_known_rows() -> None:
-    rows = np.array([[[1.0, 0.0, 0.0, 0.0], [0.25] * 4], [[0.5, 0.5, 0.0, 0.0], [0.0] * 4]], dtype=np.float32)
-    np.testing.assert_allclose(entropy(rows), [[0.0, math.log(4)], [math.log(2), 0.0]], atol=1e-12)
-    np.testing.assert_allclose(effective_keys(rows), [[1, 4], [2, 1]], atol=1e-12)
-    others = np.array([0.2, 0.2, 0.2, 0.0], dtype=np.float32)
-    assert effective_keys(others) == pytest.approx(3), "in a file from elsewhere, weights count as shares of their sum"
 
 
 def test_specials_and_punctuation_are_left_out_and_rows_scaled_to_1() -> None:

@@ -23,31 +23,6 @@ from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace
 from tests.paths import CHECKPOINTS
 
-# Examples of a task whose hint a model's own answer does not bear out: read beside the answers.
-NOT_BORNE_OUT = {
-    # It knows nothing but the noun phrase: there is no verb to look at.
-    "adjective-swap-unmasked": {"We eat green apples", "They buy blue cars", "She sees small houses"},
-    # Its attention is one letter ahead of the other diagonal.
-    "reverse-lstm": {"headlight", "attention"},
-    # It has no cross-attention, of which the hints speak.
-    "reverse-decoder": {"headlight", "attention"},
-}
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_only_hints_that_the_answer_bears_out_are_shown(name: str) -> None:
-    """What a hint quotes stands in the source or in the translation; in a question too."""
-    prompts, hidden = task_of(name).examples, set()
-    for prompt in prompts:
-        translation = translated(name, prompt.source)
-        if not hint_for(prompt.source, prompts, translation):
-            hidden.add(prompt.source)
-            continue
-        text = f"{translation.source.text} {translation.text} {prompt.instead}".casefold()
-        quotes = [piece.split("”")[0] for piece in prompt.note.split("“")[1:]]
-        assert [quote for quote in quotes if quote.casefold() not in text] == [], prompt.source
-    assert hidden == NOT_BORNE_OUT.get(name, set())
-
 
 @pytest.mark.parametrize(
     ("model", "text", "changes", "holds"),
@@ -151,16 +126,6 @@ def translated(name: str, text: str) -> Translation:
     return translator(name).translate(text, DecodeConfig())
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_examples_are_within_its_reach(name: str) -> None:
-    task = task_of(name)
-    assert task.story
-    assert task.trained_on
-    for prompt in task.examples:
-        if not task.longest or len(prompt.source) <= task.longest:
-            assert domain.doubts(translated(name, prompt.source), task) == [], prompt.source
-
-
 def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
     shown = translated("multi30k-en-de", "A man in an unbelievably large hat is standing.")
     assert domain.confidence(shown) >= task_of("multi30k-en-de").confidence > domain.LOW
@@ -208,14 +173,6 @@ def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
     assert [text for text in sentences if domain.doubts(translated(name, text), task)] == []
 
 
-@pytest.mark.parametrize(("name", "given"), [("reverse", 0), ("reverse-decoder", len("headlight") + 1)])
-def test_confidence_is_the_geometric_mean_of_the_likeliest_in_the_answer(name: str, given: int) -> None:
-    shown = translated(name, "headlight")
-    likeliest = shown.trace.top_probabilities[given:, 0].astype(float)
-    assert len(likeliest) == len("headlight") + 1
-    assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
-
-
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("multi30k")])
@@ -234,19 +191,3 @@ def test_nothing_is_said_of_an_edited_translation() -> None:
     shown = translator(name).translate(text, DecodeConfig(), edit=edit)
     assert domain.confidence(shown) < task_of(name).confidence
     assert domain.doubts(shown, task_of(name)) == []
-
-
-def test_candidates_that_continue_a_word_are_told_apart_from_those_that_begin_one() -> None:
-    shown = translated("multi30k-en-de", "A basketball player is trying to throw the ball under a tree in the park.")
-    trace = shown.trace
-    words = trace.tgt_words
-    known = [
-        (row, ids.index(token), words[row] == words[row + 1] >= 0)
-        for row, (token, ids) in enumerate(zip(shown.path[:-1], trace.top_ids.tolist(), strict=False))
-    ]
-    assert all(shown.joined[row][rank] is joins for row, rank, joins in known), "as in the translation itself"
-    im = trace.read_tokens.index("im")
-    assert {shown.joined[im][rank] for rank, token in enumerate(trace.top_tokens[im]) if token == "park"} == {
-        True,
-        False,
-    }

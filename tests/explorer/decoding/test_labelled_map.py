@@ -10,10 +10,8 @@ from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
-    NothingToCompare,
     compare,
     compare_rows,
-    counterpart,
     pair_in_words,
     single_row,
 )
@@ -36,23 +34,10 @@ from explorer.files.picture import Box, Text
 from model.config import AttentionKind
 from tests.explorer.planted import planted_trace
 
-HOSTILE = ("</script>", "<b>x</b>", "the", "the", "人工", "שלום", "👩‍👩‍👧", "&amp;")
-
 
 def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens: tuple[str, ...] = ()) -> LabelledMap:
     trace = planted_trace(tokens) if tokens else planted_trace()
     return head_map(attention_maps(trace, kind), layer, head)
-
-
-def test_a_planted_head_is_labelled_as_it_is() -> None:
-    shown = planted("cross", 1, 2)
-    assert shown.title == "Cross-attention, layer 1, head 2"
-    assert shown.row_labels[:2] == ("1 <sos>", "2 je")
-    assert shown.predicted[:2] == ("je", "lis")
-    assert shown.column_labels[1] == "2 read"
-    assert map_caption(shown) == "The largest weight is 1.000, where “1 <sos>” looks at “2 read”."
-    row = map_table(shown)[1]
-    assert row == {"query": "2 je", "predicts": "lis", "1 i": 0, "2 read": 0, "3 red": 1, "4 books": 0, "5 <eos>": 0}
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
@@ -79,21 +64,6 @@ def test_masked_cells_have_no_number_anywhere() -> None:
 
 def sent(shown: LabelledMap, caption: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
     return wire.read(encode(shown, caption))
-
-
-def test_the_browser_gets_queries_as_rows_and_keys_as_columns_with_their_labels_as_text() -> None:
-    shown = planted("cross", 1, 2)
-    header, arrays = sent(shown, "In words.")
-    np.testing.assert_array_equal(arrays["values"], shown.values)
-    assert (header["row_title"], header["column_title"]) == ("decoder reads (query)", "source (key)")
-    assert (header["rows"][:2], header["ends"][:2]) == (["1 <sos>", "2 je"], ["→ je", "→ lis"])
-    prompt = dataclasses.replace(shown, predicted=("", *shown.predicted[1:]))
-    assert sent(prompt)[0]["ends"][:2] == ["", "→ lis"], "the next token of a prompt is not predicted"
-    assert prompt.predicted_labels[:2] == ("", "3 lis")
-    assert (header["top"], header["signed"], header["caption"]) == (1, False, "In words.")
-    columns = sent(planted(tokens=HOSTILE))[0]["columns"]
-    assert columns[0] == "1 </script>"
-    assert len(set(columns)) == len(HOSTILE), "repeated words stay apart"
 
 
 def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
@@ -164,18 +134,6 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(planted("decoder"), row)
-
-
-def test_a_smaller_model_is_compared_by_its_last_layer_and_head() -> None:
-    small = planted_trace(layers=(1, 1), heads=(2, 2))
-    found = counterpart(small, Place("cross", 3, 4), model="small", title="B: small")
-    np.testing.assert_array_equal(found.values, small.cross[0, 1])
-    assert found.title == "B: small. Cross-attention, layer 1, head 2"
-    ended = counterpart(small, Place("cross", 3, 4), model="small", title="B: a sentence.")
-    assert ended.title == "B: a sentence. Cross-attention, layer 1, head 2"
-    bare = dataclasses.replace(small, encoder=small.encoder[:0])
-    with pytest.raises(NothingToCompare, match=r"lstm has no encoder self-attention\."):
-        counterpart(bare, Place("encoder", 1, 1), model="lstm", title="B")
 
 
 def cross(columns: str, predicted: str, *heavy: tuple[int, int]) -> LabelledMap:

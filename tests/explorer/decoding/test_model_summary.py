@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.browser.machine_words import formula_of, parts_of, words_of
-from explorer.decoding.model_diagram import blocks_of, diagram_of
+from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.model_summary import facts, title
 from explorer.decoding.operation_names import title_of
 from model.config import ModelConfig, to_dict
@@ -45,17 +45,6 @@ def test_facts_name_sizes_and_scores(changes: dict[str, Any], said: list[str], u
     assert all(part in text for part in said)
     assert unsaid not in text
     assert title(summary(**changes)) == ("m" if changes.get("trained", True) else "m (untrained)")
-
-
-def test_the_diagram_follows_the_configuration() -> None:
-    config = ModelConfig(n_encoder_layers=3, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2, norm_first=True)
-    diagram = diagram_of(config)
-    assert diagram.encoder == (("encoder", "feed_forward"),) * 3
-    assert diagram.decoder == (("decoder", "cross", "feed_forward"),)
-    assert (diagram.heads, diagram.norm) == ({"encoder": 4, "decoder": 2, "cross": 2}, "pre")
-    lstm = diagram_of(ModelConfig(architecture="lstm", n_encoder_layers=2, n_decoder_layers=3))
-    assert lstm.encoder == (("lstm",), ("lstm",))
-    assert lstm.decoder == (("lstm",), ("lstm",), ("lstm", "cross")), "it attends once, after its last layer"
 
 
 @pytest.mark.parametrize("changes", [{}, T5], ids=["paper", "t5"])

@@ -1,22 +1,16 @@
 """Places, selections, views and changes to heads in the address."""
 
-import json
-from dataclasses import asdict
-from typing import Any
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding import head_change
-from explorer.decoding.coordinates import NoSingleHead, Place, strongest_cell
+from explorer.decoding.coordinates import Place, strongest_cell
 from explorer.decoding.head_change import Change, added, fitting, from_link
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
 from tests.explorer.planted import planted_trace
-from tests.paths import ROOT
 
 selections = st.builds(
     Selection,
@@ -58,25 +52,6 @@ def test_a_sentence_too_long_for_a_link_takes_its_path_with_it() -> None:
     assert query == {"model": "m", "step": "3"}
 
 
-def test_a_place_counts_from_1_and_the_index_of_its_head_from_0() -> None:
-    for index in np.ndindex(2, 3):
-        place = Place.at_index("cross", *index)
-        assert place.index == index == (place.layer - 1, place.head - 1)
-        assert place.short_name == f"L{place.layer} H{place.head}"
-    assert Place("encoder", 1, 2).title == "Encoder self-attention, layer 1, head 2"
-    with pytest.raises(NoSingleHead, match="Choose one head"):
-        _ = Place("cross", 2, 0).index
-
-
-EXAMPLES = json.loads((ROOT / "tests" / "fixtures" / "view_text.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case["text"])
-def test_a_text_is_read_as_options(case: dict[str, Any]) -> None:
-    read = asdict(parse_view(case["text"]))
-    assert read | {"heads": list(read["heads"])} == case["view"]
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -89,13 +64,6 @@ def test_a_written_view_is_read_back(options: ViewOptions) -> None:
     text = format_view(options)
     assert is_view(text)
     assert parse_view(text) == options
-
-
-@given(st.text(st.sampled_from("abehlmnosty0159.-"), max_size=40) | st.text(max_size=60).map("lines.mass-{}".format))
-def test_any_text_has_a_meaning_that_can_be_written(text: str) -> None:
-    read = parse_view(text)
-    assert parse_view(format_view(read)) == read
-    assert 10 <= read.mass <= 100
 
 
 CONFIG = ModelConfig(n_encoder_layers=2, n_decoder_layers=1, n_encoder_heads=4, n_decoder_heads=2)

@@ -2,16 +2,12 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from explorer.decoding.score_parts import explanation, largest_terms
 from explorer.decoding.target_probabilities import log_probability, perplexity
-from explorer.decoding.word_changes import word_spans
 from model.analysis.score_terms import Part
 from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace
@@ -55,16 +51,3 @@ def test_the_largest_terms_come_first_with_their_share() -> None:
         "what the feed-forward network of encoder L2 added as key and position 4 as query: −0.75, 75 % of what",
     ):
         assert part in said
-
-
-WORDS = st.lists(st.sampled_from(["der", "Hund", "läuft", "im", "Park", "."]), max_size=7).map(" ".join)
-
-
-@given(WORDS, WORDS)
-def test_the_spans_are_both_sentences_and_neighbours_differ_in_kind(before: str, after: str) -> None:
-    spans = word_spans(before, after)
-    assert "".join(span.before for span in spans) == before
-    assert "".join(span.after for span in spans) == after
-    assert any(span.changed for span in spans) == (before != after)
-    kinds = [span.changed for span in spans]
-    assert all(one != two for one, two in pairwise(kinds))

@@ -33,20 +33,6 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return toy(tmp_path_factory.mktemp("checkpoints"), "reverse")
 
 
-@pytest.mark.parametrize(
-    ("text", "prefix", "said"),
-    [
-        *((text, (), "type a sentence") for text in ("", " ", "\t\n", "\u00a0  ", "\u2003")),
-        *(("I read red books", path, "does not fit") for path in ((10**6,), (-1,), (SOS,), (0,), (EOS, 5))),
-    ],
-)
-def test_no_text_and_a_path_of_another_model_get_a_message(
-    words: Translator, text: str, prefix: tuple[int, ...], said: str
-) -> None:
-    with pytest.raises(InputError, match=said):
-        words.translate(text, GREEDY, prefix=prefix)
-
-
 def test_unknown_words_are_named(words: Translator) -> None:
     some = words.translate("I read purple books", GREEDY)
     assert some.source.unknown == (False, False, True, False)

@@ -113,21 +113,6 @@ def test_weights_of_earlier_steps_stay_within_their_room_and_out_of_a_single_pag
     assert not [name for name in files if "step-" in name]
 
 
-def test_other_weights_have_another_address_and_another_version_of_the_service_worker(
-    models: Path, files: dict[str, bytes], tmp_path: Path
-) -> None:
-    save_toy(tmp_path / "letters", "reverse", seed=1)
-    others = [live_model(tmp_path / "letters"), live_model(models / "words"), live_model(models / "hostile")]
-    new = in_english(others)
-    gone = {re.sub("-[0-9a-f]{10}", "", address) for address in set(files) - set(new)}
-    assert gone == {"code/en.json", "models/letters/model.safetensors", "models/letters/means.safetensors"}
-    kept = {address for address in files if files[address] == new.get(address)}
-    assert set(files) - kept == {*DOCUMENTS, "service-worker.js", *(set(files) - set(new))}
-    versions = [re.findall(r"([0-9a-f]{10})`", site["service-worker.js"].decode()) for site in (files, new)]
-    assert [len(found) for found in versions] == [1, 1]
-    assert versions[0] != versions[1]
-
-
 def test_the_service_worker_knows_every_file(files: dict[str, bytes]) -> None:
     text = files["service-worker.js"].decode()
     first, hashed = (json.loads(found) for found in re.findall(r"^const \w+ = (\[.*\]);", text, re.MULTILINE))
@@ -197,21 +182,6 @@ def test_no_other_host_is_named_in_any_file() -> None:
             loads = r"""(?:https?:)?//(?!www\.w3\.org/)[\w-]+(?:\.[\w-]+)+[^\s"'\\]*"""
             rules = address.startswith("models/words-")  # spaCy's patterns and exceptions have pieces of addresses
             assert rules or re.findall(loads, content.decode()) == [], address
-
-
-@pytest.mark.parametrize("name", ["reverse", "adjective-swap"])
-def test_one_file_has_everything_and_its_size_is_estimated(name: str) -> None:
-    model = live_model(CHECKPOINTS / name)
-    page = single_page([model], {"text": "a"}, page="inside")
-    program, given, arrays = parts_of(page.decode())
-    assert set(json.loads(program)) == {"script", "worker", "looks"}
-    assert (given["root"], given["page"], given["query"]) == (None, "inside", {"text": "a"})
-    contents = {address: array.tobytes() for address, array in arrays.items()}
-    for part in ("attention", "more"):
-        assert set(json.loads(contents.pop(given[part][0]))) == {"script", "looks", "css"}
-    left = {file.address for file in model.card.earlier.values()}
-    assert contents == {address: content for address, content in model.files.items() if address not in left}
-    assert estimated_size(CHECKPOINTS / name) == pytest.approx(len(page), rel=0.03)
 
 
 def as_bf16(folder: Path) -> None:

@@ -4,28 +4,16 @@ import hashlib
 import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
-from hypothesis import example, given
 
-from explorer.decoding.selection import Selection, from_query
+from explorer.decoding.selection import Selection
 from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, model_hash, read_manifest
-from tests.explorer.decoding.test_selection import selections
 
 
 def text_of(selection: Selection, **changes: Any) -> str:
     given = {"path": (5, 9, 2), "translation": "je lis", "edits": (), "model_hash": "ab" * 32} | changes
     return manifest_text(selection, **given)
-
-
-@given(selections.filter(lambda selection: selection.model))
-@example(Selection(model="m", text="</script>\u2028 👩‍👩‍👧 שלום"))
-def test_manifest_and_link_give_back_the_very_selection(selection: Selection) -> None:
-    found = read_manifest(text_of(selection).encode())
-    assert (found.selection, found.model_hash, found.problems) == (selection, "ab" * 32, ())
-    query = parse_qsl(link(selection).partition("?")[2], keep_blank_values=True)
-    assert from_query(dict(query)) == (selection, [])
 
 
 def test_a_text_too_long_for_a_link_is_whole_in_the_manifest_which_names_versions_and_edits() -> None:

@@ -1,22 +1,17 @@
 """The stepping as a GIF: one frame per step, with the labels of the screen, and nothing but the file."""
 
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image, ImageSequence
+from PIL import Image
 
 from explorer.decoding.coordinates import Place
 from explorer.files import moving_picture as module
 from explorer.files.moving_picture import (
-    LAST_MS,
-    STEP_MS,
     drawn_steps,
-    moving_picture,
     picture_of,
     sentence_of,
     stage_steps,
@@ -25,26 +20,6 @@ from explorer.files.picture import Picture
 from tests.explorer.planted import planted_trace
 
 TRACE = planted_trace()
-
-
-@pytest.fixture(scope="module")
-def images() -> list[Image.Image]:
-    return drawn_steps(TRACE, Place("cross", 1, 2), "planted")
-
-
-def test_a_frame_per_step_each_as_long_as_it_should_be(images: list[Image.Image]) -> None:
-    content = moving_picture(images)
-    assert len(content) < 400_000
-    frames, durations = [], []
-    with Image.open(io.BytesIO(content)) as picture:
-        assert (picture.format, picture.info["loop"]) == ("GIF", 0)
-        for frame in ImageSequence.Iterator(picture):
-            frames.append(np.asarray(frame.convert("RGB"), dtype=int))
-            durations.append(frame.info["duration"])
-    assert len(frames) == len(TRACE.read_tokens)
-    assert durations == [STEP_MS] * 4 + [LAST_MS]
-    for one, other in pairwise(frames):
-        assert (abs(one - other).max(axis=-1) > 60).mean() > 0.001, "frames differ"
 
 
 def test_the_first_and_the_last_frame_are_labelled_as_the_screen() -> None:

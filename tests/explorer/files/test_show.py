@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.files.tensors import by_layer
 from explorer.notebook import AttentionError, show
 from model.config import ATTENTION_KINDS
 from tests.explorer.attention_files import weights_of as rows
@@ -26,14 +25,6 @@ def layers(n: int, *shape: int, causal: bool = False) -> list[torch.Tensor]:
     return [torch.from_numpy(rows(1, *shape, causal=causal, seed=seed)).requires_grad_() for seed in range(n)]
 
 
-def steps_of(whole: list[torch.Tensor], *, cached: bool, grows: bool) -> list[list[torch.Tensor]]:
-    """The same maps as `generate` returns them, with or without a cache."""
-    length = whole[0].shape[2]
-    return [
-        [layer[:, :, t if cached else 0 : t + 1, : t + 1 if grows else None] for layer in whole] for t in range(length)
-    ]
-
-
 def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None:
     encoder, decoder, cross = layers(2, 3, 4, 4), layers(3, 2, 3, 3, causal=True), layers(3, 2, 3, 4)
     page = show(encoder=encoder, decoder=decoder, cross=cross, source=SOURCE, target=TARGET, title="T5")
@@ -43,33 +34,6 @@ def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None
     assert header_of(page.html)["views"] == ["steps", "heads"]
     source = {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1], "unknown": []}
     assert decoding_of(page.html)["source"] == source
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_generated_steps_are_joined(cached: bool) -> None:
-    decoder, cross = layers(2, 2, 3, 3, causal=True), layers(2, 2, 3, 4)
-    page = show(
-        decoder=steps_of(decoder, cached=cached, grows=True),
-        cross=steps_of(cross, cached=cached, grows=False),
-        source=SOURCE,
-        target=[*TARGET, "</s>"],
-    )
-    got = weights_of(page.html)
-    np.testing.assert_array_equal(got["decoder"], torch.cat(decoder).detach().numpy())
-    np.testing.assert_array_equal(got["cross"], torch.cat(cross).detach().numpy())
-    target = decoding_of(page.html)["target"]
-    assert (target["tokens"], target["predicted"]) == (TARGET, ["die", "Katze", "</s>"])
-
-
-def test_other_forms_of_the_same() -> None:
-    whole, causal = rows(2, 3, 4, 4), rows(1, 2, 5, 5, causal=True)
-    for given in (whole, whole[:, None], list(whole), [torch.from_numpy(one) for one in whole[:, None]]):
-        np.testing.assert_array_equal(by_layer("encoder", given)[0], whole)
-    half = by_layer("encoder", [torch.from_numpy(one[None]).bfloat16() for one in whole])[0]
-    np.testing.assert_allclose(half, whole, rtol=0.01)
-    # A prompt comes in one step and the rest one by one.
-    steps = [[causal[:, :, :3, :3]], [causal[:, :, 3:4, :4]], [causal[:, :, 4:5]]]
-    np.testing.assert_array_equal(by_layer("decoder", steps)[0], causal)
 
 
 def broken(cell: tuple[int, ...], value: float) -> np.ndarray:

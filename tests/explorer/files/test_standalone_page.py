@@ -11,7 +11,7 @@ import pytest
 
 from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.translator import Translator
-from explorer.files.site import recorded, runners_up
+from explorer.files.site import recorded
 from explorer.files.standalone_page import Recording, forks_of
 from explorer.files.standalone_page import page as page_of
 from explorer.site.command import main
@@ -100,17 +100,6 @@ def test_every_recording_is_exactly_what_the_model_computed_and_fits_400_kilobyt
         if number:
             assert own[:row] == path[:row]
             assert header["recordings"][0]["forks"][row][str(path[row])] in range(1, number + 1)
-
-
-def test_the_likeliest_other_tokens_are_followed_in_order(translator: Translator) -> None:
-    translation = translator.translate(TWELVE_WORDS, DecodeConfig())
-    chosen, trace = runners_up(translation, 3), translation.trace
-    assert chosen == sorted(chosen)
-    others = {place for place in np.ndindex(trace.top_ids.shape) if trace.top_ids[place] != translation.path[place[0]]}
-    assert min(trace.top_probabilities[place] for place in chosen) >= max(
-        trace.top_probabilities[place] for place in others - set(chosen)
-    )
-    assert runners_up(translation, 0) == []
 
 
 def test_a_folder_has_an_index_of_all_its_pages_and_one_page_has_none(

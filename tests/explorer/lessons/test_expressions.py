@@ -43,28 +43,6 @@ def test_comparisons() -> None:
     assert written == ["0.123", "50 %", "2", "1.26", "yes"]
 
 
-def test_expressions_are_computed_with_the_models_at_hand() -> None:
-    asked_for: list[tuple[str, str, tuple[int, ...]]] = []
-
-    def check(model: str, text: str, path: tuple[int, ...], term: Term) -> float:
-        asked_for.append((model, text, path))
-        return float(len(text))
-
-    models = Models(lambda: {"reverse": {}, "copy": {}}, lambda model, text: (7,), check)
-    start, here = Selection(model="reverse", text="hello", path=(1,)), Selection(model="reverse", text="ab")
-    assert models.evaluate(read_expression("x"), start) == 5.0
-    assert models.evaluate(read_expression("x of=here < x()"), start, here) is True
-    assert models.evaluate(read_expression("x model=none,copy after=y"), start) == 5.0
-    assert asked_for == [
-        ("reverse", "hello", (1,)),
-        ("reverse", "ab", ()),
-        ("reverse", "hello", (1,)),
-        ("copy", "hello", (7,)),
-    ]
-    with pytest.raises(TermError, match="needs the model none, which is not here"):
-        models.evaluate(read_expression("x model=none"), start)
-
-
 def test_placeholders_are_replaced_and_escaped_and_claims_that_fail_are_named() -> None:
     def check(model: str, text: str, path: tuple[int, ...], term: Term) -> str | float:
         if term.name == "broken":

@@ -9,7 +9,7 @@ from explorer.lessons import library as library_module
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.library import Library, lesson_files, read_library
-from explorer.lessons.progress import MAX_KEPT, LessonPosition, Outcome, Progress, read_position, read_progress
+from explorer.lessons.progress import LessonPosition, Outcome, Progress, read_position
 from model import faults
 from tests.explorer.lessons.examples import lesson_of
 
@@ -60,18 +60,6 @@ def test_no_file_in_the_folder_keeps_the_other_lessons_away(tmp_path: Path, monk
     assert [str(fault) for fault in reported] == ["unforeseen"]
 
 
-def test_progress_survives_a_link_and_invalid_parts_are_dropped() -> None:
-    progress = Progress((("attention", "10520"), ("masks", "000"), ("order", "4")))
-    assert progress.in_link() == "attention.1052~order.4"
-    assert read_progress("attention.1052~order.4") == (Progress((("attention", "1052"), ("order", "4"))), False)
-    assert read_progress("") == (Progress(), False)
-    for text in ("attention", "a.9", "a.1~<b>", "~", "a." + "1" * 40, "a.1~" * 900):
-        assert read_progress(text)[1], text
-    many = Progress(tuple(sorted((f"lesson-{i}", "1" * 30) for i in range(60))))
-    assert many.in_link() == ""
-    assert read_progress(many.text, MAX_KEPT) == (many, False), "a browser keeps more than a link holds"
-
-
 def test_progress_keeps_the_first_outcome_and_counts_complete_steps() -> None:
     lesson = lesson_of(3)
     progress = Progress()
@@ -112,19 +100,3 @@ def test_a_position_is_read_from_a_link_and_written_back() -> None:
         found, (problem,) = read_position(broken, library, LessonPosition())
         assert said in problem
         assert (found.lesson, found.step) == where
-
-
-def test_progress_of_two_places_is_united_and_what_a_link_added_can_be_left_out() -> None:
-    kept, linked = Progress((("attention", "205"), ("masks", "3"))), Progress((("attention", "1104"), ("order", "1")))
-    united = kept.united(linked)
-    assert united.codes == (("attention", "1154"), ("masks", "3"), ("order", "1"))
-    assert linked.united(kept) == united
-    assert united.united(united) == united
-    assert united.without(linked, kept).codes == (("attention", "205"), ("masks", "3"))
-    # What the reader has done since stays.
-    later = united.with_outcome("order", 2, Outcome.FIRST_TRY)
-    assert later.without(linked, kept).codes == (("attention", "205"), ("masks", "3"), ("order", "01"))
-    # A link that is older than the session takes nothing away.
-    library = Library((lesson_of(3),))
-    position, _ = read_position({"done": "attention.1"}, library, LessonPosition(progress=united))
-    assert position.progress == united

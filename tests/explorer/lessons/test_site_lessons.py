@@ -129,16 +129,3 @@ def test_what_the_site_cannot_show_or_check_is_left_out() -> None:
     assert (trained.steps[0].do, trained.steps[0].done, trained.parts) == ("train one", None, [0])
     bare_step = made("Text.")
     assert (bare_step.steps[0].page, bare_step.steps[0].needs) == ("", "")
-
-
-def test_a_number_is_right_within_its_tolerance_and_a_whole_one_is_hidden() -> None:
-    def question(check: str, more: str = "") -> tuple[float | None, float, list[str]]:
-        asked = made(QUESTION.format(check) + more).steps[0].question
-        assert asked is not None
-        return asked.number, asked.within, asked.accepted
-
-    number, within, accepted = question("weight kind=cross layer=1 head=1 row=1 key=5 as=percent", "\nWithin: 2")
-    assert number is not None
-    assert 90 < number < 100
-    assert (within, accepted) == (2, [])
-    assert question("tokens side=target") == (None, 0.0, [hashed("own.1", "6")])

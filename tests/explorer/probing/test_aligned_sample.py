@@ -19,8 +19,7 @@ from model.analysis.recorded_batches import written_sample
 from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.data.scenes import scenes, word_spans
-from model.data.task import WordLinks
-from model.text.tokenizer import CharacterTokenizer, Encoding, WhitespaceTokenizer
+from model.text.tokenizer import CharacterTokenizer, WhitespaceTokenizer
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
 
@@ -53,15 +52,6 @@ def test_pairs_of_words_become_pairs_of_tokens() -> None:
     # Every token of a word is aligned; a space belongs to no word.
     links = word_links("0-1 1-0", "ab c", "c ab")
     assert aligned_tokens(links, letters.encode("ab c"), letters.encode("c ab")) == ((3,), (), (0, 1), (0, 1))
-
-
-def test_tokens_of_a_word_have_its_links() -> None:
-    source = Encoding((5, 6, 7), ("play", "ing", "now"), ((0, 4), (4, 7), (8, 11)), (0, 0, 1), "playing now")
-    target = Encoding((5, 6, 7), ("sp", "ielt", "jetzt"), ((0, 2), (2, 6), (7, 12)), (0, 0, 1), "spielt jetzt")
-    spans = ((0, 7), (8, 11)), ((0, 6), (7, 12))
-    whole, one = (WordLinks(*spans, frozenset(), frozenset(links)) for links in ({(0, 0), (1, 1)}, {(1, 0)}))
-    assert aligned_tokens(whole, source, target) == ((0, 1), (0, 1), (2,))
-    assert aligned_tokens(one, source, target) == ((2,), (2,), ())
 
 
 @pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])

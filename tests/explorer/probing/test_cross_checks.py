@@ -48,10 +48,10 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
         ), "of the words that stay"
     assert found.by_tag["content"][0] == found.by_tag["NOUN"][0] == sum(len(target) // 2 for target in sample.targets)
     assert found.words == found.rows()[0]["words"] == sum(len(target) for target in sample.targets)
-    assert "68 % of function words" in found.caption()
-    plain = kept_shares(reverse, sample, None, quiet)
-    assert plain.by_tag == {}
-    assert "68 %" not in plain.caption()
+    assert kept_shares(reverse, sample, None, quiet).by_tag == {}
+    for name in COUNTERFACTUALS:
+        of_all = np.concatenate([rows.change[name][:-1] for rows in single])
+        assert float(found.change_of_all[name].value) == pytest.approx(of_all.mean())
     assert len(evenly_spaced(200, SENTENCES)) == SENTENCES
     classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
     by_class = kept_shares(reverse, sample, classes, quiet).by_tag
@@ -70,13 +70,22 @@ def certain(value: float) -> Estimate:
 @pytest.mark.parametrize(("change", "depends"), [(-0.6, True), (0.0, False), (0.4, False)])
 def test_a_word_that_stays_may_have_become_less_likely(change: float, *, depends: bool) -> None:
     shares, changes = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0.5, change))
-    said = KeptShares(shares, changes, {}, 3, 9).caption()
+    said = KeptShares(shares, changes, dict.fromkeys(COUNTERFACTUALS, certain(-2.0)), {}, 3, 9).caption()
+    assert "of the predicted words, in nats: uniform −2.00 (−2.00 to −2.00), shuffled −2.00" in said
     assert ("may depend on the row all the same" in said) is depends
-    assert f"in nats: uniform {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
-    nothing = KeptShares(
-        dict.fromkeys(COUNTERFACTUALS, certain(0)), dict.fromkeys(COUNTERFACTUALS, certain(np.nan)), {}, 3, 9
+    assert f"the likeliest: uniform {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
+    none, unknown = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0, np.nan))
+    assert "stay the likeliest" not in KeptShares(none, unknown, changes, {}, 3, 9).caption(), "no word stays"
+
+
+def test_the_verdict_names_each_replacement_with_the_interval_of_the_words_that_change() -> None:
+    stays = Estimate(np.array(0.42), np.array(0.39), np.array(0.45))
+    shares = {"uniform": stays, "shuffled": certain(0.3), "largest removed": certain(1.0)}
+    known = dict.fromkeys(COUNTERFACTUALS, certain(0.0))
+    assert KeptShares(shares, known, known, {}, 50, 863).verdict() == (
+        "Without its own row, 58 % (55 % to 61 %) of 863 words change (equal weights in its place); with the row's "
+        "weights on other words, 70 % (70 % to 70 %); without its largest weight, 0 % (0 % to 0 %)."
     )
-    assert "log-probability" not in nothing.caption(), "no word stays"
 
 
 def pairs_of(sample: Sample) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

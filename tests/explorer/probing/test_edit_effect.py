@@ -8,13 +8,10 @@ import torch
 
 from explorer.decoding.head_change import Change
 from explorer.decoding.translator import InputError, Translator
-from explorer.probing.edit_effect import Quality, divergence, effect_on, quality_of, quality_words, step_rows
-from explorer.probing.sample import subsample
-from model.analysis.importance import SentenceLosses, without
-from model.analysis.recorded_batches import written_sample
+from explorer.probing.edit_effect import Quality, divergence, effect_on, quality_words, step_rows
+from model.analysis.importance import SentenceLosses
 from model.checkpoint import load_model
 from model.config import EOS, SOS
-from model.data import get_task
 from model.decoding.search import allowed_log_probs
 from model.edits import HeadEdits
 from tests.explorer.edited import edits_of
@@ -70,23 +67,6 @@ def test_divergence_of_distributions() -> None:
 def test_a_pattern_of_another_length_gets_a_message(reverse: Translator, kind: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         edits_of(reverse, TEXT, Change(kind, 1, 1, "pattern", other="abc"))
-
-
-@pytest.mark.parametrize(
-    ("name", "longest", "size", "bleu", "heads"),
-    [("reverse", 100, 40, None, (1, 2)), ("adjective-swap", 60, 20, 100.0, (2, 4))],
-)
-def test_quality_of_a_sample(name: str, longest: int, size: int, bleu: float | None, heads: tuple[int, int]) -> None:
-    """BLEU is measured where targets are words."""
-    task, loaded = get_task(name), load_model(ROOT / "checkpoints" / name)
-    sample = subsample(written_sample(task.splits["test"], loaded.source, loaded.target, longest), size)
-    assert len(sample) == size
-    whole = quality_of(loaded, sample, task, None)
-    assert (whole.exact, whole.bleu) == (1.0, bleu and pytest.approx(bleu))
-    ruined = quality_of(loaded, sample, task, without([("cross", *place) for place in np.ndindex(heads)]))
-    assert ruined.exact < 0.2
-    assert ruined.loss > whole.loss + 1
-    assert bleu is None or ruined.bleu < 50
 
 
 def test_a_change_in_words_names_the_measures_that_are_known() -> None:

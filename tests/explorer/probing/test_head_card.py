@@ -9,23 +9,26 @@ import re
 import numpy as np
 
 from explorer.files.tables import table_csv
-from explorer.probing.head_card import MIN_ROWS, Example, example_statistic, examples, similar_heads
-from explorer.probing.importance import name_of
-from explorer.probing.measured import Measured
-from explorer.probing.measurement import WITHOUT_SINKS
+from explorer.probing.head_card import (
+    MIN_ROWS,
+    Example,
+    counted_cells,
+    example_statistic,
+    examples,
+)
+from explorer.probing.measured import Measured, read_again
+from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.roles import role_of, statistic_title
 from explorer.probing.tables import (
     brief_rows,
-    clearest_first,
     colour_range,
     head_numbers,
-    head_rows,
     kinds_with,
     number_rows,
-    summary,
-    whole_title,
 )
+from model.checkpoint import LoadedModel
+from tests.explorer.probed import quiet
 
 
 def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> None:
@@ -53,36 +56,20 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     assert example_statistic(unclear, plain) == unclear.judged[0], "what it was judged by, though it is not clear"
 
 
-def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) -> None:
-    scores = measured.probe.kinds["encoder"]
-    lines = similar_heads(scores, 1, 2)
-    divergences = scores.similarity[4 + 2].copy()
-    divergences[4 + 2] = np.inf
-    nearest = divmod(int(divergences.argmin()), 4)
-    assert len(lines) == 3
-    assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")
+def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, reverse: LoadedModel) -> None:
+    (observed,) = read_again(measured.sample.part([5]), reverse, quiet)
+    scores = sentence_scores(observed, "cross")
+    framed = counted_cells(observed, "cross", "aligned_without_sinks")
+    n = len(observed.src_ids) - 1
+    assert framed == tuple((row, n - 1 - row) for row in range(n - 1)), "letters from the last; the first is a sink"
+    rows, columns = np.array(framed).T
+    weights = observed.trace.cross[:, :, rows]
+    share = weights[..., np.arange(len(rows)), columns].sum(axis=-1) / weights[..., 1:-1].sum(axis=(-1, -2))
+    np.testing.assert_allclose(share, scores["aligned_without_sinks"], rtol=1e-4)
 
-
-def test_tables_agree_with_the_scores(measured: Measured) -> None:
-    rows = head_rows(measured.probe)
-    assert len(rows) == 12
-    cross = next(row for row in rows if (row["kind"], row["head"]) == ("cross", "L1 H2"))
-    scores = measured.probe.kinds["cross"].scores
-    assert cross["alignment accuracy"].split(" ")[0] == f"{scores['accuracy'].mean[0, 1]:.2f}"
-    whole = measured.probe.kinds["cross"].corpus["error_rate"].own[0, 1]
-    numbers = {row["statistic"]: row["mean"] for row in head_numbers(measured.probe, "cross", 0, 1)}
-    assert numbers[whole_title("error_rate")] == round(float(whole), 4)
-    assert "next token" in rows[0]
-    assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
-    assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
-    assert summary(measured.probe).startswith("4 of 12 heads have a clear role: ")
-    ordered = clearest_first(measured.probe, measured.probe.kinds, ())
-    clear = [role_of(measured.probe.kinds[kind], *place).clear for kind, *place in ordered]
-    assert clear == [True] * 4 + [False] * 8, "heads with a role come first"
-    assert {row["head"] for row in ordered.values()} == {name_of(head) for head in ordered}
-    assert [row["role"].startswith("none; nearest: ") for row in ordered.values()] == [not each for each in clear]
-    only = clearest_first(measured.probe, ["cross"], ("alignment (predicts)",))
-    assert {(head[0], row["role"]) for head, row in only.items()} == {("cross", "alignment (predicts)")}
+    assert len(counted_cells(observed, "cross", "aligned")) == n, "with the sink"
+    assert counted_cells(observed, "cross", "confidence") == ()
+    assert set(counted_cells(observed, "decoder", "previous")) == {(row, row - 1) for row in range(1, n + 1)}
 
 
 def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_word(measured: Measured) -> None:

@@ -1,6 +1,7 @@
 """Sentences about the importance of heads, computed from given numbers."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,25 +35,27 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
     assert [row["head"] for row in importance.rows()] == heads
     first, *_, last = importance.rows()
     points = "−20.0 (−21.0 to −19.0)"
-    changes = ["+2000 (+1950 to +2050)", "+2000 (+1950 to +2050)"]
+    changes = ["+2.000 (+1.950 to +2.050)", "+2.000 (+1.950 to +2.050)"]
     assert list(first.values()) == [1, "cross L1 H1", *changes, points]
-    assert last["loss, zeroed (10⁻³ nats)"] == "−0.40 (−50 to +50)", "as it is"
+    assert last["loss, zeroed (nats)"] == "0.000 (−0.050 to +0.050)", "in the unit and with the digits of the maps"
+    small = replace(importance.ablation, loss_interval={"cross": around(np.array([[3e-5]]), 1e-6)})
+    assert replace(importance, ablation=small).words(("cross", 0, 0)) == "+0.0000300 (+0.0000290 to +0.0000310)"
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
     summary, one = importance.summary(200), importance.sentence_about(("encoder", 0, 0))
     for said, numbers in (
-        (summary, "the loss is highest without cross L1 H1, by +2.0 (+1.9 to +2.0) nats per token"),
+        (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
         (
             summary,
             "Of 4 heads, 3 raise the loss when they are switched off, 0 lower it, and 1 cannot be told from zero",
         ),
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
-        (one, "from 1.000 to 1.500 nats per token, by +0.50 (+0.45 to +0.55)"),
+        (one, "over 1 sentence the loss goes from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
         (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2."),
         (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
-        (importance.largest("encoder"), "without L1 H1, by +0.50 (+0.45 to +0.55)."),
-        (importance.words(("encoder", 0, 1)), "−0.00040 (−0.050 to +0.050), not distinguishable from zero"),
+        (importance.largest("encoder"), "without L1 H1, by +0.500 (+0.450 to +0.550)."),
+        (importance.words(("encoder", 0, 1)), "0.000 (−0.050 to +0.050), not distinguishable from zero"),
     ):
         assert numbers in said
     assert importance.span == (0, 2), "no head is clearly better off"
@@ -62,7 +65,7 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     for clear, explained in ((np.array([[True, False]]), True), (np.array([[True, True]]), False), (None, False)):
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
         assert ("In brackets: cannot be told from zero." in plot.caption) is explained
-        assert ("(1.000)" in plot.figure.data[0]["text"][0]) is explained
+        assert ("(1.00)" in plot.figure.data[0]["text"][0]) is explained
 
 
 NOTHING = (None, None, None)

@@ -13,7 +13,7 @@ from explorer.probing import pattern_shares as formulas
 from explorer.probing.corpus_scores import CorpusTally
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
 from explorer.probing.pattern_cells import lexical_cells, partners, punctuation, rarest
-from explorer.probing.pattern_shares import divergences, relative_map, shares_of_bins
+from explorer.probing.pattern_shares import relative_map, shares_of_bins
 from model.analysis.recorded_batches import Observed
 from model.analysis.word_alignment import gold_cells
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -141,23 +141,6 @@ def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right_and_ti
     assert formulas.alignment_accuracy(weights, gold)[0] == 1.0
     gold = gold_cells(((0,), (1, 2), (), (3,)), 4, 5)
     assert close(formulas.alignment_accuracy(np.full((1, 4, 5), 0.2), gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
-
-
-def test_divergence_is_jensen_shannon() -> None:
-    item = random_observed()
-    found = divergences(item.trace.encoder, np.ones(7, dtype=bool))
-    p, q = item.trace.encoder[0].astype(float)
-
-    def kl(a: np.ndarray, b: np.ndarray) -> float:
-        return sum(x * math.log2(x / y) for x, y in zip(a, b, strict=True) if x > 0)
-
-    middle = (p + q) / 2
-    expected = np.mean([(kl(p[i], middle[i]) + kl(q[i], middle[i])) / 2 for i in range(7)])
-    assert np.isclose(found[0, 1], expected)
-    assert np.allclose(found, found.T)
-    assert np.allclose(np.diag(found), 0)
-    apart = observed(encoder=(HEADS["first"], HEADS["end"])).trace.encoder
-    assert np.isclose(divergences(apart, np.ones(9, dtype=bool))[0, 1], 1.0), "nothing in common: one bit"
 
 
 @pytest.mark.parametrize(("n", "bins"), [(1, 4), (3, 4), (4, 4), (9, 4), (25, 12)])

@@ -20,7 +20,7 @@ from explorer.probing.sample import (
 )
 from explorer.probing.search import best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
 from model.checkpoint import LoadedModel
-from tests.explorer.probed import HEADS, mixed, observed, quiet
+from tests.explorer.probed import HEADS, observed, quiet
 
 
 def test_lines(reverse: LoadedModel) -> None:
@@ -41,16 +41,6 @@ def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -
     # Alignments apply where the model says what was written.
     sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
     assert list(sample.alignments) == [tuple((i,) for i in reversed(range(len(ids)))) for ids in sample.targets]
-
-
-def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> None:
-    written, about, _ = gather(SampleChoice("own", ("abc\tcba", "de\ted")), reverse, quiet)
-    assert written.references == ("cba", "ed")
-    assert str(about).endswith("read with their reference translations")
-    mixed, about, _ = gather(SampleChoice("own", ("abc\tcba", "de")), reverse, quiet)
-    assert mixed.references == ("cba", None)
-    assert str(about).endswith("read with the model's own translations")
-    assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
 
 
 def test_a_missing_corpus_gets_a_message(reverse: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,30 +106,10 @@ def test_any_other_text_gets_a_message(text: str) -> None:
         from_link(text)
 
 
-def test_search_finds_the_largest_weight_of_each_sentence() -> None:
-    sample = [observed(5, 4, cross=(mixed(lambda q: 2, share),)) for share in (0.2, 0.9, 0.5)]
-    hits = search(sample, "cross", 0, 0, "T1", "s2")
-    assert [hit.sentence for hit in hits] == [1, 2, 0]
-    assert {(hit.query, hit.key) for hit in hits} == {("3 t1", "3 s2")}
-    assert hits[0].weight == pytest.approx(0.9 + 0.1 / 5)
-    predicted = search(sample, "cross", 0, 0, "t1", "s2", rows="predicted")
-    assert predicted[0].query == "2 t1"
-    assert search(sample, "cross", 0, 0, "nothing", "") == []
-    assert len(search(sample, "cross", 0, 0, "", "", limit=2)) == 2
-
-
 def test_search_never_finds_what_is_masked() -> None:
     sample = [observed(5, 4, decoder=(HEADS["uniform"],))]
     assert search(sample, "decoder", 0, 0, "t0", "t1") == []
     assert search(sample, "decoder", 0, 0, "t1", "t0")[0].weight == pytest.approx(1 / 3)
-
-
-def test_search_by_tags() -> None:
-    sample = [observed(4, 3, encoder=(HEADS["next"],))]
-    tags = [(("DET", "ADJ", "NOUN", ""), ("", "", ""))]
-    hits = search(sample, "encoder", 0, 0, "ADJ", "NOUN", tags=tags)
-    assert [(hit.query, hit.key, hit.weight) for hit in hits] == [("2 s1", "3 s2", 1.0)]
-    assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
 
 
 def test_positions_and_sentences_count_the_same_words() -> None:

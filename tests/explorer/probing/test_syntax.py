@@ -1,19 +1,16 @@
 """Attention by grammar, with a small pipeline that is defined here, and by closed lists of function words."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
 
 from explorer.probing import syntax
-from explorer.probing.sample import targets_of
-from explorer.probing.syntax import Parsed, by_relation, by_tag, classes_of, parse, tags_of, word_class
+from explorer.probing.syntax import Parsed, by_relation, by_tag, parse, word_class
 from model.analysis.recorded_batches import Observed, Sample, written_sample
-from model.config import UNK, DataConfig
+from model.config import DataConfig
 from model.data.task import Example
-from model.text.tokenizer import Encoding, Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.text.tokenizer_kinds import build_tokenizers
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.probed import HEADS, observed, one_hot
@@ -130,26 +127,6 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
         by_tag(planted(parsed), [sentence.tags for sentence in parsed], "decoder")
 
 
-@pytest.mark.parametrize("kind", ["words", "subwords"])
-def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language, kind: str) -> None:
-    made, (_, target) = sample(kind), tokenizers(kind)
-    sentences = targets_of(made, target)
-    assert tuple(sentence.ids for sentence in sentences) == made.targets
-    sources, parsed = parse(nlp, made.sources), parse(nlp, sentences)
-    items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
-    ((source, read), *_) = tags_of(None, parsed, items)
-    assert not any(source)
-    assert tags_of(sources, None, items)[0] == (sources[0].tags, ("",) * len(read))
-    assert tags_of(None, None, items) == []
-    assert read[0] == "", "<sos> is not a word"
-    assert read[1:] == parsed[0].tags[:-1]
-    assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
-    strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
-    lost = tags_of(None, parse(nlp, targets_of(strange, target)), items)
-    assert not any(lost[0][1]), "these tokens' letters cannot be recovered"
-    assert lost[1] == tags_of(None, parsed, items)[1]
-
-
 @pytest.mark.parametrize(
     ("lang", "wanted", "words"),
     [
@@ -163,10 +140,3 @@ def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language,
 )
 def test_the_class_of_a_word(lang: str, wanted: str, words: tuple[str, ...]) -> None:
     assert {word_class(word, lang) for word in words} == {wanted}
-
-
-def test_a_token_has_the_class_of_its_whole_word() -> None:
-    offsets = ((0, 2), (2, 5), (6, 9), (9, 13))
-    sentence = Encoding((4, 5, 6, 7), ("Un", "ser", "der", "bach"), offsets, (0, 0, 1, 1), "Unser derbach")
-    assert classes_of([sentence], "de") == [("function", "function", "content", "content")]
-    assert classes_of([sentence], "xx") is None

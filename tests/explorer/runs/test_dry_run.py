@@ -10,7 +10,16 @@ import pytest
 
 from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder, resume_command
-from explorer.runs.dry_run import Plan, PlanError, PlanService, Sizes, read_plan, run_trial, sizes_at_once
+from explorer.runs.dry_run import (
+    Plan,
+    PlanError,
+    PlanService,
+    Sizes,
+    preset_seconds,
+    read_plan,
+    run_trial,
+    sizes_at_once,
+)
 from explorer.runs.home import ROOT
 from model import train
 from model.architectures import empty_model
@@ -29,6 +38,7 @@ ANSWER = {
     "steps": 100,
     "epochs": 1.5,
     "tokens_per_s": 5000,
+    "tokens_per_update": 1600,
     "device": "cpu",
     "device_name": "CPU, 2 cores",
     "precision": "fp32",
@@ -79,10 +89,10 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     options = train.parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
     assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
-    assert (options.init, options.precision, options.compile) == (None, None, False)
-    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
+    assert (options.init, options.precision) == (None, None)
+    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16")
     options = train.parser().parse_args(order.command(tmp_path)[3:])
-    assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
+    assert (options.init, options.precision, options.set) == ("old", "bf16", ["seed=7"])
     trial = train.parser().parse_args(order.trial(tmp_path)[3:])
     assert (trial.dry_run, trial.json) == (True, True)
     assert train.parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
@@ -172,8 +182,23 @@ def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFi
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_busy_machine_gets_a_second_time() -> None:
-    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (61.0, 150.0))
-    assert (calm.duration_text, busy.duration_text) == ("about 60 s", "about 60 s"), "of a free machine"
-    assert "stays as busy" not in calm.summary()
-    assert busy.summary().endswith("If the machine stays as busy as it is now, the run takes about 2 min.")
+def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
+    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (61.0, 250.0))
+    assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min")
+    assert "100 updates of about 1,600 tokens at up to 5,000 tokens/s" in busy.summary()
+    assert busy.summary().endswith("The shorter time is that of a machine that does nothing else.")
+
+
+def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
+    service = PlanService()
+    assert service.pace == dry_run.ROUGH
+    plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0})
+    assert wait_for(service, "here", answering(plan)) is not None
+    low, high = service.pace
+    assert high / low == pytest.approx(1.5 * 250 / 60)
+    data = get_task("reverse").data
+    times = {name: preset_seconds(get_preset(name), data) for name in ("tiny", "small", "paper-base")}
+    assert times["tiny"] < 0.1 * times["small"] < 0.01 * times["paper-base"]
+    at_once = sizes_at_once(TrainingOrder("x", "reverse", "tiny"), get_preset("tiny"), data)
+    assert at_once is not None
+    assert times["tiny"] == pytest.approx(at_once.seconds, rel=0.1), "the list and the form say the same"

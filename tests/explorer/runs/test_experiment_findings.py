@@ -9,13 +9,25 @@ import numpy as np
 import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, wide
+from explorer.charts.forest import forest_figure
 from explorer.runs import experiment_arms
+from explorer.runs.command import TrainingOrder
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
-from explorer.runs.experiment_findings import answer, conditions, cost_rows, cost_sentence, failures, rows
-from explorer.runs.experiment_relations import LEVEL, differs, measure_of, overall
+from explorer.runs.experiment_findings import (
+    caption,
+    conditions,
+    cost_rows,
+    cost_sentence,
+    failures,
+    in_words,
+    no_single_cause,
+    title,
+)
+from explorer.runs.experiment_relations import LEVEL, compared, differs, leading, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
-from model.experiments.stored import StoredRun
+from model.experiments.stored import ResultError, StoredRun
+from model.presets import PRESETS
 
 PLANTED = Experiment(
     "planted", "Planted", "Which one?", Base("p", "reverse", "tiny"), (Arm("one"), Arm("two", "seed=9"))
@@ -134,93 +146,96 @@ def with_long(one: StoredRun, share: float) -> StoredRun:
 
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-NEAR, WORSE = "“two” is as good as “one”, within 1 percentage point", "“two” is worse than “one”"
-TOO_FEW, UNDECIDED = "“two” beside “one”: too few runs to tell", "“two” beside “one”: undecided"
-FEWER, MORE = (f"“two” reaches 99 % after {which} updates than “one”" for which in ("fewer", "more"))
+OPEN, NONE = "undecided", "not compared"
 
 
 @pytest.mark.parametrize(
     ("one", "two", "said"),
     [
-        (ten(), ten(0.6), WORSE),
-        (ten(0.6), ten(), "“two” is better than “one”"),
-        (ten(), ten(), NEAR),
+        (ten(), ten(0.6), ("worse", "as soon", "alike")),
+        (ten(0.6), ten(), ("better", "as soon", "alike")),
+        (ten(), ten(), ("as good", "as soon", "alike")),
         # Two evaluations (at every tenth update) make a difference; one does not.
-        (ten(late=5), ten(), f"{FEWER}. {NEAR}"),
-        (ten(), ten(late=5), f"{MORE}. {NEAR}"),
-        (ten(), ten(late=3), NEAR),
-        (ten(), ten(loss=0.9), f"“two” has a higher loss than “one”. {NEAR}"),
-        (ten(), ten(loss=0.5), NEAR),
+        (ten(late=5), ten(), ("as good", "sooner", "alike")),
+        (ten(), ten(late=5), ("as good", "later", "alike")),
+        (ten(), ten(late=3), ("as good", "as soon", "alike")),
+        (ten(), ten(loss=0.9), ("as good", "as soon", "higher")),
+        (ten(loss=0.9), ten(), ("as good", "as soon", "lower")),
+        (ten(), ten(loss=0.5), ("as good", "as soon", "alike")),
+        (ten(), ten(loss=0.57), ("as good", "as soon", OPEN)),
         # Less than a point is no difference, however sure; runs that overlap decide nothing.
-        (ten(width=0.001), ten(0.905, width=0.001), NEAR),
-        (ten(width=0.2), ten(0.93, width=0.2), UNDECIDED),
+        (ten(width=0.001), ten(0.905, width=0.001), ("as good", "as soon", "alike")),
+        (ten(width=0.2), ten(0.93, width=0.2), (OPEN, "as soon", "alike")),
+        # A sure difference that may be smaller than a point, or larger.
+        (ten(), ten(0.909), (OPEN, "as soon", "alike")),
         # Three runs cannot tell even what has no overlap, and the line says so.
-        (ten()[:3], ten(0.6)[:3], TOO_FEW),
-        (ten()[:3], ten()[:3], TOO_FEW),
-        (ten(), ten(0.6)[:2], TOO_FEW),
-        (ten(), ten(0.6)[:3], WORSE),
-        (ten()[:5], ten(0.6)[:5], WORSE),
-        (GOOD, FAILED, "“two” failed in every run."),
-        (FAILED, GOOD, "“one” failed in every run."),
-        (GOOD[:1], BAD[:1], TOO_FEW),
-        (GOOD, (), "There is nothing to compare yet."),
+        (ten()[:3], ten(0.6)[:3], ("too few runs",) * 3),
+        (ten(), ten(0.6)[:2], ("too few runs",) * 3),
+        (ten(), ten(0.6)[:3], ("worse", "as soon", "alike")),
+        (ten()[:5], ten(0.6)[:5], ("worse", "as soon", "alike")),
+        (ten(), FAILED * 2, ("worse", NONE, NONE)),
+        (FAILED * 2, ten(), ("better", NONE, NONE)),
+        (ten(), [*ten()[:9], replace(ten()[9], valid=BAD[0].valid)], ("as good", NONE, "alike")),
+        (GOOD[:1], BAD[:1], ("too few runs", NONE, "too few runs")),
+        (GOOD, (), ()),
     ],
 )
-def test_what_is_said(one: tuple[StoredRun, ...], two: tuple[StoredRun, ...], said: str) -> None:
+def test_every_comparison_has_its_verdict(
+    one: Sequence[StoredRun], two: Sequence[StoredRun], said: tuple[str, ...]
+) -> None:
     arms = planted(one, two)
-    assert [sentence.split(" (")[0].rstrip(".") for sentence in told(arms)] == said.rstrip(".").split(". ")
-    assert ("too few" in said) == (overall(arms) == "too few" and all(arm.runs for arm in arms))
-    claims = ("better", "worse", "fewer", "more", "higher")
-    assert differs(arms) == any(claim in said for claim in claims)
-    assert measure_of(arms) == ("loss" if "higher" in said else "exact_match")
+    measures = compared(arms)
+    assert tuple(title(each).rpartition(": ")[2] for each in measures) == said
+    claims = {"better", "worse", "sooner", "later", "higher", "lower"} & {*said}
+    assert differs(arms) is bool(claims)
+    assert [title(each).rpartition(": ")[2] in claims for each in leading(measures)] == [True] * bool(claims)
+    if said and not claims:
+        assert overall(arms) == {"as good": "equal", OPEN: "undecided", "too few runs": "too few"}[said[0]]
 
 
-def told(arms: Sequence[ArmRuns]) -> list[str]:
-    """The answer and the other results, with plain spaces."""
-    return [sentence.replace("\N{NO-BREAK SPACE}", " ") for part in answer(arms) for sentence in part]
-
-
-def test_an_answer_names_both_sides_with_means_and_runs_and_the_table_has_every_number() -> None:
+def test_titles_count_verdicts_and_captions_have_each_shift_with_its_interval() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
-    assert told(arms) == [
-        "“arm 1” and “arm 2” are worse than “arm 0” (60.2 % and 70.2 % against 90.2 %, n = 10 each).",
-        "“arm 3” is as good as “arm 0”, within 1 percentage point (90.2 %, n = 5, against 90.2 %, n = 10).",
-        "“arm 2” reaches 99 % after more updates than “arm 0” (50 against 20, n = 10 each).",
-    ]
-    assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row.values()] for row in rows(arms)] == [
-        ["arm 0", "10", "90.2 (90 to 90.4)"],
-        ["arm 1", "10", "60.2 (60 to 60.4)"],
-        ["arm 2", "10", "70.2 (70 to 70.4)"],
-        ["arm 3", "5", "90.2 (90 to 90.4)"],
-    ]
-    assert "4 test sentences; 4 comparisons of each variant." in conditions(arms)
-    assert rows(arms_of([ten(width=0)]))[0]["right (%): mean (lowest to highest)"] == "90 (all\N{NO-BREAK SPACE}10)"
-
-
-def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_named_first() -> None:
-    arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
-    assert told(arms) == [
-        "“arm 1” is worse than “arm 0” (60.2 % against 90.2 %, n = 10 each).",
-        "“arm 2” and “arm 3” are as good as “arm 0”, within 1 percentage point "
-        "(90.2 % and 90.2 % against 90.2 %, n = 10 each).",
-        "“arm 1” is right more often than “arm 0” beyond the trained lengths (30.2 % against 10.2 %, n = 10 each).",
-        "“arm 2” is right less often than “arm 0” beyond the trained lengths (2.2 % against 10.2 %, n = 10 each).",
-    ]
-    assert len(answer(arms)[0]) == 2, "the answer is about one measure, the one that its figure shows"
-    assert measure_of(arms) == "exact_match"
-    longer = arms_of([ten(), ten(beyond=0.3)], also="long")
-    assert [sentence.split(" than")[0].split(", within")[0] for sentence in answer(longer)[0]] == [
-        "“arm 1” is right more often",
-        "“arm 1” is as good as “arm 0”",
-    ], "every variant's score is in the answer"
-    assert (answer(longer)[1], measure_of(longer)) == ([], "beyond")
-    either = [with_long(each, (0.05, 0.2)[each.seed % 2]) for each in ten()]
-    assert told(arms_of([ten(), either], also="long"))[-1] == (
-        "“arm 1” beside “arm 0” beyond the trained lengths: undecided "
-        "(12.5 % against 10.2 %, n = 10 each; p = 1 for “different”)."
+    score, updates, loss = compared(arms)
+    assert title(score) == "Right on test (%) after 20 to 50 updates: 2 worse, 1 as good"
+    assert caption(score) == (
+        "Points more than “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; “arm 2” −20.0 (−20.2 to −19.8), worse; "
+        "“arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    beyond = [row["beyond (%): mean (lowest to highest)"] for row in rows(arms)]
-    assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in beyond[1:3]] == ["30.2 (30 to 30.4)", "2.2 (2 to 2.4)"]
+    assert title(updates) == "Updates until 99 % on validation: 1 later, 2 as soon"
+    assert caption(loss).startswith("Times the loss of “arm 0”: “arm 1” 1.0 (0.")
+    assert "“arm 2” −20.0 (−20.2 to −19.8), worse" in in_words([score, updates]).split("Updates")[0]
+    assert in_words([score, updates]).endswith("Updates until 99 % on validation: 1 later, 2 as soon.")
+    assert "4 test sentences; 9 comparisons." in conditions(arms)
+
+
+def test_a_forest_has_each_interval_the_margin_and_greys_what_is_undecided() -> None:
+    either = [replace(each, scores={"test": {"exact_match": (0.5, 1.0)[each.seed % 2], "loss": 0.3}}) for each in ten()]
+    score, *_ = compared(arms_of([ten(), ten(0.6), either, ten()[:2]]))
+    figure = forest_figure(score)
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in figure.data["text"]] == [
+        "arm 0: 90.2 %, n = 10",
+        "arm 1: 60.2 %, n = 10, worse",
+        "arm 2: 75.0 %, n = 10, undecided",
+        "arm 3: 90.1 %, n = 2, too few runs",
+    ]
+    assert figure.data["decided"] == [True, True, False, False]
+    assert figure.data["low"][::3] == figure.data["high"][::3] == [None, None], "too few runs have no interval"
+    assert [figure.data["low"][1], figure.data["high"][1]] == pytest.approx([score.rows[0].low, score.rows[0].high])
+    assert ({*figure.data["from"]}, {*figure.data["to"]}) == ({-1.0}, {1.0})
+    assert figure.title == title(score)
+    slow = compared(arms_of([ten(), [*ten()[:4], replace(ten()[4], valid=BAD[0].valid)]]))[1]
+    assert "arm 1: 4 of 5 reached it, not compared" in forest_figure(slow).data["text"]
+
+
+def test_lengths_beyond_training_are_compared_too() -> None:
+    arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
+    score, beyond, *_ = compared(arms)
+    assert title(score).endswith(": 1 worse, 2 as good")
+    assert title(beyond) == "Right on test beyond the trained lengths (%): 1 better, 1 worse, 1 as good"
+    assert leading(compared(arms)) == [score, beyond]
+    assert "12 comparisons" in conditions(arms)
+    longer = compared(arms_of([ten(), ten(beyond=0.3)], also="long"))
+    assert [each.measure for each in leading(longer)] == ["beyond"]
 
 
 @pytest.mark.parametrize(
@@ -235,30 +250,8 @@ def test_lengths_beyond_training_are_compared_and_the_largest_difference_is_name
 )
 def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm, several: bool) -> None:
     arms = [ArmRuns(arm, PLANTED.recipe(arm), ten()) for arm in (first, other)]
-    assert ("“b” changes more than one thing" in " ".join(answer(arms)[0])) is several
+    assert ("“b” changes more than one thing" in no_single_cause(arms)) is several
     assert (cost_rows(arms)[1]["highest rate"] == "0.008") is (other.preset == "lstm-tiny")
-
-
-@pytest.mark.parametrize(
-    ("arms", "chance"),
-    [
-        (
-            [(*ten()[:9], *ten(0.5)[:1]), ten(0.7)[:4], *[ten()] * 3],
-            "n = 4, against 86.2 %, n = 10; p = 0.23 for “different”, 1 for “as good”",
-        ),
-        (
-            [(*ten()[:9], *ten(0.914)[:1]), ten()[:3]],
-            "n = 3, against 90.3 %, n = 10; p = 0.87 for “different”, 0.084 for “as good”",
-        ),
-        ([ten(), ten(0.6), ten()], ""),  # all verdicts are made
-        # Would be missed without the correction as well.
-        ([ten(0.7, width=0.2), ten(0.73, width=0.2)], "p = 1 for “different”, 1 for “as good”"),
-    ],
-)
-def test_the_p_of_what_is_left_open_is_shown(arms: list[tuple[StoredRun, ...]], chance: str) -> None:
-    said = next((sentence for sentence in told(arms_of(arms)) if sentence.startswith("“arm 1”")), "")
-    assert chance in said
-    assert ("; p = " in said) is ("undecided" in said) is bool(chance)
 
 
 def test_what_runs_cost_is_a_table_that_says_what_was_not_recorded() -> None:
@@ -310,5 +303,39 @@ def test_shuffled_runs_are_called_different_no_more_often_than_stated(also: str)
 def test_stored_experiments_have_a_verdict() -> None:
     for experiment in EXPERIMENTS.values():
         arms = arm_runs(experiment)
-        assert all(len(sentence.split()) <= 45 and sentence.endswith(".") for sentence in told(arms))
+        measures = compared(arms)
+        assert len(measures) == (4 if experiment.also else 3)
+        for each in measures:
+            assert all(row.low <= row.shift <= row.high for row in each.rows if row.verdict != "not compared")
         assert not differs(arms) or max(len(arm.runs) for arm in arms) > 3
+
+
+@pytest.mark.parametrize(
+    ("order", "result"),
+    [
+        (
+            TrainingOrder("x", "reverse", "tiny"),
+            "99.6 % (98.6 % to 99.9 %) right on test, the mean and range of 10",
+        ),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("seed", "9"), ("eval_every", "10"))), "10 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("positions", "rope"),)), "4 runs"),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("max_steps", "749"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", changes=(("stop_when_right", "3"),)), ""),
+        (TrainingOrder("x", "reverse", "tiny", init="reverse"), ""),
+        (TrainingOrder("x", "dates", "tiny"), ""),
+    ],
+)
+def test_a_result_is_expected_only_where_runs_had_the_very_settings(order: TrainingOrder, result: str) -> None:
+    said = experiment_arms.expected_sentence(order, PRESETS[order.preset])
+    assert result in said
+    assert bool(said) == bool(result)
+
+
+def test_damaged_results_let_nothing_be_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(recipe: object) -> None:
+        raise ResultError("reverse.json is damaged")
+
+    experiment_arms._stored.cache_clear()
+    monkeypatch.setattr(experiment_arms, "read_runs", damaged)
+    assert experiment_arms.expected_sentence(TrainingOrder("x", "reverse", "tiny"), PRESETS["tiny"]) == ""
+    experiment_arms._stored.cache_clear()

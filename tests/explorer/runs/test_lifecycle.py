@@ -26,7 +26,7 @@ from explorer.runs.process import (
     read_launch,
     start_process,
 )
-from explorer.runs.status import RunStatus, read_status
+from explorer.runs.status import read_status
 from model.folder import CARD, SHIPPED, STATUS, STOP, CheckpointError
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
@@ -186,37 +186,11 @@ def test_an_active_run_is_left_alone_whatever_the_page_last_started_for_it(runs:
     assert folder.is_dir()
 
 
-def test_statuses_list_the_active_run_before_those_that_wait_and_notice_a_dead_one(runs: Runs) -> None:
-    for name, state in (("a", "queued"), ("b", "running"), ("c", "finished")):
-        write_status(runs.checkpoints / name, state)
-    assert [status.name for status in runs.statuses()] == ["b", "a", "c"]
-    write_status(runs.checkpoints / "b", "running", **gone())
-    assert runs.status("b").state == "failed"
-    (runs.checkpoints / LAUNCHES).mkdir(parents=True)
-    for name, damaged in (("x", '{"pid": "many"}'), ("y", "{")):
-        (runs.checkpoints / LAUNCHES / f"{name}.json").write_text(damaged)
-    assert len(runs.statuses()) == 3, "records of launches may be damaged"
-
-
 def test_entries_list_active_runs_first_and_then_the_newest(runs: Runs) -> None:
     for name, state, later in (("a", "finished", 50), ("b", "finished", 90), ("c", "running", 10)):
         save_run(runs.checkpoints / name)
         write_status(runs.checkpoints / name, state, updated=time.time() + later)
     assert [entry.name for entry in runs.entries()] == ["c", "b", "a"]
-
-
-def test_reads_what_the_run_says(tmp_path: Path) -> None:
-    assert read_status(tmp_path, "run") is None
-    later = time.time() + 86_400  # the clock was set back
-    write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20, updated=later)
-    more = {"epoch": 2, "left": (12.5, 12.5), "tokens_per_s": 900.0, "updated": later, "probe_step": 20}
-    found, me = read_status(tmp_path, "run"), psutil.Process().create_time()
-    assert found == RunStatus("run", "running", 30, 60, started=me, **more)
-    assert (found.busy, found.resumable, found.share) == (True, False, 0.5)
-    odd = {"step": "many", "max_steps": -4, "updated": None, "error": None, "started": "today"}
-    for left in ("soon", -5.0):
-        write_status(tmp_path / "run", "finished", **odd, eta_s=left)
-        assert read_status(tmp_path, "run") == RunStatus("run", "finished")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from explorer.runs.lifecycle import Entry
-from explorer.runs.listing import curve_rows, description, rows, summary, verdict_text
+from explorer.runs.listing import card, curve_rows, description, rows, summary, verdict_text
 from explorer.runs.metrics import load_metrics
-from explorer.runs.progress import STATE_SENTENCES, diagnosis, queue_sentence
+from explorer.runs.progress import STATE_SENTENCES, diagnosis, diagnosis_of, queue_sentence
 from explorer.runs.status import RunStatus
 from model.folder import METRICS, SHIPPED, summarize
 from tests.paths import ROOT
@@ -33,13 +33,19 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "scores"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, None, "right 22–78 % of 8, validation")),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, None, "right 89–100 % of 30")),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, None, "right 22–78 %, validation of 8")),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, None, "right 89–100 %, test of 30")),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, None, "right 99.7–100 % of 1,505")),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, None, "right 99.3–99.9 % of 1,505")),
-        ({"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}}, (7.0, 39.45, "BLEU 38–40.9 of 1,000")),
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, 100.0, "right 96.2–100 % of 98")),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, None, "right 99.7–100 %, test of 1,505")),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, None, "right 99.3–99.9 %, test of 1,505")),
+        (
+            {"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}},
+            (7.0, 39.45, "BLEU 38–40.9, test of 1,000"),
+        ),
+        (
+            {"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}},
+            (100.0, 100.0, "right 96.2–100 %, test of 98"),
+        ),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, "")),  # BLEU of single words says nothing
         ({"test": {"exact_match": True, "sentences": True}}, (None, None, "")),
     ],
@@ -61,21 +67,36 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     [row] = rows([phrases], {"a": "learned"})
     assert row["verdict"] == "learned by heart"
     assert "interval (95 %)" not in row, "an interval is of a sample of other pairs"
-    assert "Validation and test are the very pairs that it learned." in description(phrases)
+    assert "test sentences" not in description(phrases), "they are those that it learned"
+    assert card(phrases, "learned").startswith("learned by heart · BLEU 100.0 · Phrases")
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
     assert "95 % interval" in diagnosis(metrics, True).sentence
-    assert diagnosis(metrics, True, True).sentence.startswith("Learned, on validation: BLEU 100.0, first reached")
+    assert diagnosis(metrics, True, True).sentence.startswith(
+        "Learned by heart, for validation has the very pairs that it learned: BLEU 100.0, first reached"
+    )
+    assert "by heart" not in diagnosis(metrics, True).sentence
     other = entry("b", task="dates", trained=True, results=results)
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
-    assert rows([other])[0]["interval (95 %)"] == "right 96.2–100 % of 98"
-    assert "very pairs" not in description(other)
+    assert rows([other])[0]["interval (95 %)"] == "right 96.2–100 %, test of 98"
+    assert "On 98 test sentences: BLEU 100.0." in description(other)
+    assert card(other, "learned").startswith("learned · BLEU 100.0 · Dates")
 
 
-def test_a_continued_run_says_where_its_curves_begin() -> None:
-    continued = summarize(ROOT / "checkpoints" / "multi30k-en-de")
-    said = "Training began with the weights of multi30k-en-de-second-round"
+def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
+    continued, whole = (summarize(ROOT / "checkpoints" / name) for name in ("multi30k-en-de", "reverse"))
+    said = "Its 2,300 updates continue the training of “multi30k-en-de-second-round”; the curves show these alone."
     assert said in description(Entry("a", continued, None))
-    assert said not in description(Entry("a", summarize(ROOT / "checkpoints" / "reverse"), None))
+    assert "On 1,000 test sentences: BLEU 41.7 (40.3–43.2)." in description(Entry("a", continued, None))
+    assert "continue" not in description(Entry("a", whole, None))
+    metrics = load_metrics(ROOT / "checkpoints" / "multi30k-en-de" / METRICS)
+    course = diagnosis_of(metrics, False, continued)
+    assert course.verdict == "levelled"
+    assert "BLEU 44.0 of 300 sentences (95 % interval 41 to 47) at best on validation" in course.sentence
+    assert course.sentence.endswith("continue from trained weights; more of the same kind will change little.")
+    assert "larger" not in course.next, "a larger model cannot begin with these weights"
+    alone = diagnosis_of(metrics, False, continued | {"init": ""})
+    assert "larger model may" in alone.sentence
+    assert "larger" in alone.next
 
 
 LAST = {"trained_steps": 1500}

@@ -28,36 +28,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "metrics.jsonl"
 
 
-def test_reads_what_there_is_once_and_what_is_added(path: Path) -> None:
-    nothing = load_metrics(path)
-    assert (nothing.train, nothing.evals, nothing.samples) == ((), (), ())
-    assert nothing.latest("train", "loss") is None
-    write_metrics(path.parent)
-    first = load_metrics(path)
-    assert points(first) == [(10, 3.0), (20, 2.0), (30, 1.0)]
-    assert (first.latest("evals", "exact_match"), first.latest("evals", "bleu")) == (0.5, None)
-    assert first.samples[-1][1][0].prediction == "at 30"
-    assert load_metrics(path) is first, "a file that has not changed"
-    append(path, train_line(40, 0.5))
-    assert points(load_metrics(path))[-1] == (40, 0.5)
-    path.unlink()
-    assert points(load_metrics(path)) == [], "a deleted run leaves nothing to a new run of its name"
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(path)
-        assert load_metrics(path).train == (), "a pipe is not waited for"
-
-
-def test_an_incomplete_line_waits_for_its_rest(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = text(train_line(10, 1.5))
-    path.write_bytes(line + line[:20])
-    assert points(load_metrics(path)) == [(10, 1.5)]
-    path.write_bytes(line + text(train_line(20, 1.0)))
-    assert points(load_metrics(path)) == [(10, 1.5), (20, 1.0)]
-    monkeypatch.setattr("explorer.runs.metrics.MAX_METRICS_BYTES", len(line) + 5)
-    path.write_bytes(line + text(train_line(20, 1.0), train_line(30, 1.0)))
-    assert points(load_metrics(path)) == [(10, 1.5)], "what is beyond the limit is not read"
-
-
 def test_a_rewritten_file_is_read_from_the_start_and_each_step_counts_once(path: Path) -> None:
     """A resumed run drops the lines after its last save, and may soon be longer than before."""
     write_metrics(path.parent)

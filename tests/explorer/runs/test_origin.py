@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from explorer.runs.origin import (
-    computed_sentence,
     differences,
     losses_are_alike,
     repeatable,
@@ -20,28 +19,6 @@ from model.folder import CONFIG, STATUS, read_config, read_json, write_json
 from model.presets import PRESETS
 from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
-
-
-def test_a_bundled_model_can_be_trained_again_but_not_longer() -> None:
-    run = repeatable(ROOT / "checkpoints" / "reverse", None)
-    assert (run.steps, run.can_go_on) == (1500, False)
-    assert run.computed == "Computed on the CPU in fp32 with 1 thread, PyTorch 2.13.0+cpu."
-    runtime = {"device": "cuda:1", "precision": "bf16", "threads": 1, "processes": 2, "compile": True, "settled": True}
-    computed = "Computed on a GPU in bf16 with 1 thread, 2 processes, compiled, PyTorch 2.13."
-    assert computed_sentence(runtime | {"torch_version": "2.13"}) == computed
-    assert computed_sentence(runtime | {"settled": False}) == ""
-
-
-@pytest.mark.parametrize("name", ["reverse", "dates", "adjective-swap", "phrases-en-de"])
-def test_the_settings_of_a_bundled_model_are_those_that_it_was_trained_with(name: str) -> None:
-    found = settings_to_repeat(ROOT / "checkpoints" / name)
-    assert found is not None
-    preset, changes = found
-    config = read_config(ROOT / "checkpoints" / name)
-    assert dict(changes) == config["set"]
-    assert preset.training["max_steps"] == config["training"]["max_steps"]
-    for start, section in ((preset.model, config["model"]), (preset.training, config["training"])):
-        assert start.items() <= section.items()
 
 
 def test_settings_are_not_offered_where_they_alone_do_not_make_the_model(tmp_path: Path) -> None:

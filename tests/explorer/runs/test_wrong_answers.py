@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.probing.reporting import unheard
 from explorer.runs import wrong_answers as module
 from explorer.runs.wrong_answers import validation_task, wrong_answers
 from model.checkpoint import load_model
@@ -28,16 +27,6 @@ def test_only_what_is_not_right_is_listed(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.caption().startswith("1 of 4 validation answers is not exactly right (25.0 %): greedy search")
     assert found.caption().endswith("Left out as empty or too long for the model: 1.")
     assert reports == [0.0, 0.4, 0.8]
-
-
-def test_a_long_list_is_a_part_of_all_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SENTENCES", 5)
-    loaded = load_model(PHRASES)
-    task = validation_task(loaded)
-    found = wrong_answers(loaded, task, unheard)
-    assert found.answers == []
-    n = len(task.splits["valid"])
-    assert found.caption().startswith(f"0 of 5 validation answers of {n}, evenly chosen, are not exactly right")
 
 
 def test_a_model_whose_sentences_are_not_here_gets_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

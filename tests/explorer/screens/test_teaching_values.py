@@ -4,7 +4,6 @@ import numpy as np
 
 from explorer.charts.plotly_charts import labels, numbered
 from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
-from explorer.decoding.masked_reading import MAX_SENTENCES, companions_among
 from model.trace import FUTURE, PADDING, VISIBLE
 
 
@@ -24,14 +23,3 @@ def test_closed_cells_are_counted_once_by_reason() -> None:
     assert closed_cells(codes[:, :2]) == "5 of 6 cells are open; closed: 1 in the future ╱."
     assert closed_cells(codes[1:]) == "4 of 6 cells are open; closed: 2 padding ╳."
     assert closed_cells(codes[:, :1]) == "All 3 cells are open."
-
-
-def test_companions_have_other_lengths_and_none_is_mostly_padding() -> None:
-    examples = {"one": 1, "a b": 2, "same length": 3, "four": 4, "five": 5, "also five": 5, "seven": 7}
-    found = companions_among("x y z", 3, examples)
-    assert found == ("four", "one", "five")
-    assert len(found) == MAX_SENTENCES - 1
-    assert companions_among("x y", 2, {"one": 1, "five": 5}) == ("one",)
-    assert companions_among("one", 1, {"one": 1}) == ()
-    assert companions_among("x y z w", 4, {}) == ("x y",)
-    assert companions_among("letters", 7, {"letters": 7}) == ("let",)

@@ -68,7 +68,7 @@ def session(clock: Clock) -> Session:
 
 
 PLACE = address.Group(("layer", "head"))
-RUN = address.RUN
+RUN = address.Group(("run",))
 
 
 def test_a_link_is_a_request_and_what_the_session_wrote_is_none(clock: Clock, session: Session) -> None:
@@ -174,8 +174,8 @@ def test_an_address_that_came_back_is_left_alone_until_the_page_goes_elsewhere(c
 def test_a_change_takes_along_what_another_group_has_just_written(session: Session) -> None:
     """A widget's request may leave the browser before the address of the run before it arrives there."""
     session.write(address.BLOCK, block="1")
-    session.write(address.ENTRY, entry="")
-    session.write(address.ENTRY, entry="mine")
+    session.write(address.EXPERIMENT, experiment="")
+    session.write(address.EXPERIMENT, experiment="mine")
     session.arrives(block="1")
-    session.write(address.ENTRY, entry="mine")
-    assert session.write(address.BLOCK, block="2") == {"block": "2", "entry": "mine"}
+    session.write(address.EXPERIMENT, experiment="mine")
+    assert session.write(address.BLOCK, block="2") == {"block": "2", "experiment": "mine"}

@@ -15,7 +15,7 @@ def _page() -> None:
     if choice := st.session_state.pop("choose", None):
         choice()
     if st.session_state["page"] != "another":
-        st.session_state["shown"] = run_box(st.session_state["page"], "Run", st.session_state["names"])
+        st.session_state["shown"] = run_box("Run", st.session_state["names"])
         draw_missing()
 
 
@@ -83,7 +83,6 @@ def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again_and_without_o
     assert shown(app.run()) == (("two", {"run": "two"}) if link else (NEW, {}))
 
 
-def test_a_choice_for_one_box_is_not_taken_by_the_other(app: AppTest) -> None:
-    app.session_state["page"], app.session_state["names"] = ENTRY, ["one", "two"]
-    app.session_state["choose"] = lambda: choose_run("two", RUN)
-    assert shown(app.run()) == ("one", {})
+def test_a_choice_for_one_page_is_not_taken_by_the_other(app: AppTest) -> None:
+    app.session_state["choose"] = lambda: choose_run("two", ENTRY)
+    assert shown(app.run()) == (NEW, {})

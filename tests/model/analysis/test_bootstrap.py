@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model.analysis import bootstrap
-from model.analysis.rank_test import holm, rank_sum
+from model.analysis.rank_test import shift_interval
 
 
 def test_the_interval_is_that_of_resampled_means() -> None:
@@ -52,23 +52,34 @@ def test_intervals_for_many_comparisons_are_wider_by_the_normal_tail() -> None:
     assert (many.low, many.high) == (pytest.approx(1 - factor, rel=1e-3), pytest.approx(1 + 2 * factor, rel=1e-3))
 
 
-@pytest.mark.parametrize(
-    ("first", "other"),
-    [([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]), ([1.0, 2.0, 2.0, 7.0], [2.0, 3.0]), ([1.0, inf, inf], [0.5, 2.0, inf, 3.0])],
-)
-def test_every_shuffle_is_counted(first: list[float], other: list[float]) -> None:
-    values = np.array([*first, *other])
-    ranks = [float((values < value).sum() + ((values == value).sum() + 1) / 2) for value in values]
-    own = sum(ranks[len(first) :])
-    sums = [sum(chosen) for chosen in combinations(ranks, len(other))]
-    low, high = (sum(sign * total <= sign * own for total in sums) / len(sums) for sign in (1, -1))
-    assert rank_sum(first, other) == pytest.approx((low, high))
+@pytest.mark.parametrize(("level", "cut"), [(0.05, 2), (0.02, 1), (0.01, 0)])
+def test_a_shift_has_the_interval_that_the_rank_sum_test_does_not_reject(level: float, cut: int) -> None:
+    first, other = [1.0, 2.0, 3.5, 5.0, 6.1], [4.2, 7.0, 8.4, 9.9]
+    shift, low, high = shift_interval(first, other, level)
+    differences = sorted(b - a for a in first for b in other)
+    assert shift == pytest.approx(np.median(differences))
+    # Of the 126 choices of four ranks of nine, one gives the smallest sum, one the next, and two the third.
+    assert (low, high) == ((differences[cut - 1], differences[-cut]) if cut else (-inf, inf))
+    sums = [sum(chosen) for chosen in combinations(range(9), 4)]
+
+    def chance(moved: float) -> float:
+        """The exact two-sided chance of the ranks of `other`, moved back by this much."""
+        ranks = np.argsort(np.argsort([*first, *(value - moved for value in other)]))
+        own = ranks[5:].sum()
+        return 2 * min(np.mean([total <= own for total in sums]), np.mean([total >= own for total in sums]))
+
+    for end, outwards in ((low, -1e-9), (high, 1e-9)) if cut else ():
+        assert chance(end - outwards) > level >= chance(end + outwards)
 
 
-def test_holm_multiplies_the_smallest_by_all_and_never_falls() -> None:
-    assert holm([0.04, 0.01, 0.03, 0.9]) == pytest.approx([0.09, 0.04, 0.09, 0.9])
-    assert holm([]) == []
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
+def test_intervals_of_shuffled_values_hold_no_shift_as_often_as_stated() -> None:
+    values = [0.0, 1.0, 1.0, 2.0, 5.0, 7.0, 7.0, 9.0]
+    found = []
+    for chosen in combinations(range(8), 4):
+        first, other = ([values[i] for i in range(8) if (i in chosen) is one] for one in (True, False))
+        _, low, high = shift_interval(first, other, 0.1)
+        found.append(low <= 0 <= high)
+    assert 0.9 <= np.mean(found) < 1
 
 
 def test_nothing_known_is_not_a_number() -> None:

@@ -93,14 +93,6 @@ def test_row_t_of_sentence_t_is_changed_and_nothing_else(name: str) -> None:
                 assert torch.allclose(new, kept / kept.sum(dim=-1, keepdim=True))
 
 
-@pytest.mark.parametrize("name", COUNTERFACTUALS)
-def test_later_keys_of_a_causal_row_stay_at_zero(name: str) -> None:
-    """Four rows after two of a prompt."""
-    weights = torch.ones(4, 3, 6, 6).tril() / torch.arange(1, 7)[:, None]
-    changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2), causal=True)(weights)
-    assert torch.equal(changed, changed.tril())
-
-
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", 1), ("decoder", 2), ("cross", 0)])
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: int, norm_first: bool) -> None:

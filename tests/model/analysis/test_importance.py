@@ -9,7 +9,6 @@ from torch.nn import functional as F
 
 from model.analysis import bootstrap
 from model.analysis.importance import (
-    LayerInputs,
     ablate_each,
     batches_of,
     edited_loss,
@@ -59,18 +58,6 @@ def test_ablation_is_the_change_of_the_loss_with_one_head_switched_off() -> None
                 off = without([(kind, layer, head)], values).tap(model.config)
                 loss = sum(float(nll(model, pairs, i, off)) for i in range(len(pairs))) / tokens
                 assert changes[layer, head] == pytest.approx(loss - whole, abs=1e-5)
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_layers_run_again_give_the_logits_of_the_whole_model_with_the_edit(norm_first: bool) -> None:
-    model = tiny_model(norm_first=norm_first)
-    batch = collate(some_pairs(), range(4))
-    with torch.inference_mode():
-        layers = LayerInputs(model, batch.src, batch.tgt_in)
-        assert torch.equal(layers.logits, model(batch.src, batch.tgt_in))
-        for head in heads_of(model.config):
-            again = layers.run_from(head, without([head]).tap(model.config))
-            assert torch.equal(again, model(batch.src, batch.tgt_in, tap=without([head]).tap(model.config))), head
 
 
 def test_changes_have_intervals_over_sentences() -> None:

@@ -11,14 +11,12 @@ from model.analysis.mask_effects import (
     attention_to_future,
     attention_to_keys,
     mask_codes,
-    masks_for,
     most_ahead,
-    padded_batch,
     read,
 )
 from model.config import EOS, PAD
-from model.trace import FUTURE, PADDING, VISIBLE
-from tests.tiny import sources, targets, tiny_config, tiny_model
+from model.trace import VISIBLE
+from tests.tiny import sources, targets, tiny_model
 
 SWITCHES = [Switches(causal, padding) for causal, padding in product((True, False), repeat=2)]
 KINDS = ("encoder", "decoder", "cross")
@@ -46,32 +44,6 @@ def test_the_picture_is_the_mask_that_attention_used(switches: Switches, kind: s
             assert torch.equal(kept["masked"][row] == torch.finfo(torch.float32).min, closed)
             assert torch.equal(kept["weights"][row] == 0, closed)
             assert torch.equal(kept["masked"][row][~closed], kept["scores"][row][~closed])
-
-
-def test_reasons() -> None:
-    src, tgt = sources(4, 2), targets(3, 2)
-    codes = mask_codes(src, tgt, "decoder", 1, Switches())
-    assert codes.tolist() == [[VISIBLE, FUTURE, PADDING], [VISIBLE, VISIBLE, PADDING], [VISIBLE, VISIBLE, PADDING]]
-    assert (mask_codes(src, tgt, "cross", 1, Switches())[:, 2:] == PADDING).all()
-    assert (mask_codes(src, tgt, "decoder", 0, Switches(causal=False)) == VISIBLE).all()
-    assert FUTURE in mask_codes(src, tgt, "decoder", 1, Switches(padding=False))
-
-
-def test_with_all_masks_it_is_the_models_own_run() -> None:
-    model, src, tgt = tiny_model(), sources(6, 3), targets(5, 4)
-    labels = labels_of(tgt)
-    found = read(model, src, tgt, labels, Switches())
-    logits = model(src, tgt).index_fill(-1, torch.tensor([0, 1]), -torch.inf)
-    expected = logits.softmax(dim=-1).gather(-1, labels[..., None])[..., 0] * (labels != PAD)
-    torch.testing.assert_close(found.probabilities, expected, rtol=0, atol=1e-6)
-
-
-def test_a_batch_is_padded_as_training_pads_it() -> None:
-    batch = padded_batch(tiny_config(), [(5, 6), (7,)], [(8, EOS), (9, 4, 8, EOS)])
-    assert batch.src.tolist() == [[5, 6, EOS], [7, EOS, PAD]]
-    assert batch.tgt.tolist() == [[1, 8, PAD, PAD], [1, 9, 4, 8]]
-    assert batch.labels.tolist() == [[8, EOS, PAD, PAD], [9, 4, 8, EOS]]
-    assert masks_for(batch.src, batch.tgt, Switches()).target.shape == (2, 1, 4, 4)
 
 
 # Comparisons, on weights and decodings written by hand

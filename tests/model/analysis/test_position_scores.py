@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from model.analysis import sinusoidal_checks
 from model.analysis.position_scores import by_distance, scores_with_distance, scores_with_rotation, scores_with_rows
 from model.analysis.sinusoidal_checks import check_rotation, table_difference
-from model.analysis.token_vectors import token_vectors
-from model.analysis.word_order import by_length, longest, no_positions, shuffle, shuffled_order
+from model.analysis.word_order import by_length, longest, no_positions, shuffle
 from model.config import EOS
 from model.data.task import Example
 from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
 from model.text.tokenizer import CharacterTokenizer
-from model.transformer import Transformer
 from tests.tiny import sources, tiny_config, tiny_model
 
 even = st.integers(1, 32).map(lambda half: 2 * half)
@@ -43,16 +41,6 @@ def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
     assert waves[0].item() == pytest.approx(2 * math.pi)
     angles = 2 * math.pi / waves
     torch.testing.assert_close(sinusoidal_table(2, d_model, base)[1, ::2], angles.sin(), rtol=0, atol=1e-12)
-
-
-def test_scores_are_gathered_by_distance() -> None:
-    found = by_distance(torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 5.0], [6.0, 4.0, 0.0]]))
-    assert found.distances == (-2, -1, 0, 1, 2)
-    assert found.mean == (6.0, 3.5, 0.0, 3.0, 2.0)
-    assert found.low == (6.0, 3.0, 0.0, 1.0, 2.0)
-    assert found.high == (6.0, 4.0, 0.0, 5.0, 2.0)
-    assert found.spread == pytest.approx((5 - 1) / 6)
-    assert found.asymmetry == pytest.approx((6 - 2) / 6)
 
 
 @pytest.mark.parametrize("width", [4, 64])
@@ -125,28 +113,3 @@ def test_a_table_is_compared_with_the_rows_of_the_model() -> None:
     assert table_difference(positions, table) == pytest.approx(0.25, abs=1e-6)
     with pytest.raises(ValueError, match="no positions"):
         table_difference(PositionalEncoding(dataclasses.replace(CONFIG, positions="none")), table)
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_token_vectors_are_what_the_encoder_reads(positions: str) -> None:
-    torch.manual_seed(0)
-    model = Transformer(dataclasses.replace(CONFIG, positions=positions)).eval()
-    vectors = token_vectors(model, (5, 6, 5))
-    assert np.array_equal(vectors.embeddings[0], vectors.embeddings[2])
-    assert np.array_equal(vectors.embeddings[0], (4.0 * model.src_embedding.weight[5]).detach().double().numpy())
-    assert vectors.embedding_lengths[0] == pytest.approx(float(np.linalg.norm(vectors.embeddings[0])))
-    assert len(vectors.position_lengths) == len(vectors.position_shares) == (0 if positions == "none" else 3)
-    if positions == "sinusoidal":
-        assert vectors.position_lengths == pytest.approx([8**0.5] * 3)
-        assert vectors.position_shares[1] == pytest.approx(8**0.5 / vectors.embedding_lengths[1])
-
-
-def test_a_shuffled_order_moves_something_and_leaves_the_end() -> None:
-    for seed in range(20):
-        order = shuffled_order(5, seed)
-        assert sorted(order) == [0, 1, 2, 3, 4]
-        assert order[-1] == 4
-        assert order != (0, 1, 2, 3, 4)
-        assert shuffled_order(5, seed) == order
-    assert len({shuffled_order(6, seed) for seed in range(20)}) > 10
-    assert shuffled_order(2, 1) == (0, 1)

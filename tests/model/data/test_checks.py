@@ -57,6 +57,25 @@ def test_each_fault_is_counted_and_can_be_left_out_or_kept(kind: str, rows: list
     assert found(check(pairs))[kind].left_out == (kind in LEFT_OUT)
 
 
+def test_html_in_the_texts_is_found_and_signs_of_less_and_more_are_none() -> None:
+    finding = found(check(pairs_of(("dog", "<b>Hund</b>"), ("a", "b&nbsp;"), ('<span class="x">c</span>', "d"))))[
+        "markup"
+    ]
+    assert (finding.count, finding.choice, finding.lines) == (3, None, (121, 122, 123))
+    assert "markup" not in found(check(pairs_of(("a < b and c > d", "a<b and c>d"), ("R&D; then", "x <5> y"))))
+
+
+@pytest.mark.parametrize(("yes", "said"), [(120, True), (90, True), (40, False)])
+def test_an_answer_that_most_pairs_have_is_a_score_to_beat(yes: int, said: bool) -> None:
+    answers = ["yes" if n < yes else f"no {n}" for n in range(120)]
+    checked = check(Pairs(tuple(Example(f"word{n}", answer) for n, answer in enumerate(answers)), {}, "1", "2"))
+    assert ("one answer" in found(checked)) == said
+    if said:
+        valid = [pair.target for pair in checked.splits["valid"]]
+        beginning = f"{valid.count('yes')} of the 12 held-out pairs have the answer “yes”"
+        assert found(checked)["one answer"].sentence.startswith(beginning)
+
+
 def test_a_task_is_not_called_a_fault() -> None:
     same = [(word, word) for word, _ in own_data.word_reversal(200)]
     assert "untranslated" not in found(check(pairs_of(*same, clean=0)))

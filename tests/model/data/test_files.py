@@ -17,7 +17,6 @@ from model.data.files import (
     read_added,
     read_pairs,
     read_parallel,
-    save_splits,
     split_pairs,
     with_added,
 )
@@ -225,17 +224,6 @@ def numbered(n: int) -> Pairs:
     return Pairs(tuple(Example(f"s{k % (n // 2)}", f"t{k}") for k in range(n)), {}, "1", "2")
 
 
-@pytest.mark.parametrize(("n", "fraction", "n_valid"), [(100, 0.1, 10), (4, 0.1, 2), (20_000, 0.1, 1000)])
-def test_validation_is_held_out_by_source(n: int, fraction: float, n_valid: int) -> None:
-    splits = split_pairs(numbered(n), valid_fraction=fraction)
-    assert n_valid <= len(splits["valid"]) <= n_valid + 1
-    assert len(splits["train"]) + len(splits["valid"]) == n
-    assert not {e.source for e in splits["train"]} & {e.source for e in splits["valid"]}
-    assert splits == split_pairs(numbered(n), valid_fraction=fraction)
-    if n > 4:
-        assert splits != split_pairs(numbered(n), valid_fraction=fraction, split_seed=1)
-
-
 def test_sources_that_differ_in_capitals_and_spaces_stay_together() -> None:
     pairs = Pairs(tuple(Example(form(f"word {k}"), "t") for k in range(50) for form in (str, str.upper)), {}, "1", "2")
     splits = split_pairs(pairs, valid_fraction=0.3)
@@ -248,17 +236,6 @@ def test_sources_that_differ_in_capitals_and_spaces_stay_together() -> None:
     same = Pairs(tuple(Example(("Hi", " hi")[k % 2], f"t{k}") for k in range(300)), {}, "1", "2")
     with pytest.raises(DataError, match=r"all 300 pairs have the source 'Hi'; .* bring at least two different ones"):
         split_pairs(same)
-
-
-def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.jsonl", '{"source": "a\\u2028b", "target": "c"}\n{"source": "ü", "target": "d"}\n')
-    splits = split_pairs(read_pairs(source), valid_fraction=0.5)
-    digest = save_splits(splits, tmp_path)
-    assert digest == save_splits(splits, tmp_path)
-    assert load_splits(tmp_path) == splits
-    task = get_task("files", data_dir=tmp_path)
-    assert task.splits == splits
-    assert {e.source for split in splits.values() for e in split} == {"a\u2028b", "ü"}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,12 @@ def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:
         ('"one","1","eins"\n"two","2","zwei"', [("one", "1"), ("two", "2")]),
         ('{"a": "six", "b": 640}\r\n{"b": 1.5, "a": "x"}', [("six", "640"), ("x", "1.5")]),
         ('["six", "6"]\n["one", "1"]', [("six", "6"), ("one", "1")]),
+        ('[\n {"en": "six", "n": 6},\n {"en": "one", "n": 1}\n]', [("six", "6"), ("one", "1")]),
+        (json.dumps({f"word {n}": str(n) for n in range(10)}), [(f"word {n}", str(n)) for n in range(10)]),
+        ("| six | 6 |\n| :-- | --- |\n| one | 1 |", [("six", "6"), ("one", "1")]),
+        ("77\tsix\t9\tsechs\n12\tone\t8\teins\n3\ttwo\t4\tzwei", [("six", "sechs"), ("one", "eins"), ("two", "zwei")]),
+        ("6\tsix\tsechs\n1\tone\teins\n2\ttwo\tzwei", [("6", "six"), ("1", "one"), ("2", "two")]),
+        ("six\t6\tVI\none\t1\tI\ntwo\t2\tII", [("six", "6"), ("one", "1"), ("two", "2")]),
     ],
 )
 def test_quoted_cells_and_json_are_read_as_such(tmp_path: Path, text: str, pairs: list[tuple[str, str]]) -> None:
@@ -103,6 +110,13 @@ def test_quoted_cells_and_json_are_read_as_such(tmp_path: Path, text: str, pairs
     path = tmp_path / f"a{pasted.ending}"
     path.write_text(pasted.text, encoding="utf-8")
     assert [(example.source, example.target) for example in read_pairs(path, header=False).examples] == pairs
+
+
+def test_a_file_of_one_json_list_is_read_as_lines_of_it_are(tmp_path: Path) -> None:
+    listed = saved(tmp_path, "a.json", json.dumps([{"source": source, "target": target} for source, target in ROWS]))
+    assert read(listed) == ROWS
+    with pytest.raises(DataError, match="write a pair on each line"):
+        read(saved(tmp_path, "b.json", '[{"a": "b"'))
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "just a text\nwithout pairs", "a -> b\nx\ny\nz"])

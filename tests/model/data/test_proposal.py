@@ -74,10 +74,13 @@ def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
     assert words is not None
     assert (words.unspellable, words.unread) == (1.0, 0.0)
     assert unspellable_sentence(words) == (
-        "30 of 30 held-out answers cannot be spelled with these tokens, and every source can be read."
+        "30 of 30 held-out answers cannot be spelled with these tokens, which lack “769”, and every source can be read."
     )
-    single = unspellable_sentence(replace(words, held_out=1, unread=1.0))
-    assert single == ("The only held-out answer cannot be spelled with these tokens; 1 source holds an unknown token.")
+    single = unspellable_sentence(replace(words, held_out=1, unread=1.0, unread_example=("z", "zero")))
+    assert single == (
+        "The only held-out answer cannot be spelled with these tokens, which lack “769”; 1 source holds an unknown "
+        "token, “z” in “zero”."
+    )
     assert words.samples[0][1].unknown == (True,)
     assert words.tgt_vocab_size > 250, "a token for each answer"
     shares = [share_text(share) for share in (0, 0.001, 0.5, 0.999, 1)]

@@ -82,21 +82,6 @@ def test_the_trace_is_the_teacher_forced_pass_over_what_was_read(changes: dict, 
     np.testing.assert_allclose(every.top_probabilities.sum(-1), 1.0, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
-@pytest.mark.parametrize("n", [0, 1, 3])
-def test_a_fork_keeps_its_prefix_and_decodes_on(method: str, n: int) -> None:
-    model = model_for()
-    prefix = TARGET.encode("livres rouge et").ids[:n]
-    decoding = decode(model, config=DecodeConfig(method=method, beam_size=2, max_length=7), prefix=prefix)
-    assert decoding.path[:n] == prefix
-    assert decoding.n_forced == n
-    assert len(decoding.path) > n
-    assert decoding.trace.predicted_tokens[:n] == ("livres", "rouge", "et")[:n]
-    whole = decode(model, config=DecodeConfig(method=method, max_length=7), prefix=(*prefix, EOS))  # nothing follows
-    assert (whole.path, whole.finished) == ((*prefix, EOS), True)
-    assert whole.trace.read_tokens == ("<sos>", "livres", "rouge", "et")[: n + 1]
-
-
 def test_a_prefix_longer_than_the_limit_is_shown_whole() -> None:
     prefix = TARGET.encode("livres rouge et voitures grand livres rouge et").ids
     decoding = decode(model_for(), config=DecodeConfig(max_length=3), prefix=prefix)

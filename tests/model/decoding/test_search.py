@@ -1,9 +1,8 @@
-"""Search: greedy, sampling at a temperature, forced prefixes, and batches."""
+"""Search: greedy, and sampling at a temperature."""
 
 import dataclasses
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,20 +120,6 @@ def test_forbidden_ids_are_never_an_answer() -> None:
     assert logits[0, 0] == 5.0, "the model's own logits must not change"
 
 
-def test_a_prefix_is_kept_and_continued() -> None:
-    model, config = TableModel([GARDEN_PATH]), DecodeConfig(method="sample", seed=3)
-    given = {"limit": 9, "prefix": (B, A)}
-    for search in (greedy, partial(sample, config=config)):
-        steps = list(search(model.step, model.start(), **given))
-        [found] = follow(steps)
-        assert (found.tokens, found.finished) == ((B, A), True)
-        assert [step.forced for step in steps] == [True, True, False]
-        assert found.log_prob == pytest.approx(math.log(0.45 * 0.1))
-        assert steps[0].log_probs[0, A].exp().item() == pytest.approx(0.55), "what the model thinks of a forced step"
-    best = best_by_beam(model, beam(2), prefix=(B, A))[0]
-    assert (best.tokens, best.log_prob) == ((B, A), pytest.approx(math.log(0.45 * 0.1)))
-
-
 def draw_first(table, n: int, **settings) -> Tensor:
     """Draw the first token n times (n rows of one batch)."""
     model = TableModel([table] * n)
@@ -160,28 +145,6 @@ def test_sampling_stays_inside_top_k_and_top_p() -> None:
     assert drawn(top_k=2) == drawn(top_p=0.75) == {A, B}
     assert drawn() == drawn(top_p=0.85) == {A, B, C}
     assert drawn(top_p=0.01) == drawn(top_k=3, top_p=0.4) == {A}
-
-
-def test_the_seed_decides_the_sample() -> None:
-    table = {(): {A: 0.5, B: 0.5}}
-    one, same, other = (draw_first(table, 64, seed=seed) for seed in (1, 1, 2))
-    assert torch.equal(one, same)
-    assert not torch.equal(one, other)
-    torch.manual_seed(99)  # the global generator has no effect
-    assert torch.equal(draw_first(table, 64, seed=1), one)
-
-
-@pytest.mark.parametrize("method", ["greedy", "beam"])
-@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"causal": False}])
-def test_a_batch_decodes_as_its_sentences_do(method: str, changes: dict) -> None:
-    model = tiny_model(seed=3, **changes)
-    src = sources(9, 2, 5, 1)
-    config = DecodeConfig(method=method, beam_size=3, max_length=8)
-    together = decode_batch(model, src, config)
-    for row, length in enumerate((9, 2, 5, 1)):
-        [alone] = decode_batch(model, src[row : row + 1, :length], config)
-        assert [one.tokens for one in together[row]] == [one.tokens for one in alone]
-        assert [one.score for one in together[row]] == pytest.approx([one.score for one in alone], abs=1e-4)
 
 
 def test_the_limit_counts_the_end_and_follows_the_source() -> None:

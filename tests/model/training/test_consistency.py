@@ -127,32 +127,6 @@ def test_simcut_hides_whole_tokens_of_source_and_target_from_the_second_view(nam
         torch.testing.assert_close(gradients[key], parameter.grad, msg=key)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_without_noise_the_views_are_one(name: str) -> None:
-    """SimCut without cutoff is the plain loss, and R-Drop without dropout twice the plain loss."""
-    make, fused = MODELS[name]
-    model = with_blank(make)
-    src, tgt, labels = batch()
-    inputs = (src, tgt, *real_labels(labels))
-    plain, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(*inputs)
-    for kind, times in (("simcut", 1), ("rdrop", 2)):
-        both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)
-        loss, plain_nll = both(*inputs)
-        torch.testing.assert_close(loss, times * plain)
-        torch.testing.assert_close(plain_nll, nll)
-
-
-def test_the_views_of_rdrop_have_different_dropout() -> None:
-    model = tiny_model(dropout=0.3).train()
-    src, tgt, labels = batch()
-    losses = []
-    for weight in (0.0, 5.0):
-        torch.manual_seed(1)
-        both = TrainingLoss(model, smoothing=0.0, fused=True, consistency="rdrop", consistency_weight=weight)
-        losses.append(both(src, tgt, *real_labels(labels))[0].item())
-    assert losses[1] > losses[0] + 0.01
-
-
 def test_each_token_is_cut_off_with_the_given_probability() -> None:
     src, tgt = torch.ones(200, 50, dtype=torch.int64), torch.ones(200, 30, dtype=torch.int64)
     kept = draw_cutoff(src, tgt, 0.05, 1, 2, 3)
