@@ -5,6 +5,7 @@ The message (wire.py) has the numbers as float32, and the mask. The weights of a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,30 @@ _LARGE = 40_000
 
 
 def labelled_map_view(
-    map_: LabelledMap, caption: str, *, key: str, numbers: bool = True, minus: LabelledMap | None = None
+    map_: LabelledMap,
+    caption: str,
+    *,
+    key: str,
+    numbers: bool = True,
+    minus: LabelledMap | None = None,
+    grid: Sequence[LabelledMap] = (),
 ) -> None:
     """Draw a map; `caption` describes it in words, and `numbers` are written into cells that have room for them."""
-    _component(key=key, data=encode(map_, caption, numbers=numbers, minus=minus))
+    _component(key=key, data=encode(map_, caption, numbers=numbers, minus=minus, grid=grid))
 
 
-def encode(map_: LabelledMap, caption: str, *, numbers: bool = True, minus: LabelledMap | None = None) -> bytes:
+def encode(
+    map_: LabelledMap,
+    caption: str,
+    *,
+    numbers: bool = True,
+    minus: LabelledMap | None = None,
+    grid: Sequence[LabelledMap] = (),
+) -> bytes:
     """Encode a map as a message; masked cells have the number 0, whatever they hold.
 
-    `minus` is the difference of the two rows of the map, to be drawn as its third one.
+    `minus` is the difference of the two rows of the map, to be drawn as its third one; the labels of all maps of the
+    `grid` get the same room.
 
     Raises:
         ValueError: a visible cell is not a number.
@@ -42,16 +57,18 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True, minus: Labe
     values = np.where(mask == VISIBLE, np.concatenate([each.values for each in maps]), 0).astype(np.float32)
     if not np.isfinite(values).all():
         raise ValueError(f"The map “{map_.title}” holds a value that is not a number.")
-    rows, columns = map_.marked_labels
+    rows, ends, columns = _labels(map_)
     header = MapHeader(
         rows=[*rows, *(minus.row_labels if minus else ())],
-        ends=[f"→ {token}" if token else "" for token in map_.marked_ends],
-        columns=list(columns),
+        ends=ends,
+        columns=columns,
+        grid=[_labels(each) for each in grid],
         row_title=translated(map_.row_title),
         column_title=translated(map_.column_title),
         unit=map_.quantity,
         top=map_.scale,
         signed=map_.signed,
+        least=map_.least,
         minus=minus.scale if minus else 0,
         numbers=numbers,
         zero="0" if map_.unit == SCORE else "",
@@ -64,3 +81,8 @@ def encode(map_: LabelledMap, caption: str, *, numbers: bool = True, minus: Labe
     if map_.closing is not None:
         arrays["closing"] = map_.closing.astype(np.uint8)
     return wire.write(vars(header), arrays, digits=_DIGITS if is_large else None)
+
+
+def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:
+    rows, columns = map_.marked_labels
+    return list(rows), [f"→ {token}" if token else "" for token in map_.marked_ends], list(columns)

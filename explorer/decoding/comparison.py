@@ -64,10 +64,13 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
 
 
 def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], targets: tuple[str, str]) -> str:
-    """Say which words of two sentences and of their translations differ, and what a row (from 1) of each map looks at.
+    """Say which words of two sentences and of their translations differ, and what a row of each map looks at.
 
-    A row that only one of the maps has is left out.
+    It is the row that differs most, or `row` (from 1) if the maps cannot be subtracted and both have it.
     """
+    if comparison.difference is not None:
+        strength = np.nan_to_num(np.abs(comparison.difference.seen()))
+        row = int(strength.argmax()) // strength.shape[1] + 1 if strength.any() else row
     source, target = (changes_in_words(word_spans(*texts)) for texts in (sources, targets))
     words = t("Sentence: {source} Translation: {target}", source=source, target=target)
     if row > min(len(comparison.first.rows), len(comparison.second.rows)):
@@ -91,7 +94,7 @@ def compare_rows(
         values=np.concatenate([a.values, b.values]),
         mask=np.concatenate([a.mask, b.mask]),
         rows=(f"A: {a.row_labels[0]}", f"B: {b.row_labels[0]}"),
-        predicted=a.predicted_labels + b.predicted_labels,
+        predicted=a.predicted + b.predicted,
         first_row=0,
     )
     return both, difference(a, b, t("B minus A"))

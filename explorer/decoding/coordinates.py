@@ -62,18 +62,21 @@ class Place:
 
 
 def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
-    """Complete a place without a single head or without a column by the largest weight of its row, and say so."""
+    """Complete a place without a column by the largest weight of its row, then one without a single head, and say so.
+
+    The row is that of the map in view: for a mean, that of the mean, and its cell that of the head with most weight.
+    """
     if at.head and at.column is not None:
         return at, ""
     weights = trace.weights(at.kind)[at.layer - 1, :, at.row - 1]
-    heads = range(len(weights)) if not at.head else [at.head - 1]
-    columns = range(weights.shape[1]) if at.column is None else [at.column - 1]
-    head, column = max(((h, c) for h in heads for c in columns), key=lambda cell: weights[cell])
+    in_view = weights[at.head - 1] if at.head else weights.mean(axis=0)
+    column = int(in_view.argmax()) if at.column is None else at.column - 1
+    head = at.head - 1 if at.head else int(weights[:, column].argmax())
     found = replace(at, head=head + 1, column=column + 1)
     if at.column is None and not at.head and len(weights) > 1:
         said = t(
-            "No cell is chosen: this is the largest weight of the row, {weight:.3f} in head {head}. The mean of the "
-            "{n} heads there is {mean:.3f}.",
+            "No cell is chosen: this is where the mean of the {n} heads is largest in this row, {mean:.3f}. Head "
+            "{head} has the most weight there, {weight:.3f}.",
             head=found.head,
             weight=weights[head, column],
             n=len(weights),

@@ -20,14 +20,16 @@ from model.trace import FUTURE, PADDING, VISIBLE, Codes
 Floats = NDArray[np.float32]
 SCORE = message("score")  # the unit of maps of scores before softmax
 _DIFFERENCE = "difference of "  # before the unit of a map that is the difference of two others
-SIGN = "≠"  # before the label of a token that a map beside this one does not have
+SIGN = "≠"  # before the label of a token that a map beside this one does not have there
+_NOISE = 0.05  # difference of two weights below which a cell has neither colour nor number
 
 
 @dataclass(frozen=True)
 class PairMarks:
-    """Rows and columns (from 0) whose token the other map does not have, and cells (row, column) that differ."""
+    """Rows, what rows predict, and columns (from 0) whose token differs, and cells (row, column) whose weight does."""
 
     rows: frozenset[int] = frozenset()
+    ends: frozenset[int] = frozenset()
     columns: frozenset[int] = frozenset()
     cells: tuple[tuple[int, int], ...] = ()
 
@@ -97,22 +99,23 @@ class LabelledMap:
 
     @property
     def marked_labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The labels of rows and columns, with a sign before those whose token a map beside this one does not have.
-
-        Rows that predict a token have the sign before that (`marked_ends`).
-        """
-        rows = self.row_labels if self.predicted else _signed(self.row_labels, self.marks.rows)
-        return (rows, _signed(self.column_labels, self.marks.columns))
+        """The labels of rows and columns, with a sign before those whose token differs in a map beside this one."""
+        return (_signed(self.row_labels, self.marks.rows), _signed(self.column_labels, self.marks.columns))
 
     @property
     def marked_ends(self) -> tuple[str, ...]:
         """What rows predict, with a sign before a token that a map beside this one does not predict there."""
-        return _signed(self.predicted, self.marks.rows)
+        return _signed(self.predicted, self.marks.ends)
 
     @property
     def places(self) -> list[int]:
         """The place of each column from the left; empty if they are in order."""
         return places(self.columns, self.leftwards, self.direction)
+
+    @property
+    def least(self) -> float:
+        """The number, by its size, from which a cell has colour and number."""
+        return _NOISE if self.unit.startswith(_DIFFERENCE) else 0.0
 
     @property
     def scale(self) -> float:
@@ -169,7 +172,7 @@ def token_map(
 def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None:
     """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked.
 
-    Where labels differ, both are given: "red / blue".
+    Where labels differ, both are given, and marked: "≠ red / blue".
     """
     if a.values.shape != b.values.shape:
         return None
@@ -182,12 +185,19 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
         compared=None if aligned else (a, b),
+        marks=PairMarks(_unlike(a.rows, b.rows), _unlike(a.predicted, b.predicted), _unlike(a.columns, b.columns))
+        if aligned
+        else PairMarks(),
         values=(b.values - a.values).astype(np.float32),
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
         top=1.0,  # as for the weights themselves, so that a small difference looks small
         signed=True,
     )
+
+
+def _unlike(names: tuple[str, ...], others: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(at for at, (name, other) in enumerate(zip(names, others, strict=False)) if name != other)
 
 
 def _both(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:

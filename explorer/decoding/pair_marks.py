@@ -21,7 +21,9 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     Columns are matched by their tokens, rows of the decoder by those that they predict (Ratcliff and Obershelp 1988,
     `difflib`), so that a word more shifts nothing; as many tokens in place of as many others are their counterparts.
     """
-    rows, only_rows = _matched(a.predicted or a.rows, b.predicted or b.rows)
+    read, only_rows = _matched(a.rows, b.rows)
+    written, only_ends = _matched(a.predicted, b.predicted)
+    rows = written if a.predicted and b.predicted else read
     columns, only_columns = _matched(a.columns, b.columns)
     seen, other = a.seen(), b.seen()
     pairs = [
@@ -33,8 +35,8 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     differing = sorted((pair for pair in pairs if pair[0] >= DIFFERENT), reverse=True)
     framed = differing[:MOST_FRAMED]
     marks = (
-        PairMarks(only_rows[0], only_columns[0], tuple(cell for _, cell, _ in framed)),
-        PairMarks(only_rows[1], only_columns[1], tuple(cell for _, _, cell in framed)),
+        PairMarks(only_rows[0], only_ends[0], only_columns[0], tuple(cell for _, cell, _ in framed)),
+        PairMarks(only_rows[1], only_ends[1], only_columns[1], tuple(cell for _, _, cell in framed)),
     )
     first, second = (replace(map_, marks=mark) for map_, mark in zip((a, b), marks, strict=True))
     return first, second, _in_words(marks, len(framed), len(differing), len(pairs))
@@ -57,7 +59,7 @@ def _matched(
 
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
-    if any(each.rows or each.columns for each in marks):
+    if any(each.rows or each.ends or each.columns for each in marks):
         sentences.append(t("{sign} marks words that differ.", sign=SIGN))
     if not differing:
         sentences.append(

@@ -37,7 +37,7 @@ STEP_MS, LAST_MS = 900, 2500  # duration of a step, and of the last one
 WIDTH, DPI = 8.0, 100  # inches, dots per inch
 COLOURS = 96
 ROW, GAP, CHIP = 0.62, 0.95, 0.46  # inches: height of a line of chips, of the room for the curves, and of a chip
-FAINT = 0.02  # smaller weights have no curve, as on screen
+FAINT = 0.045  # smaller weights have no curve, as on screen
 Chips = list[tuple[float, float, float]]  # left, top and width of each chip, in inches
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -85,13 +85,12 @@ def draw_map(
     away: str = "",
     numbers: bool = True,
     minus: LabelledMap | None = None,
-    said: bool = False,
+    grid: Sequence[LabelledMap] = (),
 ) -> None:
     """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
 
-    If that stands elsewhere on the page (`said`), it is not written below the map.
-
-    `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference.
+    `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
+    maps of a `grid` have cells of one size in places of one width, and no captions: one text above is about all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -101,8 +100,8 @@ def draw_map(
     labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
-    labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus)
-    if not said:
+    labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
+    if not grid:
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:

@@ -4,7 +4,6 @@ Every head of the planted trace looks at one key only, so each row and column is
 """
 
 import numpy as np
-import pytest
 import torch
 from playwright.sync_api import Page
 
@@ -13,7 +12,6 @@ from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.e2e.stage import CURVES, MIDDLE, POSITION, long_trace, settled, shares
 from tests.explorer.planted import planted_trace
-from tests.some import some
 
 # What is looked at
 
@@ -59,6 +57,46 @@ def test_a_source_word_says_which_words_it_was_looked_at_for_by_mouse_and_by_key
     stage.press("Tab", "Home", "ArrowRight", "ArrowRight")
     assert stage.text(".says") == "3 red was looked at to write livres 100 % (layer 1, head 1)."
     assert stage.step() == "step 3 of 5", "there, the arrow keys go from word to word"
+
+
+def test_weights_from_5_percent_have_a_line_on_the_page_and_on_a_slide(stage: Bench) -> None:
+    trace = planted_trace()
+    trace.cross[0, 0, 1] = [0.04, 0.05, 0, 0.91, 0]
+    stage.mount(trace, step=2, layer=1, head=1)
+    leaving = """(word) => {
+      const canvas = root.querySelector(".curves"), ratio = canvas.width / canvas.getBoundingClientRect().width;
+      const { left, right, bottom } = root.querySelectorAll(".source .chip")[word].getBoundingClientRect();
+      const frame = canvas.getBoundingClientRect(), at = (x) => Math.round(x * ratio);
+      const place = [(left + right) / 2 - frame.left - 4, bottom - frame.top + 2].map(at);
+      return canvas.getContext("2d").getImageData(...place, at(8), 1).data.some((part, i) => i % 4 === 3 && part > 40);
+    }"""
+    for presenting in (False, True):
+        if presenting:
+            stage.press("f")
+            stage.page.wait_for_function("() => root.fullscreenElement")
+        settled(stage)
+        drawn = [stage.page.evaluate(leaving, word) for word in range(5)]
+        assert drawn == [False, True, False, True, False], presenting
+    assert stage.text(".telling small").startswith("Lines: 5 % and more.")
+
+
+def test_a_line_passes_other_words_as_behind_glass(stage: Bench) -> None:
+    stage.mount(long_trace(30), step=4, layer=1, head=1, width=700)
+    settled(stage)
+    opacities = """() => {
+      const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
+      const frame = canvas.getBoundingClientRect();
+      const chips = [...root.querySelectorAll(".source .chip")].map((chip) => chip.getBoundingClientRect());
+      const second = chips.find(({ top }) => top > chips[0].bottom);
+      const most = (y) => {
+        const row = canvas.getContext("2d").getImageData(0, Math.round((y - frame.top) * ratio), canvas.width, 1).data;
+        return Math.max(...row.filter((_, i) => i % 4 === 3));
+      };
+      return [(chips[0].bottom + second.top) / 2, (second.top + second.bottom) / 2].map(most);
+    }"""
+    between, behind = stage.page.evaluate(opacities)
+    assert between > 240
+    assert 20 < behind < 120
 
 
 def test_arcs_within_a_sentence(stage: Bench) -> None:
@@ -311,125 +349,3 @@ def test_the_bars_at_a_temperature_are_the_softmax_of_the_logits_over_it(stage: 
     while stage.text(".heat b") != "1":
         stage.press("ArrowLeft")
     assert stage(".next .number").all_inner_texts() == at_one
-
-
-# The width of the screen
-
-
-WIDTHS = {1920: 1080, 1366: 768}
-LEAST_LETTERS = """() => {
-  const small = [], least = 24 * innerWidth / 1920 - 0.5;
-  const walker = document.createTreeWalker(root.fullscreenElement, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const element = node.parentElement;
-    if (!node.data.trim() || !element.checkVisibility({ visibilityProperty: true }) || element.closest("svg")) continue;
-    const size = parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom;
-    if (size < least) small.push([node.data, size]);
-  }
-  return small;
-}"""
-# From now on, the sizes of letters on canvases, in pixels of the screen.
-FONTS = """() => {
-  window.letters = [];
-  const fill = CanvasRenderingContext2D.prototype.fillText;
-  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
-    const { a, b } = this.getTransform();
-    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
-    if (root.fullscreenElement) letters.push((size * Math.hypot(a, b)) / devicePixelRatio);
-    fill.call(this, text, x, y);
-  };
-}"""
-
-
-@pytest.mark.parametrize(("words", "width"), some([(45, 1366), (2, 1920)], 2))
-def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
-    stage: Bench, width: int, words: int
-) -> None:
-    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-    stage.mount(long_trace(words), width=width - 340, step=words)
-    for presenting in (False, True):
-        if presenting:
-            stage.press("f")
-            stage.page.wait_for_function("() => root.fullscreenElement")
-        settled(stage)
-        room = box_of(stage(".stepper"))
-        for side in ("source", "target"):
-            rights = stage(f".{side} .chip").evaluate_all(
-                "all => all.map((chip) => chip.getBoundingClientRect().right)"
-            )
-            listed = box_of(stage(f".{side} .chips"))
-            assert max(rights) > listed["x"] + 0.97 * listed["width"], (side, presenting)
-        bars = box_of(stage("section.next"))
-        ends = stage(".controls > *").evaluate_all("all => all.map((part) => part.getBoundingClientRect().right)")
-        assert max(ends) <= bars["x"], "no button lies over the probabilities"
-        assert bars["x"] - max(rights) < 0.06 * room["width"], "the probabilities stand beside the words"
-        assert bars["x"] + bars["width"] > room["x"] + 0.97 * room["width"]
-
-
-@pytest.mark.parametrize(("words", "width"), some([(50, 1920), (26, 1366), (10, 1920), (50, 1366)], 2))
-def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_long_the_sentence(
-    stage: Bench, words: int, width: int
-) -> None:
-    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-    stage.mount(long_trace(words), width=width - 340, step=words // 2)
-    stage.press("f")
-    stage.page.wait_for_function("() => root.fullscreenElement")
-    settled(stage)
-    for _ in range(2):
-        parts = [box_of(stage(part)) for part in (".slot.next .chip", ".says", ".controls")]
-        edges = [edge for part in parts for edge in (part["y"], part["y"] + part["height"])]
-        assert edges == sorted(edges), "one below the other"
-        assert 0 < edges[0] < edges[-1] <= WIDTHS[width]
-        assert (
-            stage.page.evaluate("() => { const e = root.fullscreenElement; return e.scrollHeight - e.clientHeight }")
-            <= 1
-        )
-        folded = stage.text(".source .rest")
-        assert bool(folded) == (words == 50)
-        stage.press("End")
-        settled(stage)
-    stage.press("m")
-    stage.frame()
-    cell = stage.page.evaluate(
-        """() => {
-          const canvas = root.querySelector("figure.cross canvas"), sheet = canvas.parentNode;
-          const [, top, cell, rows] = canvas.dataset.plot.split(",").map(Number);
-          return [top + (rows - 1) * cell - sheet.scrollTop - top, sheet.clientHeight - top - cell];
-        }"""
-    )
-    assert 0 <= cell[0] <= cell[1], "the map opens at the row in view"
-
-
-def test_words_that_are_scrolled_below_a_resting_pointer_are_not_pointed_at(stage: Bench) -> None:
-    stage.page.set_viewport_size({"width": 1366, "height": 768})
-    stage.mount(long_trace(50), width=1020, step=20)
-    settled(stage)
-    says = stage.text(".says")
-    chips = box_of(stage(".target .chips"))
-    stage.page.mouse.move(chips["x"] + 60, chips["y"] + chips["height"] / 2)
-    pointed = stage.text(".says")
-    assert pointed != says
-    stage.press("End", "Home", "ArrowRight")
-    settled(stage)
-    assert stage.text(".says").startswith(f"To write {stage.text('.slot.next .token')}, ")
-
-
-def test_on_a_projector_every_letter_can_be_read_from_the_last_row_and_a_key_leads_to_the_maps(stage: Bench) -> None:
-    stage.page.set_viewport_size({"width": 1920, "height": 1080})
-    stage.mount(long_trace(9), width=1580, step=4)
-    stage.page.evaluate(FONTS)
-    stage.press("f")
-    stage.page.wait_for_function("() => root.fullscreenElement")
-    stage.frame()
-    assert stage.page.evaluate(LEAST_LETTERS) == []
-    assert stage(".stage").is_visible()
-    assert not stage(".maps").is_visible()
-    stage.press("m")
-    assert stage("figure.cross").is_visible()
-    assert not stage(".stage").is_visible()
-    assert stage.page.evaluate(LEAST_LETTERS) == []
-    written = stage.page.evaluate("() => window.letters")
-    assert written
-    assert min(written) >= 23.5
-    stage.press("m")
-    assert stage(".stage").is_visible()

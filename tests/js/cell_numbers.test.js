@@ -8,6 +8,7 @@ import {
   heaviest,
   namedDimensions,
   numbersOf,
+  ticksFor,
 } from "../../explorer/browser/js/cell_numbers.js";
 import { csvOf, keyCells } from "../../explorer/browser/js/cell_text.js";
 
@@ -225,4 +226,10 @@ test("the file has every number of the row, and a token cannot start a formula",
   assert.match(lines[3], /^"key","2 a""b"/);
   assert.match(lines[1], /"-1\.0+"/);
   assert.deepEqual([...new Set(lines.map((line) => line.split(",").length))], [6 + 12]);
+});
+
+test("the ruler names every dimension of the sentence, and both ends where there is room", () => {
+  assert.deepEqual(ticksFor(32, [27, 26, 22]), [[22], [26, 27], [0], [31]]);
+  assert.deepEqual(ticksFor(32, []), [[0], [31]]);
+  assert.deepEqual(ticksFor(8, [2, 4]), [[2], [4], [0], [7]]);
 });

@@ -15,6 +15,7 @@ const browser = [
   "ImageData",
   "NodeFilter",
   "Option",
+  "Path2D",
   "ResizeObserver",
   "Response",
   "TextDecoder",

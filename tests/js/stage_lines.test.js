@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { gapsFrom, meeting, stageView } from "../../explorer/browser/js/stage_lines.js";
+import { stageView } from "../../explorer/browser/js/stage_lines.js";
 
 const spansOf = (text) => text.split(" ").map((span) => span.split("-").map(Number));
 const spans = { source: spansOf("0-1 1-2 2-3"), target: spansOf("0-1 1-2 2-3") };
@@ -57,41 +57,4 @@ test("between words, a row is a word, and the word being written is still one to
     "target 1-2 0.9",
     "target 2-3 0.3",
   ]);
-});
-
-const box = (left, right, top) => ({ left, right, top, bottom: top + 38, hidden: false });
-const first = [box(0, 70, 0), box(74, 130, 0), box(134, 210, 0)];
-const second = [box(0, 40, 43), box(44, 120, 43)];
-
-test("on one line there is nothing to pass, and a curve meets the middle of the word", () => {
-  assert.deepEqual(gapsFrom(first, first[1], "target"), []);
-  assert.deepEqual(meeting(first[1], "target", [], false), { x: 102, y: 0 });
-  assert.deepEqual(meeting(first[1], "source", [], false), { x: 102, y: 38 });
-});
-
-test("from the second line, a curve passes the first between two words", () => {
-  const gaps = gapsFrom([...first, ...second], second[0], "target");
-  assert.deepEqual(gaps, [{ x: 72, near: 38, far: 0 }]);
-  assert.ok(first.every(({ left, right }) => gaps[0].x < left || gaps[0].x > right));
-  // The word being written is met at its right end, where nothing stands yet; other words at their edge.
-  const alone = gapsFrom([...first, second[0]], second[0], "target");
-  assert.deepEqual(meeting(second[0], "target", alone, true), { x: 40, y: 62 });
-  assert.deepEqual(meeting(second[0], "target", alone, false), { x: 34, y: 43 });
-});
-
-test("a word of the first line of the source is reached between the words below it; lines out of sight are not passed", () => {
-  const all = [...first, ...second, box(0, 90, 86)];
-  const passed = (boxes, word) => gapsFrom(boxes, word, "source").map(({ x, near, far }) => `${x}: ${near}-${far}`);
-  assert.deepEqual(passed(all, first[1]), ["128: 43-81", "128: 86-124"]);
-  assert.deepEqual(passed(all, first[2]), ["172: 43-81", "172: 86-124"], "straight down where lines are shorter");
-  const scrolled = all.map((each) => ({ ...each, hidden: each.top > 80 }));
-  assert.equal(passed(scrolled, first[2]).length, 1);
-});
-
-test("no curve passes between the pieces of a word", () => {
-  const [one, two, three] = first;
-  const joined = [one, { ...two, right: three.left + 1 }, three];
-  const x = (boxes) => gapsFrom([...boxes, second[0]], { ...second[0], left: 140, right: 160 }, "target")[0].x;
-  assert.ok(x(first) > two.right && x(first) < three.left, "between two words");
-  assert.ok(x(joined) < two.left || x(joined) > three.right);
 });

@@ -1,7 +1,7 @@
 // One cell, from q·k to the head's output: a row for each key, with its products by dimension as colours.
 
 import { paper } from "./canvas.js";
-import { explainWinner, fixed, heaviest, namedDimensions, numbersOf, weightText } from "./cell_numbers.js";
+import { explainWinner, fixed, heaviest, namedDimensions, numbersOf, ticksFor, weightText } from "./cell_numbers.js";
 import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
 import { readTheme } from "./colours.js";
@@ -166,17 +166,11 @@ function build(S) {
   drawTable(S);
 }
 
-/** The numbers of the first dimension, of the last one and of those that the sentence names. @param {number} size @param {number[]} named */
+/** The numbers of some dimensions above their places. @param {number} size @param {number[]} named */
 function ticksOf(size, named) {
-  const apart = Math.ceil(size / 8); // dimensions between two numbers, at least
-  const ticks = named.reduce(
-    (/** @type {number[]} */ all, i) => (all.every((other) => Math.abs(other - i) >= apart) ? [...all, i] : all),
-    [],
-  );
-  for (const end of [0, size - 1]) if (ticks.every((other) => Math.abs(other - end) >= apart)) ticks.push(end);
-  const marks = ticks.map((i) => {
-    const mark = make(named.includes(i) ? "b" : "span", "", `${i + 1}`);
-    mark.style.left = `${(100 * (i + 0.5)) / size}%`;
+  const marks = ticksFor(size, named).map((all) => {
+    const mark = make(named.includes(all[0]) ? "b" : "span", "", all.map((i) => i + 1).join("\u2009"));
+    mark.style.left = `${(100 * (all[0] + all[all.length - 1] + 1)) / 2 / size}%`;
     return mark;
   });
   return make("span", "ticks", ...marks);
@@ -254,22 +248,12 @@ function draw(S) {
   const [least, bar, most] = /** @type {HTMLElement[]} */ ([...find(".ramp").children]);
   const colour = diverging(theme, dark, 1);
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
-  say(least, fixed(-scale, 2));
-  say(most, fixed(scale, 2));
-  const ends = {
-    query: largest([numbers.query]),
-    weighted: largest(numbers.weighted),
-    output: largest([numbers.output]),
-  };
-  const [query, weight, output] = Object.values(ends).map((end) => fixed(end, 2));
-  say(
-    find(".own"),
-    t("scales of their own: query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", {
-      query,
-      weight,
-      output,
-    }),
-  );
+  say(least, t("query × key: lowered {number}", { number: fixed(-scale, 2) }));
+  say(most, t("{number} raised", { number: fixed(scale, 2) }));
+  const own = [[numbers.query], numbers.weighted, [numbers.output]];
+  const [query, weight, output] = own.map((all) => fixed(largest(all), 2));
+  const ends = { query, weight, output };
+  say(find(".own"), t("query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", ends));
   const chain = chainOf(header, numbers, S.mask, key, dimension);
   find(".chain").replaceChildren(
     ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),

@@ -249,6 +249,24 @@ export function namedDimensions(numbers) {
   return leading(numbers, first, second, decimalsOf(scores[first] - scores[second], digits.score)).map(({ i }) => i);
 }
 
+/**
+ * The dimensions that a ruler names: those of the sentence, and the first and the last one where there is room.
+ * Dimensions close to each other share a place: "27 28".
+ * @param {number} size @param {number[]} named
+ */
+export function ticksFor(size, named) {
+  const apart = Math.ceil(size / 8); // dimensions between two places, at least
+  /** @type {number[][]} */
+  const ticks = [];
+  for (const i of named.toSorted((a, b) => a - b)) {
+    const last = ticks[ticks.length - 1];
+    if (last && i - last[last.length - 1] < apart) last.push(i);
+    else ticks.push([i]);
+  }
+  for (const end of [0, size - 1]) if (ticks.flat().every((i) => Math.abs(i - end) >= apart)) ticks.push([end]);
+  return ticks;
+}
+
 /** The decimals with which a lead is written. @param {number} lead @param {number} digits */
 const decimalsOf = (lead, digits) => (lead < 0.1 ? digits : 2);
 

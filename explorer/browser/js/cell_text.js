@@ -98,8 +98,8 @@ function weightOf({ tokens, kind }, numbers, mask, key) {
       : [];
   const sentences = [
     t(
-      "{power} (score − highest score); ÷ {total}, the sum over {n} visible key, = {weight}",
-      "{power} (score − highest score); ÷ {total}, the sum over {n} visible keys, = {weight}",
+      "{power} (less the highest score: no power gets too large, and no weight changes); ÷ {total}, the sum over {n} visible key, = {weight}",
+      "{power} (less the highest score: no power gets too large, and no weight changes); ÷ {total}, the sum over {n} visible keys, = {weight}",
       {
         power: powerOf(key),
         total: fixed(total, digits.rest),

@@ -12,14 +12,15 @@ import { inSentence, t } from "./words.js";
 /** @import { Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
 /** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
-/** @typedef {{ rows: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
+/** @typedef {{ rows: Set<number>, ends: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
 const MOST_FRAMED = 40; // cells; of more, those with the largest differences
 const WORTH_NAMING = 0.05; // weight from which a second or third key of a row is named
 const MOST_NAMED = 4; // changed words
-const SIGN = "≠"; // before a token that the other map does not have
+const SIGN = "≠"; // before a token that the other map does not have there
+const NOISE = 0.05; // difference of two weights below which a cell has neither colour nor number
 
 /**
  * The head in view beside the nearest one of another decoding; their difference is the third figure, if sizes agree.
@@ -38,9 +39,16 @@ export function compareDecodings(a, b, at, titles, texts) {
   const isSame = one.rows.length === other.rows.length && one.columns.length === other.columns.length;
   const minus = isSame ? [differenceOf(one, other, 1)] : [];
   const most = minus.map(({ header }) => header.caption);
+  // The row that differs most, or that in view.
+  const strength = minus.flatMap(({ values }) => Array.from(values, Math.abs));
+  const where = strength.indexOf(Math.max(...strength));
+  const row = strength[where] ? Math.floor(where / one.columns.length) : at.row - 1;
+  const all = [...figures, ...minus];
+  if (isSame)
+    for (const { header } of all) header.grid = all.map(({ header: { rows, ends, columns } }) => [rows, ends, columns]);
   return {
-    figures: [...figures, ...minus],
-    said: [pairInWords(one, other, at.row - 1, texts), ...most, said, comparability(one, other)].join(" "),
+    figures: all,
+    said: [...most, pairInWords(one, other, row, texts), said, comparability(one, other)].join(" "),
   };
 }
 
@@ -51,7 +59,7 @@ export function compareRows(decoding, at, row) {
   const places = [at.row, row].map((each) => each - 1);
   const cut = (/** @type {any} */ cells, /** @type {number} */ each) => cells.slice(each * keys, (each + 1) * keys);
   const labels = places.map((each) => `${each + 1} ${whole.rows[each]}`);
-  const ends = whole.predicted.length ? places.map((each) => endOf(each, whole.predicted[each])) : [];
+  const ends = whole.predicted.length ? places.map((each) => whole.predicted[each]) : [];
   const rows = places.map((each, i) => {
     const [values, mask] = [Float32Array.from(cut(whole.values, each)), cut(whole.mask, each)];
     return { ...whole, values, mask, rows: [labels[i]], predicted: ends.slice(i, i + 1) };
@@ -126,9 +134,6 @@ export function compareHeads(decoding, at, name) {
   };
 }
 
-/** What a row predicts, with its position. @param {number} row @param {string} token */
-const endOf = (row, token) => token && `${row + 2} ${token}`;
-
 /** @param {Decoding} decoding @param {At} at @returns {Sheet} */
 function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
@@ -158,8 +163,19 @@ function differenceOf(a, b, numbered) {
   const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
   const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
   const compared = numbered ? null : [a, b];
-  return figureOf(sheet, numbered, { marks: null, top: 1, signed: true, compared }); // as the weights: what is small looks small
+  const marks = compared
+    ? null
+    : {
+        rows: unlike(a.rows, b.rows),
+        ends: unlike(a.predicted, b.predicted),
+        columns: unlike(a.columns, b.columns),
+        cells: [],
+      };
+  return figureOf(sheet, numbered, { marks, top: 1, signed: true, compared }); // as the weights: what is small looks small
 }
+
+/** The places where two lists differ. @param {string[]} names @param {string[]} others */
+const unlike = (names, others) => new Set(names.flatMap((name, i) => (name === others[i] ? [] : i)));
 
 /** Each name, and the one in its place in the other list if that differs. @param {string[]} names @param {string[]} others */
 const both = (names, others) => names.map((name, i) => (name === others[i] ? name : `${name} / ${others[i]}`));
@@ -176,14 +192,16 @@ function figureOf(
   const [row_title, column_title] = AXES[kind];
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
-    rows: predicted.length ? names : sign(marks?.rows, names),
-    ends: sign(marks?.rows, predicted).map((token) => (token ? `→ ${token}` : "")),
+    rows: sign(marks?.rows, names),
+    ends: sign(marks?.ends, predicted).map((token) => (token ? `→ ${token}` : "")),
     columns: sign(marks?.columns, positioned(columns)),
+    grid: [],
     row_title,
     column_title,
     unit: signed ? t("difference of {unit}", { unit }) : unit,
     top,
     signed,
+    least: signed ? NOISE : 0,
     minus: 0,
     numbers: true,
     zero: "",
@@ -258,8 +276,8 @@ function comparability(a, b) {
 
 /** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], said: string }} */
 function marked(a, b) {
-  const byWord = a.predicted.length && b.predicted.length; // rows are matched by what they predict
-  const rows = byWord ? matched(a.predicted, b.predicted) : matched(a.rows, b.rows);
+  const [read, written] = [matched(a.rows, b.rows), matched(a.predicted, b.predicted)];
+  const rows = a.predicted.length && b.predicted.length ? written : read;
   const columns = matched(a.columns, b.columns);
   /** @type {{ by: number, cells: [number, number][] }[]} */
   const pairs = [];
@@ -273,11 +291,12 @@ function marked(a, b) {
   const differing = pairs.filter(({ by }) => by >= DIFFERENT).sort((one, other) => other.by - one.by);
   const framed = differing.slice(0, MOST_FRAMED);
   const marks = [0, 1].map((side) => ({
-    rows: rows.only[side],
+    rows: read.only[side],
+    ends: written.only[side],
     columns: columns.only[side],
     cells: framed.map(({ cells }) => cells[side]),
   }));
-  const isMarked = marks.some((each) => each.rows.size || each.columns.size);
+  const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
   const sentences = [
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),

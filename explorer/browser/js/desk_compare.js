@@ -80,19 +80,20 @@ function choiceOf({ panel, models }, row, { maps, order, shapes }, kind) {
 
 /** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[] }>} */
 async function compared(D, choice, at, decoding, answer) {
-  const { way, other } = choice;
+  const { way } = choice;
   if (way === "heads") return compareHeads(decoding, at, choice.which);
   if (way === "step")
-    return other
-      ? { said: "", figures: [compareRows(decoding, at, other)] }
+    return choice.other
+      ? { said: "", figures: [compareRows(decoding, at, choice.other)] }
       : { said: t("There is only one row here."), figures: [] };
-  const name = way === "edit" ? t("edited") : way === "text" ? otherText(D) : otherModel(D).name;
-  if (way === "text" && name === D.text)
+  const other = otherText(D);
+  if (way === "text" && other === D.text)
     return {
       said: t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted."),
       figures: [],
     };
-  const [text, card] = [way === "text" ? name : D.text, way === "model" ? otherModel(D) : D.card];
+  const name = way === "edit" ? t("edited") : way === "text" ? t("the other sentence") : otherModel(D).name;
+  const [text, card] = [way === "text" ? other : D.text, way === "model" ? otherModel(D) : D.card];
   const changes = way === "edit" ? added(D.changes, choice.edit) : [];
   const free = await answer(text, card, changes);
   const path = /** @type {Kept} */ (D.opened).path;
@@ -196,6 +197,6 @@ function drawFigures(box, figures) {
     const [title, host, caption] = figure.children;
     say(title, figures[i].title);
     showMap(host.shadowRoot, figures[i]);
-    say(caption, i < 2 ? figures[i].header.caption : ""); // what the difference says stands above the maps
+    say(caption, figures[i].header.grid.length ? "" : figures[i].header.caption); // else it stands above the maps
   });
 }

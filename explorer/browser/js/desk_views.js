@@ -149,29 +149,28 @@ async function drawCell(D, box, moved) {
   }
 }
 
-/** Completes a place without a single head or without a key, as `strongest_cell`, and says so. @param {Decoding} decoding @param {{ kind: Kind, layer: number, head: number, query: number, key: number }} at */
+/** Completes a place without a key or without a single head, as `strongest_cell`, and says so. @param {Decoding} decoding @param {{ kind: Kind, layer: number, head: number, query: number, key: number }} at */
 function completeCell({ maps }, at) {
   if (at.head && at.key) return "";
   const { heads, keys } = maps[at.kind];
-  const all = (/** @type {number} */ chosen, /** @type {number} */ n) =>
-    chosen ? [chosen] : Array.from({ length: n }, (_, i) => i + 1);
   const weight = (/** @type {number} */ head, /** @type {number} */ key) =>
     weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
+  /** The number from 1 with the most weight. @param {number} n @param {(i: number) => number} weightAt */
+  const heaviest = (n, weightAt) => {
+    const all = Array.from({ length: n }, (_, i) => weightAt(i + 1));
+    return all.indexOf(Math.max(...all)) + 1;
+  };
   const isMean = !!at.key;
   const ofAll = !at.head && heads > 1;
-  const candidates = all(at.key, keys); // before the loop, which changes the place
-  let most = -1;
-  for (const head of all(at.head, heads))
-    for (const key of candidates)
-      if (weight(head, key) > most) {
-        most = weight(head, key);
-        Object.assign(at, { head, key });
-      }
-  if (!isMean && ofAll)
+  at.key ||= heaviest(keys, (key) => weight(at.head, key));
+  at.head ||= heaviest(heads, (head) => weight(head, at.key));
+  if (!isMean && ofAll) {
+    const [most, mean] = [at.head, 0].map((head) => inSentence(weight(head, at.key).toFixed(3)));
     return t(
-      "No cell is chosen: this is the largest weight of the row, {weight:.3f} in head {head}. The mean of the {n} heads there is {mean:.3f}.",
-      { head: at.head, n: heads, weight: inSentence(most.toFixed(3)), mean: inSentence(weight(0, at.key).toFixed(3)) },
+      "No cell is chosen: this is where the mean of the {n} heads is largest in this row, {mean:.3f}. Head {head} has the most weight there, {weight:.3f}.",
+      { head: at.head, n: heads, weight: most, mean },
     );
+  }
   return isMean
     ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })
     : t("No cell is chosen: this is the largest weight of the row, in head {head}.", { head: at.head });

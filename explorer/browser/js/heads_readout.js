@@ -210,8 +210,11 @@ export function drawLead(S) {
   say(
     how,
     S.box.clientWidth < 760
-      ? t("Rows: {rows}. Columns: {columns}. Tap a picture to open it.", { rows, columns })
-      : t("Rows: {rows}. Columns: {columns}. Click a picture to open it.", { rows, columns }),
+      ? t("Rows: {rows}; the marked one is in view. Columns: {columns}. Tap a picture to open it.", { rows, columns })
+      : t("Rows: {rows}; the marked one is in view. Columns: {columns}. Click a picture to open it.", {
+          rows,
+          columns,
+        }),
   );
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }

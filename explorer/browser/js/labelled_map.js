@@ -85,7 +85,7 @@ function themeOf(box, { signed, minus }) {
   const theme = readTheme(box);
   if (!signed && !minus) return theme;
   const colour = diverging(theme, box.dataset.theme === "dark", 1);
-  const pixels = Array.from({ length: 256 }, (_, i) => colour(i / 127.5 - 1));
+  const pixels = Array.from({ length: 256 }, (_, i) => colour(Math.abs(i - 127.5) < 1 ? 0 : i / 127.5 - 1)); // 0 is white
   const scale = pixels.map((pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
   const half = (/** @type {number[][]} */ colours) => colours.filter((_, i) => i % 2);
   const all = minus ? [...half(theme.own), ...half(scale)] : scale;
@@ -95,15 +95,25 @@ function themeOf(box, { signed, minus }) {
 
 /** @param {MapState} S */
 function draw(S) {
+<<<<<<< HEAD
+  const { header, theme, mask, at } = S;
+  const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
+=======
   const { header, theme, mask, closing, at } = S;
   const { signed, top, minus, rows, ends, columns, places } = header;
+>>>>>>> main
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask, closing };
   const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
-  const labels = labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
+  const measure = (/** @type {string[][]} */ [rows, ends, columns]) =>
+    labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
+  const labels = measure([rows, ends, columns]);
+  for (const other of grid.map(measure))
+    for (const name of /** @type {const} */ (["left", "right", "over", "above", "wideKeys"]))
+      labels[name] = Math.max(labels[name], other[name]);
   const beside = labels.left + Math.max(labels.right, labels.over) + 3;
   const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
@@ -114,14 +124,21 @@ function draw(S) {
   const levels = S.values.map((value, i) => {
     if (i >= last) return 0.5 + clamp(value / minus + 1, 0.01, 2) / 4;
     if (minus) return Math.min(value / top, 0.99) / 2;
+    if (Math.abs(value) < least) return top;
     return signed ? value + top : value;
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
+<<<<<<< HEAD
+    if (Math.abs(S.values[i]) < least) return "";
+    if (i < last)
+      return signed ? signedNumber(S.values[i], decimals, !least || S.plot.cell >= WIDE) : cellNumber(S.values[i]);
+=======
     if (i < last) return signed ? signedNumber(S.values[i], decimals, header.zero) : cellNumber(S.values[i]);
+>>>>>>> main
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
-    return change ? signedNumber(change, 2) : "";
+    return change ? signedNumber(change, 2, true) : "";
   };
   const small = paintMap(canvas, theme, S.plot, {
     cells,
@@ -150,8 +167,8 @@ function draw(S) {
     [".minus", minus, true, "B − A"],
   ]);
   for (const [ramp, end, both, name] of ramps) {
-    const [least, , most] = /** @type {HTMLElement[]} */ ([...S.find(ramp).children]);
-    say(least, both ? `−${short(end)}` : "0");
+    const [first, , most] = /** @type {HTMLElement[]} */ ([...S.find(ramp).children]);
+    say(first, both ? `−${short(end)}` : "0");
     say(most, `${short(end)} ${name}`);
   }
   S.find(".minus").hidden = !minus;
@@ -160,7 +177,9 @@ function draw(S) {
   if (small && !minus)
     notes.push(
       signed
-        ? t("no number: less than {least} from 0", { least: inSentence((0.5 * 0.1 ** decimals).toFixed(decimals + 1)) })
+        ? t("no number: less than {least} from 0", {
+            least: inSentence(least ? `${least}` : (0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
+          })
         : t("no number: below 0.005"),
     );
   say(S.find(".marks"), notes.join(" · "));
@@ -170,12 +189,22 @@ function draw(S) {
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
+<<<<<<< HEAD
+/** A signed number for a cell; "" if it would be 0 in its decimals. Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy */
+function signedNumber(value, decimals, isRoomy) {
+  const size = Math.abs(value);
+  const text = size.toFixed(decimals);
+  if (!Number(text)) return size < 1e-6 ? "0" : "";
+  const [minus, plus] = isRoomy ? ["−", "+"] : ["–", ""];
+  return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
+=======
 /** A signed number for a cell; what would be 0 in its decimals is `zero`. @param {number} value @param {number} decimals @param {string} [zero] */
 function signedNumber(value, decimals, zero = "") {
   const size = Math.abs(value);
   const text = size.toFixed(decimals);
   if (!Number(text)) return size < 1e-6 ? "0" : zero;
   return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
+>>>>>>> main
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */

@@ -77,7 +77,7 @@ export function diverging(theme, dark, scale) {
   const colourOf = (/** @type {number} */ value) => {
     if (Number.isNaN(value)) return theme.grey;
     const hue = hues[value < 0 ? 0 : 1];
-    const share = 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
+    const share = value && 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
     return pixelOf(ground.map((c, i) => Math.round(c + share * (hue[i] - c))));
   };
   return colourOf;

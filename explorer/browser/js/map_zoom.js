@@ -7,7 +7,7 @@ import { t } from "./words.js";
 
 /** @import { Plot } from "./types" */
 
-const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels
+const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels of the screen
 const [LEAST, MOST] = [3, 96]; // size of a cell, in pixels
 const STEP = 1.25;
 const AREA = 16e6; // maximum area of a canvas, in screen pixels
@@ -21,10 +21,11 @@ const AREA = 16e6; // maximum area of a canvas, in screen pixels
  * @param {Zoom} wish
  * @param {{ keys: number, queries: number }} cells
  * @param {number} [widest] maximum size unless the reader zooms in
+ * @param {number} [by] how much the page magnifies the map
  */
-export function cellSize(fitting, { zoom }, { keys, queries }, widest = MOST) {
+export function cellSize(fitting, { zoom }, { keys, queries }, widest = MOST, by = 1) {
   const most = Math.min(MOST, Math.sqrt(AREA / (keys * queries)) / (window.devicePixelRatio || 1));
-  return clamp(Math.round(clamp(fitting, READABLE, widest) * zoom), LEAST, Math.max(LEAST, Math.floor(most)));
+  return clamp(Math.round(clamp(fitting, READABLE / by, widest) * zoom), LEAST, Math.max(LEAST, Math.floor(most)));
 }
 
 /**

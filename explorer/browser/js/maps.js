@@ -276,8 +276,8 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
-  for (const mark of picture.marks ?? []) drawMark(pen, mark);
   if (rows < queries) frameRest(pen, queries, picture);
+  for (const mark of picture.marks ?? []) drawMark(pen, mark);
   writeLabels(pen, picture);
   return small;
 }
@@ -370,11 +370,11 @@ function writeNumbers(
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
   const least = leastType(ctx.canvas);
-  const full = clamp(Math.round(cell * 0.36), Math.max(least, cell < 26 ? 10 : 11), 24);
+  const full = clamp(Math.floor(cell * 0.45), least, 24);
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
-  const size = Math.min(full, Math.floor((full * (cell - 3)) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * (cell - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
@@ -386,19 +386,19 @@ function writeNumbers(
   return texts.some((text, i) => !text && !mask[i]);
 }
 
-/** Frames the part in sight of the rows that are still to be written, so that it does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
+/** Draws the beginning of the rows that are still to be written, so that the last one does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
 function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, queries, { sight, labels }) {
   const left = start + (sight?.x ?? 0);
   const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right - 2) - left : whole;
   const end = top + queries * cell;
-  const rest = (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high;
+  const rest = Math.min(3 * REST, (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high);
   if (rest <= 0) return;
   ctx.save();
-  Object.assign(ctx, { globalAlpha: 0.35, textAlign: "center", font: `${REST}px ${theme.font}`, fillStyle: theme.ink });
-  ctx.strokeStyle = theme.ink;
+  Object.assign(ctx, { globalAlpha: 0.6, textAlign: "center", font: `${REST}px ${theme.font}`, fillStyle: theme.ink });
   ctx.setLineDash([2, 4]);
-  ctx.strokeRect(left - 0.5, top + high + 0.5, wide + 1, rest);
-  ctx.globalAlpha = 0.75;
+  ctx.beginPath();
+  for (const x of [left - 0.5, left + wide + 0.5]) ctx.rect(x, top + high, 0, rest);
+  ctx.stroke();
   const text = t("not yet written");
   if (rest > 2 * REST && wide > ctx.measureText(text).width + 8)
     ctx.fillText(text, left + wide / 2, top + high + rest / 2);

@@ -2,6 +2,7 @@
 
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
+import { presenting } from "./present.js";
 import { SPECIALS, numbered, tokenName, choiceName, readsOn } from "./wording.js";
 import { fork } from "./stepper_state.js";
 import { redraw } from "./view.js";
@@ -10,6 +11,7 @@ import { t } from "./words.js";
 /** @import { Heat, StepperState } from "./types" */
 
 const LISTED = 10; // tokens that the server sends for each step, if the vocabulary has as many
+const PRESENTED = 5; // tokens on a slide
 
 /** Listens to the slider, which sets the temperature of the bars. @param {StepperState} S */
 export function listenToHeat(S) {
@@ -30,7 +32,9 @@ export function drawNext(S) {
   const row = S.step;
   S.find("section.next").hidden = !target.probabilities;
   if (!target.probabilities) return;
-  const ids = alternatives.ids[row];
+  const most = presenting(S.box) ? PRESENTED : S.optionRows;
+  const likeliest = alternatives.ids[row];
+  const ids = likeliest.slice(0, most);
   const chosen = target.predicted_ids[row];
   const word = tokenName(target.predicted[row], "target");
   const picked = target.chosen.includes(row);
@@ -47,9 +51,18 @@ export function drawNext(S) {
   }));
   // A chosen or sampled token may not be among the likeliest.
   if ((!given || ids.length) && !ids.includes(chosen))
-    options.push({ id: chosen, text: target.predicted[row], joined: false, p: at(target.probabilities[row]) });
-  drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)), ids.length < LISTED);
-  const list = children(S.find(".options"), S.optionRows, () => {
+    options.splice(most - 1, 1, {
+      id: chosen,
+      text: target.predicted[row],
+      joined: false,
+      p: at(target.probabilities[row]),
+    });
+  drawOthers(
+    S,
+    Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)),
+    likeliest.length < Math.min(LISTED, most + 1),
+  );
+  const list = children(S.find(".options"), most, () => {
     const bar = make("span", "bar", make("i"));
     return make(
       "li",
@@ -107,12 +120,11 @@ function drawOthers(S, rest, none) {
 
 /** @param {StepperState} S */
 function drawHeat(S) {
-  const { heat, order, target, alternatives } = S.data;
+  const { heat, target, alternatives } = S.data;
   const temperature = heat?.temperatures[S.heat] ?? 1;
   const untaught = S.step < target.given && !alternatives.ids[S.step].length;
   S.find(".heat").hidden = !heat || untaught;
   S.find(".others").hidden = untaught;
-  const translates = order.includes("cross");
   /** @type {HTMLInputElement} */
   const slider = S.find(".heat input");
   slider.max = `${(heat?.temperatures.length ?? 1) - 1}`;
@@ -121,23 +133,15 @@ function drawHeat(S) {
   slider.setAttribute("aria-valuetext", `${temperature}`);
   say(S.find(".heat b"), `${temperature}`);
   const forks = S.data.alternatives.ids[S.step].some((id) => S.source.canFork(S.step + 1, id));
-  const picks = translates
-    ? t("Pick another word to see where the translation goes.")
-    : t("Pick another word to see where the text goes.");
-  const bars =
-    temperature < 1
-      ? t("The bars at temperature {temperature}: sharper than at 1.", { temperature })
-      : t("The bars at temperature {temperature}: flatter than at 1.", { temperature });
-  const stays = translates ? t("The translation stays as it is.") : t("The text stays as it is.");
   say(
     S.find(".next .hint"),
     untaught
       ? t("This model was trained to predict only what follows the prompt, so it predicts nothing here.")
       : S.heat === atOne(S.data)
         ? forks
-          ? picks
+          ? t("Pick another word to see what follows.")
           : ""
-        : `${bars} ${stays}`,
+        : t("The bars at temperature {temperature}: what is written stays as it is.", { temperature }),
   );
 }
 

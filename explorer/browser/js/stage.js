@@ -6,10 +6,10 @@ import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
 import { say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
-import { clamp, wholePercent } from "./numbers.js";
+import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
-import { arrowOf, placesIn, runsLeft } from "./scripts.js";
-import { between, differ, gapsFrom, meeting, sentenceOf, stageView, trace } from "./stage_lines.js";
+import { arrowOf, placesIn } from "./scripts.js";
+import { between, differ, sentenceOf, stageView, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -19,38 +19,25 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
-const RIM = 1.5; // of a curve between words, in pixels
-// Curves of smaller weights are not drawn, above all where they pass other words; the chip still shows the weight.
-const [FAINT, FAINT_PAST] = [0.02, 0.08];
+// The share from which a weight has a curve, here and in exported films. The chip still shows smaller ones.
+const LEAST_DRAWN = 0.045; // 5 %, rounded
+const GLASS = 0.22; // opacity of a curve that passes other words
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
   const stage = S.find(".stage");
   const by = stage.getBoundingClientRect().width / stage.offsetWidth || 1;
-  const lists = /** @type {Side[]} */ (["source", "target"]).map((side) => {
+  const sides = /** @type {Side[]} */ (["source", "target"]).map((side) => {
     const list = S.find(`.${side} .chips`);
-    const { scrollTop } = list;
-    list.classList.remove("broken"); // its wider gaps would break words that fit on one line
-    return { side, list, scrollTop, slots: slotsOf(S, side) };
+    const slots = slotsOf(S, side);
+    return { side, list, slots, scrollTop: list.scrollTop, row: slots[0]?.offsetHeight ?? 0 };
   });
   // All is read before anything is written, so that the browser lays out the words once.
-  const sides = lists.map((each) => {
-    const [first, last] = [each.slots[0], each.slots[each.slots.length - 1]];
-    const broken = !!first && last.offsetTop > first.offsetTop + SAME;
-    return { ...each, broken, row: first?.offsetHeight ?? 0 };
-  });
-  for (const { list, broken } of sides) list.classList.toggle("broken", broken);
   const most = linesOf(S, sides[0].slots, Math.max(...sides.map(({ row }) => row)));
   // Only whole lines of words show.
   for (const { side, list, row } of sides)
     list.style.maxHeight = `calc(${most[side]} * (${row}px + var(--gap)) + 5px - var(--gap))`;
   for (const { list, scrollTop } of sides) list.scrollTop = scrollTop;
-  // If chips break into a second line, curves are drawn over the chips, through their gaps; there is room for them above.
-  stage.classList.toggle(
-    "over",
-    sides.some(({ broken }) => broken),
-  );
   S.boxes = { source: [], target: [] };
   const frame = stage.getBoundingClientRect();
   for (const { side, list, slots } of sides) {
@@ -83,7 +70,7 @@ export function measureStage(S) {
  */
 function linesOf(S, slots, row) {
   const lines = new Set(slots.map(({ offsetTop }) => offsetTop)).size;
-  const room = presenting(S.box) ? (S.find(".stage").clientHeight - CLEAR) / (row + GAP + 1) : (innerHeight - 570) / 48;
+  const room = presenting(S.box) ? (S.find(".stage").clientHeight - CLEAR) / (row + GAP) : (innerHeight - 570) / 48;
   const all = Math.max(lines ? 4 : 2, Math.floor(room));
   const source = Math.min(lines, all - (all > 4 ? 2 : 1));
   return { source, target: all - source };
@@ -105,15 +92,16 @@ function sayRest(S, { column, lines }) {
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
-// The width of a word beside its text, without its number and with each digit of that, and of "seen as <unk>", in pixels.
-const [AROUND, DIGIT, NOTE] = [21, 7.5, 80];
+// The width of a chip at least, and that of a word beside its text: without its number, with each digit of that, and of
+// "seen as <unk>", in pixels.
+const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
 const CLEAR = 80; // height of a presented stage without lines of words: their two titles, and the room for curves
-const GAP = 9; // by which the gaps of several lines are wider, so that curves pass through them, in pixels; stepper.css has the same
+const GAP = 5; // between two lines of words, in pixels; stepper.css has the same
 const TWO_LINES = 1.75; // the width of two lines that words fill, without the gap at the end of the first
 
 /**
- * Sets the words in the largest type in which source and translation stay on one line, or in a presentation on two;
- * longer sentences break into several lines.
+ * Sets the words in the largest type in which source and translation stay on one line, if it can be read; longer
+ * sentences break into several lines, in a presentation into two if these suffice.
  * @param {StepperState} S
  */
 export function fitWords(S) {
@@ -122,19 +110,27 @@ export function fitWords(S) {
   ctx.font = `500 ${LEAST}px ${S.theme.font}`;
   const { source, target } = S.data;
   const room = S.find(".target .chips").offsetWidth; // with a scrollbar, words break into lines in any case
-  const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) => ({
-    letters: tokens.reduce((sum, token) => sum + ctx.measureText(token).width / LEAST, 0),
-    around: tokens.reduce((sum, _, i) => sum + AROUND + DIGIT * `${i + 1}`.length, 0),
-    count: tokens.length,
-  }));
-  sentences[0].around += NOTE * source.unknown.length;
+  const [least, most, digit] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED, DIGIT * 1.2] : [LEAST, MOST, DIGIT];
+  const sentences = [source.tokens, [target.tokens[0], ...target.predicted]].map((tokens) =>
+    tokens.map((token, i) => ({
+      letters: ctx.measureText(token).width / LEAST,
+      around: AROUND + digit * `${i + 1}`.length + (tokens === source.tokens && source.unknown.includes(i) ? NOTE : 0),
+    })),
+  );
+  const widthAt = (/** @type {number} */ size) => {
+    const wide = (/** @type {{ letters: number, around: number }} */ { letters, around }) =>
+      Math.max(NARROWEST, letters * size + around);
+    return Math.max(...sentences.map((words) => words.reduce((sum, word) => sum + wide(word), 0)));
+  };
   // In whole pixels: a browser prepares each size of type when it first appears.
-  const fitting = (/** @type {number} */ lines, /** @type {number} */ gap) =>
-    Math.floor(Math.min(...sentences.map((each) => (room * lines - each.around - gap * each.count) / each.letters)));
-  const [least, most] = presenting(S.box) ? [LEAST_PRESENTED, PRESENTED] : [LEAST, MOST];
-  // A presentation has the room for a second line, if the words are then larger.
-  const size = Math.max(fitting(1, 0), most > MOST ? Math.min(fitting(TWO_LINES, GAP), MOST) : 0);
-  stage.style.setProperty("--type", `${clamp(size, least, most)}px`);
+  const fitting = (/** @type {number} */ lines) => {
+    let size = most;
+    while (size > least && widthAt(size) > room * lines) size--;
+    return size;
+  };
+  const broken = widthAt(least) > room;
+  S.box.classList.toggle("broken", broken);
+  stage.style.setProperty("--type", `${fitting(broken && most > MOST ? TWO_LINES : 1)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -186,38 +182,18 @@ const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line
  * @returns {Curve | null}
  */
 function curveOf(S, { from, column }, line) {
-  if (line.weight < (S.find(".stage").classList.contains("over") ? FAINT_PAST : FAINT)) return null;
+  if (line.weight < LEAST_DRAWN) return null;
   const a = boxOf(S, from.side, from.span);
   const b = boxOf(S, line.side, line.span);
   if (!a || !b) return null;
   const x0 = (a.left + a.right) / 2;
   const x1 = (b.left + b.right) / 2;
   const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
+  const ends = { id, weight: line.weight, from: from.side, to: line.side };
   if (from.side !== line.side) {
-    const end = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box, /** @type {Span} */ span) => {
-      // Where words run from right to left, a line ends on its left: the same, mirrored.
-      const by = runsLeft(S, side) ? -1 : 1;
-      const mirrored = (/** @type {import("./types").Box} */ each) =>
-        by < 0 ? { ...each, left: -each.right, right: -each.left } : each;
-      const gaps = gapsFrom(S.boxes[side].map(mirrored), mirrored(box), side);
-      const { x, y } = meeting(mirrored(box), side, gaps, side === "target" && span[1] === S.step + 2);
-      return { gaps: gaps.map((gap) => ({ ...gap, x: by * gap.x })), x: by * x, y };
-    };
-    const start = end(from.side, a, from.span);
-    const goal = end(line.side, b, line.span);
-    return {
-      id,
-      x0: start.x,
-      y0: start.y,
-      x1: goal.x,
-      y1: goal.y,
-      bend: 0,
-      weight: line.weight,
-      from: from.side,
-      to: line.side,
-      out: start.gaps,
-      home: goal.gaps,
-    };
+    const edge = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box) =>
+      side === "target" ? box.top : box.bottom;
+    return { ...ends, x0, y0: edge(from.side, a), x1, y1: edge(line.side, b), bend: 0 };
   }
   // Arcs within a sentence use the space between the sentences: below the source, above the target.
   const below = from.side === "source";
@@ -225,19 +201,7 @@ function curveOf(S, { from, column }, line) {
   const y1 = below ? b.bottom : b.top;
   const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
   const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return {
-    id,
-    x0: x0 + loop,
-    y0,
-    x1: x1 - loop,
-    y1,
-    bend,
-    weight: line.weight,
-    from: from.side,
-    to: line.side,
-    out: [],
-    home: [],
-  };
+  return { ...ends, x0: x0 + loop, y0, x1: x1 - loop, y1, bend };
 }
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
@@ -279,23 +243,35 @@ function paint(S) {
   const { width, height } = S.stageSize;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
-  // Heavy curves last, so that thin ones do not cross them out. A rim sets those that pass other words off from these;
-  // all rims come first, since curves meet at one word.
+  // Heavy curves last, so that thin ones do not cross them out.
   const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
-  for (const rim of [2 * RIM, 0])
-    for (const curve of curves) {
-      const { x0, y0, x1, y1, weight, from, to, out, home } = curve;
-      const passes = out.length || home.length;
-      if (rim && !passes) continue;
-      trace(ctx, curve);
+  const draw = () => {
+    for (const { x0, y0, x1, y1, weight, from, to, bend } of curves) {
+      trace(ctx, { x0, y0, x1, y1, bend });
       const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
-      const alpha = passes ? 0.6 + 0.4 * weight : 0.2 + 0.7 * weight;
       for (const [at, side] of [from, to].entries())
-        ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${alpha})`.replaceAll(",", " "));
-      const lineCap = rim ? "butt" : "round";
-      Object.assign(ctx, { strokeStyle: rim ? S.theme.ground : ink, lineWidth: 1 + 9 * weight + rim, lineCap });
+        ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${0.45 + 0.55 * weight})`.replaceAll(",", " "));
+      Object.assign(ctx, { strokeStyle: ink, lineWidth: 1.25 + 9 * weight, lineCap: "round" });
       ctx.stroke();
     }
+  };
+  // Other words that a curve passes lie on it as glass does, so that it visibly goes on to its own.
+  const words = new Path2D();
+  for (const { left, top, right, bottom, hidden } of [...S.boxes.source, ...S.boxes.target.slice(0, S.step + 2)])
+    if (!hidden) words.rect(left, top, right - left, bottom - top);
+  const around = new Path2D(words);
+  around.rect(0, 0, width, height);
+  const draws = /** @type {[Path2D, number][]} */ ([
+    [around, 1],
+    [words, GLASS],
+  ]);
+  for (const [part, globalAlpha] of draws) {
+    ctx.save();
+    ctx.clip(part, "evenodd");
+    ctx.globalAlpha = globalAlpha;
+    draw();
+    ctx.restore();
+  }
 }
 
 /**

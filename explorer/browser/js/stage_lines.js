@@ -1,5 +1,5 @@
 // The content of the stage, which stage.js draws: the words that attention connects at this moment, the weight on each,
-// the gaps between words for the curves, and a sentence that says the same.
+// the path of a curve, and a sentence that says the same.
 
 import { SIDES, capitalised } from "./names.js";
 import { wholePercent } from "./numbers.js";
@@ -8,7 +8,7 @@ import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
-/** @import { Box, Content, Curve, Gap, Kind, Look, Side, Span, StageView } from "./types" */
+/** @import { Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
 /** The weights of one head [query, key], and their mask codes. @typedef {{ values: ArrayLike<number>, mask: Uint8Array, keys: number }} StageMap */
 /** @import { StepperState } from "./types" */
 
@@ -129,58 +129,6 @@ export function sentenceOf(S, { from, query, column, lines }) {
 /** The predicted word at this index of the target. @param {StepperState} S @param {number} at */
 const writtenAt = (S, at) => S.data.target.predicted[Math.max(0, at - 1)];
 
-const SAME = 8; // maximum difference between the upper edges of words on one line, in pixels
-const PAST = 8; // distance between the last word of a line and a curve beyond it, in pixels
-
-/**
- * The gaps that lead from a word to the other sentence, the nearest line first: above a word of the translation, below
- * one of the source. Each is the nearest to the one before.
- * @param {Box[]} boxes the words of the sentence
- * @param {Box} from
- * @param {Side} side
- * @returns {Gap[]}
- */
-export function gapsFrom(boxes, from, side) {
-  const up = side === "target";
-  const edge = (/** @type {Box} */ box) => (up ? -box.top : box.top);
-  /** @type {Box[][]} */
-  const lines = [];
-  for (const box of boxes
-    .filter((each) => !each.hidden && edge(each) > edge(from) + SAME)
-    .sort((a, b) => edge(a) - edge(b) || a.left - b.left)) {
-    const line = lines[lines.length - 1];
-    if (line && Math.abs(line[0].top - box.top) < SAME) line.push(box);
-    else lines.push([box]);
-  }
-  let at = (from.left + from.right) / 2;
-  return lines.map((line) => {
-    const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
-    const wanted = at; // beyond the last word of a line, a curve may pass anywhere
-    const gaps = line.flatMap((box, i) => {
-      const next = line[i + 1];
-      if (!next) return Math.max(box.right + PAST, wanted);
-      return next.left > box.right ? (box.right + next.left) / 2 : []; // pieces of a word have none between them
-    });
-    at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
-    return { x: at, near: up ? bottom : top, far: up ? top : bottom };
-  });
-}
-
-/**
- * The point where a curve meets a word: the middle of the edge that faces the other sentence; on the way to a gap, the
- * point of that edge nearest to the gap; and the right end of the last word if the gap is beyond it.
- * @param {Box} box
- * @param {Side} side
- * @param {Gap[]} gaps
- * @param {boolean} last whether nothing stands to the right of the word
- */
-export function meeting(box, side, [gap], last) {
-  const y = side === "target" ? box.top : box.bottom;
-  if (!gap) return { x: (box.left + box.right) / 2, y };
-  if (last && gap.x > box.right + PAST) return { x: box.right, y: (box.top + box.bottom) / 2 };
-  return { x: Math.min(Math.max(gap.x, box.left + 6), box.right - 6), y };
-}
-
 /** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
 const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
 
@@ -193,25 +141,11 @@ export const between = (a, b, part) => ({
   ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
 });
 
-/** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Curve} curve */
-export function trace(ctx, { x0, y0, x1, y1, bend, out, home }) {
+/** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Pick<Curve, "x0" | "y0" | "x1" | "y1" | "bend">} curve */
+export function trace(ctx, { x0, y0, x1, y1, bend }) {
+  // An arc within a sentence bends to one side; a curve between the two leaves and arrives upright.
+  const [leave, arrive] = bend ? [y0 + bend, y1 + bend] : [(y0 + y1) / 2, (y0 + y1) / 2];
   ctx.beginPath();
   ctx.moveTo(x0, y0);
-  if (bend) return ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
-  // Through the gaps of its own sentence, across to the other, and through that one's gaps, from outside to inside.
-  let x = x0;
-  let y = y0;
-  const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
-    const middle = (y + toY) / 2;
-    ctx.bezierCurveTo(x, middle, toX, middle, toX, toY);
-    [x, y] = [toX, toY];
-  };
-  const pass = (/** @type {Gap} */ gap, /** @type {number} */ enter, /** @type {number} */ leave) => {
-    curveTo(gap.x, enter);
-    ctx.lineTo(gap.x, leave);
-    y = leave;
-  };
-  for (const gap of out) pass(gap, gap.near, gap.far);
-  for (const gap of [...home].reverse()) pass(gap, gap.far, gap.near);
-  curveTo(x1, y1);
+  ctx.bezierCurveTo(x0, leave, x1, arrive, x1, y1);
 }

@@ -40,6 +40,7 @@ import {
   redraw,
   report,
 } from "./view.js";
+import { sentenceIn } from "./wording.js";
 import { t } from "./words.js";
 
 /** @import { Decoding, Kind, StepperState } from "./types" */
@@ -246,13 +247,13 @@ function load(S, data) {
   for (const tab of buttonsOf(S.find, ".kinds")) tab.hidden = !order.includes(/** @type {Kind} */ (tab.value));
   S.rove = clamp(S.rove, 0, source.tokens.length - 1);
   S.find(".chips").scrollTop = 0;
-  // Other words are measured without the gaps of several lines, so the first layout has none.
-  for (const side of ["source", "target"]) S.find(`.${side} .chips`).classList.remove("broken");
   S.words &&= data.subwords;
   S.find(".words").hidden = !data.subwords;
   offerDirection(S);
   chooseMaps(S);
   drawChecks(S);
+  // On a slide; the page has it above the view.
+  say(S.find(".whole"), order.includes("cross") ? t("Translation: {text}", { text: sentenceIn(target) }) : "");
 }
 
 /**

@@ -54,7 +54,7 @@ export function layOut(S) {
     const tall = single || f === S.figures[S.kind] ? most : least;
     const across = (f.box.clientWidth - beside) / m.keys;
     const fair = Math.floor(Math.min(across, tall / m.queries));
-    f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST)));
+    f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom));
     f.labels = labels;
     const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
     box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * m.queries, MAP)) + f.plot.top + 20}px`;

@@ -231,15 +231,6 @@ export interface Curve {
   weight: number;
   from: Side;
   to: Side;
-  /** The gaps between words through which it leaves its own sentence and enters the other, each from its word outwards. */
-  out: Gap[];
-  home: Gap[];
-}
-/** A gap between two words of a line, and the edges of that line. */
-export interface Gap {
-  x: number;
-  near: number;
-  far: number;
 }
 export interface Box {
   left: number;

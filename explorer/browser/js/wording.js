@@ -3,10 +3,20 @@
 import { make, say } from "./dom.js";
 import { NEXT_READ } from "./names.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
-import { entropyOf, isSpread } from "./weights.js";
+import { entropyOf, isSpread, joinedNames, spansOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { Content, Find, Row } from "./types" */
+
+/** What a decoder read and predicted, as a sentence. @param {import("./structs").Target} target */
+export function sentenceIn({ tokens, words, predicted }) {
+  const all = [...tokens, predicted[predicted.length - 1]];
+  const names = joinedNames(all, spansOf([...words, -1]), all.length);
+  return names
+    .filter((name) => !SPECIALS.includes(name))
+    .join(" ")
+    .replace(/ (?=[.,;:!?…)\]](?: |$))/g, "");
+}
 
 /** Why a cell has no weight; "" if it has. @param {number} mask its code */
 export const whyMasked = (mask) =>

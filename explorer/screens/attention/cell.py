@@ -25,7 +25,7 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     at, said = strongest_cell(translation.trace, at)
     if said:
         st.caption(plain(said))
-        st.button(t("Mark it above"), key="mark_cell", type="tertiary", on_click=_move, args=(at, at.column))
+        st.button(t("Mark it above"), key="mark_cell", on_click=_move, args=(at, at.column))
     try:
         layer, head = at.index
         with st.spinner(t("Looking at the model …")):

@@ -79,20 +79,22 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             comparison = with_marks(compare(*maps))
             texts = (translation.source.text, other.source.text), (translation.text, other.text)
             words = pair_in_words(comparison, at.row, *texts)
-            if chosen == "text":
-                st.markdown(plain(words))
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
     most = map_caption(comparison.difference) if comparison.difference else ""
-    st.caption(plain(f"{most} {comparison.caption}"))
-    for column, each, key in zip(st.columns(2), (comparison.first, comparison.second), ("one", "other"), strict=True):
+    if chosen == "text":
+        most = f"{most} {words}".strip()
+    st.markdown(plain(most))
+    st.caption(plain(comparison.caption))
+    shown = [comparison.first, comparison.second, *filter(None, [comparison.difference])]
+    grid = shown if comparison.difference is not None else ()  # cells of one size, one below the other
+    columns = [*st.columns(2), *st.columns(2)]
+    for column, each, key in zip(columns, shown, ("one", "other", "difference"), strict=False):
         with column:
-            draw_map(each, key=f"compare_{key}", away=translation.model)
+            draw_map(each, key=f"compare_{key}", away=translation.model, grid=grid)
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
-    if comparison.difference is not None:
-        draw_map(comparison.difference, key="compare_difference", away=translation.model, said=True)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
@@ -152,7 +154,7 @@ def _sentence(choices: Choices, selection: Selection, translation: Translation, 
         raise NothingToCompare(
             t("Change one word of the sentence, or type another one. With as many tokens, the maps can be subtracted.")
         )
-    return runtime.translate(selection.model, text, session.decode_config()), text
+    return runtime.translate(selection.model, text, session.decode_config()), t("the other sentence")
 
 
 def _model(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:

@@ -9,10 +9,16 @@ import pytest
 from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.comparison import compare, compare_rows, single_row
+from explorer.decoding.comparison import (
+    compare,
+    compare_rows,
+    pair_in_words,
+    single_row,
+)
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
     LabelledMap,
+    PairMarks,
     difference,
     head_map,
     labelled,
@@ -75,6 +81,11 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert of_cars.caption == "Cells are compared by position."
     assert of_cars.difference is not None
     assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
+    assert of_cars.difference.marked_labels[1] == ("1 i", "2 read", "≠ 3 red / blue", "≠ 4 books / cars", "5 <eos>")
+    assert (of_cars.difference.marked_labels[0], both.marks) == (one.row_labels, PairMarks()), (
+        "these words are the same"
+    )
+    assert [sent(each)[0]["least"] for each in (both, one)] == [0.05, 0]
     free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
     assert free.first.scale == free.second.scale == 1.0, "both maps share the larger scale"
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
@@ -105,7 +116,7 @@ def test_two_rows_of_a_head_are_compared_where_both_are_visible() -> None:
     read, predicted = trace.read_tokens, trace.predicted_tokens
     assert difference is not None
     assert both.row_labels == ("A: 2 je", f"B: 4 {read[3]}")
-    assert both.predicted_labels == (f"3 {predicted[1]}", f"5 {predicted[3]}")
+    assert both.marked_ends == (predicted[1], predicted[3]), "as in every other map"
     np.testing.assert_array_equal(both.values, trace.decoder[0, 0, [1, 3]])
     np.testing.assert_array_equal(difference.values[0], trace.decoder[0, 0, 3] - trace.decoder[0, 0, 1])
     np.testing.assert_array_equal(difference.mask, [[0, 0, 1, 1, 1]])
@@ -141,13 +152,21 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     assert [first.marked_labels[1], second.marked_labels[1]] == [
         ("1 a", "2 red", "≠ 3 dog", "4 ."), ("1 a", "≠ 2 very", "3 red", "≠ 4 cat", "5 ."),
     ]  # fmt: skip
-    assert first.marks.rows == second.marks.rows == {0, 1, 2}
-    # Rows are matched by what they predict, so the sign stands there, and not at what they read.
-    assert first.marked_labels[0] == first.row_labels
+    assert first.marks.ends == second.marks.ends == {0, 1, 2}
+    assert first.marked_labels[0] == ("1 <sos>", "≠ 2 ein", "≠ 3 roter", "≠ 4 Hund"), "what they read differs, too"
     assert first.marked_ends == ("≠ ein", "≠ roter", "≠ Hund", ".")
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 2), (2, 1)), ((2, 3), (2, 2)))
     assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
+
+
+def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
+    a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
+    b = cross("a cat ran", "ein Hund lief", (0, 0), (1, 2), (2, 2))
+    said = pair_in_words(compare(a, b), 3, ("a dog ran", "a cat ran"), ("ein Hund lief", "ein Hund lief"))
+    assert "In A, “2 ein” looks at “2 dog” (90 %)" in said
+    assert "In B, “2 ein” looks at “3 ran” (90 %)" in said
+    assert "In A, “3 Hund” looks at “3 ran”" in pair_in_words(compare(a, a), 3, ("a", "a"), ("b", "b"))
 
 
 @pytest.mark.parametrize("least", [0.19, 0.21])
@@ -165,7 +184,7 @@ def test_figure_and_picture_have_the_marks() -> None:
     first, second, _ = marked(cross("a dog", "ein Hund", (1, 1)), cross("a cat", "eine Katze"))
     header, _ = wire.read(encode(first, ""))
     assert header["columns"] == ["1 a", "≠ 2 dog"]
-    assert (header["rows"], header["ends"]) == (["1 <sos>", "2 ein"], ["→ ≠ ein", "→ ≠ Hund"])
+    assert (header["rows"], header["ends"]) == (["1 <sos>", "≠ 2 ein"], ["→ ≠ ein", "→ ≠ Hund"])
     assert header["frames"] == [[1, 1]]
     picture = picture_of(ShownMaps("both", "", (first, second), (), ("", ""), ViewOptions(view="head"), row=0))
     texts = [mark.text for mark in picture.marks if isinstance(mark, Text)]

@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.decoding import head_change
+from explorer.decoding.coordinates import Place, strongest_cell
 from explorer.decoding.head_change import Change, added, fitting, from_link
 from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
+from tests.explorer.planted import planted_trace
 
 selections = st.builds(
     Selection,
@@ -121,3 +123,16 @@ def test_only_decoder_rows_are_merged_by_what_they_predict() -> None:
     forms = {text: [parse_view(text).form(kind) for kind in ("encoder", "cross")] for text in ("head", "words.next")}
     assert forms == {"head": ["tokens", "tokens"], "words.next": ["words", "words-next"]}
     assert parse_view("words").form("cross") == "words"
+
+
+def test_the_cell_explained_unasked_is_the_largest_of_the_map_in_view() -> None:
+    trace = planted_trace()
+    trace.cross[0, :, 1] = [[0.8, 0.2, 0, 0, 0], [0, 0.65, 0.35, 0, 0]]
+    found, said = strongest_cell(trace, Place("cross", 1, 0, row=2))
+    assert (found.head, found.column) == (2, 2), "the mean's largest, though head 1 has a larger weight elsewhere"
+    assert said.endswith("largest in this row, 0.425. Head 2 has the most weight there, 0.650.")
+    of_head, said = strongest_cell(trace, Place("cross", 1, 1, row=2))
+    assert (of_head.head, of_head.column) == (1, 1)
+    assert "mean" not in said
+    of_column, _ = strongest_cell(trace, Place("cross", 1, 0, row=2, column=1))
+    assert (of_column.head, of_column.column) == (1, 1)

@@ -1,0 +1,156 @@
+"""The stepper on a wide page and on a slide: words of one line fill it, and every letter can be read."""
+
+import re
+
+import pytest
+
+from tests.browser import box_of
+from tests.e2e.bench import Bench
+from tests.e2e.stage import long_trace, settled
+from tests.explorer.planted import planted_trace
+from tests.some import some
+
+WIDTHS = {1920: 1080, 1366: 768}
+LEAST_LETTERS = """() => {
+  const small = [], least = 24 * innerWidth / 1920 - 0.5;
+  const walker = document.createTreeWalker(root.fullscreenElement, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility({ visibilityProperty: true }) || element.closest("svg")) continue;
+    const size = parseFloat(getComputedStyle(element).fontSize) * element.currentCSSZoom;
+    if (size < least) small.push([node.data, size]);
+  }
+  return small;
+}"""
+# From now on, the sizes of letters on canvases, in pixels of the screen.
+FONTS = """() => {
+  window.letters = [];
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { a, b } = this.getTransform();
+    const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
+    if (root.fullscreenElement) letters.push((size * Math.hypot(a, b)) / devicePixelRatio);
+    fill.call(this, text, x, y);
+  };
+}"""
+
+
+@pytest.mark.parametrize(("words", "width"), some([(45, 1366), (2, 1920)], 2))
+def test_sentence_and_translation_fill_the_width_whatever_the_number_of_words(
+    stage: Bench, width: int, words: int
+) -> None:
+    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    stage.mount(long_trace(words), width=width - 340, step=words)
+    for presenting in (False, True):
+        if presenting:
+            stage.press("f")
+            stage.page.wait_for_function("() => root.fullscreenElement")
+        settled(stage)
+        room = box_of(stage(".stepper"))
+        for side in ("source", "target"):
+            rights = stage(f".{side} .chip").evaluate_all(
+                "all => all.map((chip) => chip.getBoundingClientRect().right)"
+            )
+            listed = box_of(stage(f".{side} .chips"))
+            assert max(rights) > listed["x"] + 0.97 * listed["width"], (side, presenting)
+        bars = box_of(stage("section.next"))
+        ends = stage(".controls > *").evaluate_all("all => all.map((part) => part.getBoundingClientRect().right)")
+        assert max(ends) <= bars["x"], "no button lies over the probabilities"
+        if presenting:
+            below = box_of(stage(".target .chips"))
+            assert bars["y"] >= below["y"] + below["height"], "they are below the words, which have the whole width"
+        else:
+            assert bars["x"] - max(rights) < 0.06 * room["width"], "the probabilities stand beside the words"
+        assert bars["x"] + bars["width"] > room["x"] + 0.97 * room["width"]
+
+
+@pytest.mark.parametrize(("words", "width"), some([(50, 1920), (26, 1366), (10, 1920), (50, 1366)], 2))
+def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_long_the_sentence(
+    stage: Bench, words: int, width: int
+) -> None:
+    stage.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    stage.mount(long_trace(words), width=width - 340, step=words // 2)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    settled(stage)
+    for _ in range(2):
+        parts = [box_of(stage(part)) for part in (".slot.next .chip", ".says", ".controls")]
+        edges = [edge for part in parts for edge in (part["y"], part["y"] + part["height"])]
+        assert edges == sorted(edges), "one below the other"
+        assert 0 < edges[0] < edges[-1] <= WIDTHS[width]
+        assert (
+            stage.page.evaluate("() => { const e = root.fullscreenElement; return e.scrollHeight - e.clientHeight }")
+            <= 1
+        )
+        folded = stage.text(".source .rest")
+        assert bool(folded) == (words == 50)
+        stage.press("End")
+        settled(stage)
+    stage.press("m")
+    stage.frame()
+    cell = stage.page.evaluate(
+        """() => {
+          const canvas = root.querySelector("figure.cross canvas"), sheet = canvas.parentNode;
+          const [, top, cell, rows] = canvas.dataset.plot.split(",").map(Number);
+          return [top + (rows - 1) * cell - sheet.scrollTop - top, sheet.clientHeight - top - cell];
+        }"""
+    )
+    assert 0 <= cell[0] <= cell[1], "the map opens at the row in view"
+
+
+def test_fourteen_words_take_one_line_of_a_slide_and_the_translation_is_under_them_unless_it_is_guessed(
+    stage: Bench,
+) -> None:
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    source = re.findall(r"\S+", "A man in a red shirt is riding a bicycle to town . <eos>")
+    target = re.findall(r"\S+", "<sos> Ein Mann im roten Hemd fährt mit dem Rad in die Stadt .")
+    stage.mount(planted_trace(source, target), step=3, width=1580)
+    assert not stage(".whole").is_visible(), "the page has it above the view"
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    settled(stage)
+    for side in ("source", "target"):
+        tops = stage(f".{side} .slot").evaluate_all("all => all.map((slot) => slot.offsetTop)")
+        assert len(tops) >= 14
+        assert len(set(tops)) == 1, side
+    assert stage.text(".whole") == "Translation: Ein Mann im roten Hemd fährt mit dem Rad in die Stadt."
+    assert stage(".whole").is_visible()
+    assert stage(".option").count() == 5
+    assert stage.text(".others") == "all others 3.1 %", "1 − (1/2 + 1/4 + … + 1/32)"
+    stage.press("g")
+    assert not stage(".whole").is_visible()
+
+
+def test_words_that_are_scrolled_below_a_resting_pointer_are_not_pointed_at(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(long_trace(50), width=1020, step=20)
+    settled(stage)
+    says = stage.text(".says")
+    chips = box_of(stage(".target .chips"))
+    stage.page.mouse.move(chips["x"] + 60, chips["y"] + chips["height"] / 2)
+    pointed = stage.text(".says")
+    assert pointed != says
+    stage.press("End", "Home", "ArrowRight")
+    settled(stage)
+    assert stage.text(".says").startswith(f"To write {stage.text('.slot.next .token')}, ")
+
+
+def test_on_a_projector_every_letter_can_be_read_from_the_last_row_and_a_key_leads_to_the_maps(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    stage.mount(long_trace(9), width=1580, step=4)
+    stage.page.evaluate(FONTS)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    stage.frame()
+    assert stage.page.evaluate(LEAST_LETTERS) == []
+    assert stage(".stage").is_visible()
+    assert not stage(".maps").is_visible()
+    stage.press("m")
+    assert stage("figure.cross").is_visible()
+    assert not stage(".stage").is_visible()
+    assert stage.page.evaluate(LEAST_LETTERS) == []
+    written = stage.page.evaluate("() => window.letters")
+    assert written
+    assert min(written) >= 23.5
+    stage.press("m")
+    assert stage(".stage").is_visible()
