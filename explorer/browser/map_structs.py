@@ -9,18 +9,12 @@ from dataclasses import dataclass
 class MapHeader:
     """One map with its labels, complete as they are written; `ends` says what rows predict (may be empty).
 
-    <<<<<<< HEAD
-    Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words,
-    and `numbers` are written into the cells where they fit; those closer to 0 than `least` have neither. If `minus` is
-    not 0, the last row is the second one minus the first one, with colours from -minus to minus. Cells (row, column,
-    from 0) in `frames` have a frame. `places` are those of the columns from the left; empty if they are in order. The
-    labels (rows, ends, columns) of all maps of a `grid` get the same room.
-    =======
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words.
-    `numbers` are written into the cells where they fit, as `zero` if they would be 0 in their decimals. If `minus` is
-    not 0, the last row is the second one minus the first one, with colours from -minus to minus. Cells (row, column,
-    from 0) in `frames` have a frame. `places` are those of the columns from the left; empty if they are in order.
-    >>>>>>> main
+    `numbers` are written into the cells where they fit, as `zero` if they would be 0 in their decimals; those closer to
+    0 than `least` have neither number nor colour. If `minus` is not 0, the last row is the second one minus the first
+    one, with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are those of
+    the columns from the left; empty if they are in order. The labels (rows, ends, columns) of all maps of a `grid` get
+    the same room.
     """
 
     rows: list[str]

@@ -157,11 +157,7 @@ function drawHead(S, f) {
   const [row_title, column_title] = AXES[kind];
   const header = {
     ...{ rows, columns, row_title, column_title, ends: f.predicted.map(leadsTo), caption: `${caption}.` },
-<<<<<<< HEAD
-    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, frames: [], grid: [] },
-=======
-    ...{ unit: t("weight"), top: 1, signed: false, minus: 0, numbers: true, zero: "", frames: [] },
->>>>>>> main
+    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, zero: "", frames: [], grid: [] },
     places: placesOf(f.columns, isLeftwards(f.columns)),
   };
   const values = weightsOf(f, (S.layer - 1) * heads + S.head - 1);

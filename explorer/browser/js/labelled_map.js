@@ -95,13 +95,8 @@ function themeOf(box, { signed, minus }) {
 
 /** @param {MapState} S */
 function draw(S) {
-<<<<<<< HEAD
-  const { header, theme, mask, at } = S;
-  const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
-=======
   const { header, theme, mask, closing, at } = S;
-  const { signed, top, minus, rows, ends, columns, places } = header;
->>>>>>> main
+  const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
@@ -130,13 +125,9 @@ function draw(S) {
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
-<<<<<<< HEAD
     if (Math.abs(S.values[i]) < least) return "";
-    if (i < last)
-      return signed ? signedNumber(S.values[i], decimals, !least || S.plot.cell >= WIDE) : cellNumber(S.values[i]);
-=======
-    if (i < last) return signed ? signedNumber(S.values[i], decimals, header.zero) : cellNumber(S.values[i]);
->>>>>>> main
+    const isRoomy = !least || S.plot.cell >= WIDE;
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zero) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };
@@ -189,22 +180,13 @@ function draw(S) {
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
-<<<<<<< HEAD
-/** A signed number for a cell; "" if it would be 0 in its decimals. Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy */
-function signedNumber(value, decimals, isRoomy) {
-  const size = Math.abs(value);
-  const text = size.toFixed(decimals);
-  if (!Number(text)) return size < 1e-6 ? "0" : "";
-  const [minus, plus] = isRoomy ? ["−", "+"] : ["–", ""];
-  return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
-=======
-/** A signed number for a cell; what would be 0 in its decimals is `zero`. @param {number} value @param {number} decimals @param {string} [zero] */
-function signedNumber(value, decimals, zero = "") {
+/** A signed number for a cell; what would be 0 in its decimals is `zero`. Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy @param {string} [zero] */
+function signedNumber(value, decimals, isRoomy, zero = "") {
   const size = Math.abs(value);
   const text = size.toFixed(decimals);
   if (!Number(text)) return size < 1e-6 ? "0" : zero;
-  return inSentence((value < 0 ? "−" : "+") + text.replace(/^0/, ""));
->>>>>>> main
+  const [minus, plus] = isRoomy ? ["−", "+"] : ["–", ""];
+  return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */
