@@ -48,7 +48,7 @@ def draw_heads(subject: Subject, measured: Measured) -> None:
     left.caption(explained(f"{translated(THUMBNAILS)} {click}"))
     with right.popover(t("How a head gets its name"), icon=":material/help:"):
         # The help of the column of error rates says the same of annotated words.
-        gold = "" if probe.gold in ("words", "tokens") else gold_note(probe)
+        gold = "" if "cross" in probe.kinds and probe.gold in ("words", "tokens") else gold_note(probe)
         st.caption(explained(f"{rule()} {sensitivity(probe)} {gold}"))
     _draw_table(probe)
     _draw_map(probe)
