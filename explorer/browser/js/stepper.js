@@ -281,7 +281,7 @@ function draw(S, written = false) {
   // The timer runs once the frame has been painted; a frame requested in its place would hold it up.
   if (kinds.length < order.length)
     S.frame = requestAnimationFrame(() => {
-      setTimeout(() => (S.frame = S.box.isConnected ? requestAnimationFrame(S.draw) : 0));
+      setTimeout(() => (S.frame = requestAnimationFrame(S.draw)));
     });
 }
 

@@ -138,6 +138,7 @@ export function end(S) {
   S.player.stop();
   forget(S);
   cancelAnimationFrame(S.frame);
+  S.draw = () => {}; // a timer may yet ask for a frame
 }
 
 /** Opens the panel of options by its button; a click elsewhere closes it. @param {ViewState} S */
