@@ -8,7 +8,7 @@ import { AFTER, shortOf } from "./machine_link.js";
 import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
 import { countOf, isHeaded, slice } from "./machine_numbers.js";
 import { originOf } from "./machine_origin.js";
-import { ask, blockOf, hasDetails } from "./machine_state.js";
+import { ask, blockOf, hasDetails, lineOf } from "./machine_state.js";
 import { SIDES, chaptersOf, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName, speedName } from "./player.js";
@@ -16,13 +16,14 @@ import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
 import { nameInLayer } from "./names.js";
 
-/** @import { MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
+/** @import { MachineMatrix, MachineSpot, MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
 /** @import { MachineStage } from "./structs" */
 
 const TEMPO = 1600; // ms per stage
 const SPEEDS = [1, 2, 0.5];
 /** The commands that lead to another block while a token is followed. @type {Record<string, number>} */
 const TURNS = { start: -1, end: 1 };
+const NARROW = 600; // pixels: on a phone, fewer numbers stand in a row
 const AHEAD = 4; // stops whose numbers are requested together
 
 /** Gives the view its second track: the stages, which its buttons and its slider lead through while a token is followed. @param {MachineState} S @returns {(command: string) => boolean} carries out a command then */
@@ -116,7 +117,7 @@ function follow(S, token, point = "") {
   const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
   const here = exact < 0 ? stops.findIndex(isHere) : exact;
   F.head = S.opened.head || F.head;
-  F.chapters = chaptersOf(stops, S.data.blocks, S.data.diagram.norm === "pre");
+  F.chapters = chaptersOf(stops, S.data.blocks);
   Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here), told: -1 });
   S.depth = "words";
   arrive(S);
@@ -262,15 +263,15 @@ function drawTokens(S) {
 
 /** The chapters of the way, with the current one. @param {MachineState} S */
 function drawChapters(S) {
-  const { chapters, data, step } = S.trail;
+  const { chapters, data, step, stops } = S.trail;
   const select = /** @type {HTMLSelectElement} */ (S.find(".chapter"));
   select.hidden = !data;
   if (!data) return;
   const named = JSON.stringify(chapters);
   if (select.dataset.named !== named) {
     const optionOf = (/** @type {{ at: number, block: string }} */ { at, block }) => {
-      const { title } = S.data.facts[block];
-      const { layer, stack } = blockOf(S, block) ?? { layer: 0, stack: "" };
+      const { kind, layer, stack } = blockOf(S, block) ?? { kind: "", layer: 0, stack: "" };
+      const title = (kind === "norm" && stops[at].stage?.title) || S.data.facts[block].title;
       const inLayer =
         stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
       return new Option(layer ? t("{layer} · {block}", { layer: inLayer, block: title }) : title, `${at}`);
@@ -285,7 +286,8 @@ function drawChapters(S) {
 export function trailNumbers(S, stop) {
   const { stage } = stop;
   if (!stage) return [];
-  const { matrix, spot } = shownAt(S, stage);
+  const { matrix: whole, spot } = shownAt(S, stage);
+  const matrix = spot && stage.columns ? aroundSpot(whole, spot, S.room < NARROW ? 4 : 8) : whole;
   const box = make("div", "stop-numbers");
   const row = matrix.rows.length === 1 ? matrix.rows[0].replace(/^\d+ /, "") : "";
   const fields = {
@@ -305,6 +307,16 @@ export function trailNumbers(S, stop) {
   S.lit = spot;
   prepare(S);
   return [box];
+}
+
+/** The columns of a vector around a number, as many as are seen whole. @param {MachineMatrix} matrix @param {MachineSpot} spot @param {number} most @returns {MachineMatrix} */
+function aroundSpot(matrix, spot, most) {
+  const { rows, columns, first, numbers } = matrix;
+  if (!numbers || matrix.ids || columns.length <= most) return matrix;
+  const start = clamp(spot.column - first - most / 2, 0, columns.length - most);
+  const values = rows.flatMap((_, r) => [...lineOf(numbers, r).subarray(start, start + most)]);
+  const part = { values: new Float32Array(values), shape: [rows.length, most] };
+  return { ...matrix, first: first + start, columns: columns.slice(start, start + most), numbers: part };
 }
 
 /** @param {MachineState} S @param {MachineStage} stage */

@@ -33,19 +33,15 @@ export function stopsOf(stages, blocks, side) {
 const partOf = ({ point, block }, find) => (find(block).attention ? shortOf(point) : "");
 
 /**
- * The chapters of a way: where the stages of each sublayer begin. Additions and norms belong to the sublayer before
- * them; norms of a pre-norm model, to the one after them.
- * @param {TrailStop[]} stops @param {Block[]} blocks @param {boolean} pre
+ * The chapters of a way: where the stages of each block begin. An addition belongs to the sublayer before it.
+ * @param {TrailStop[]} stops @param {Block[]} blocks
  */
-export function chaptersOf(stops, blocks, pre) {
-  const kindAt = (/** @type {number} */ at) => blocks.find(({ name }) => name === stops[at]?.block)?.kind;
+export function chaptersOf(stops, blocks) {
+  const sums = blocks.filter(({ kind }) => kind === "add").map(({ name }) => name);
   /** @type {{ at: number, block: string }[]} */
   const chapters = [];
-  stops.forEach(({ block }, i) => {
-    if (["add", "norm"].includes(kindAt(i) ?? "") || block === chapters.at(-1)?.block) return;
-    let at = i;
-    while (pre && kindAt(at - 1) === "norm") at--;
-    chapters.push({ at, block });
+  stops.forEach(({ block }, at) => {
+    if (!sums.includes(block) && block !== chapters.at(-1)?.block) chapters.push({ at, block });
   });
   return chapters;
 }
