@@ -60,12 +60,12 @@ def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
     return list(names.numbered(tokens, first=first))
 
 
-def margin(*, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
+def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
     """Margins for axes and legend in pixels, as the `margin` of a layout.
 
     Plotly could compute them (automargin), but would then lay out every figure twice, which makes sliders slower.
     """
-    return {"l": 64, "r": right, "t": top, "b": bottom, "autoexpand": False}
+    return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
 
 
 def width_of(text: str) -> int:
@@ -231,7 +231,7 @@ def curves(
         for i, (name, (x, y)) in enumerate(series.items())
     ]
     y_axis = _y_title(y_title) | ({"type": "log", "dtick": 1, "tickformat": ","} if log else {})
-    room = margin(top=legend_room(list(series)))
+    room = margin(left=84 if log else 64, top=legend_room(list(series)))  # “10,000” is wide
     return go.Figure(lines, _layout(height, _x_title(x_title), y_axis, room, hovermode="x unified"))
 
 

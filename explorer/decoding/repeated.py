@@ -19,12 +19,14 @@ class Several:
     """Several sentences in one input: its tokens without <eos>, the answer, and the translations that stand in it.
 
     A translation counts if it stands in the answer word for word; capitals and its last mark do not matter.
+    `texts` are the sentences, if they differ.
     """
 
     sentences: int
     tokens: int
     answer: str
     found: int
+    texts: tuple[str, ...] = ()
 
 
 def repeated(translation: Translation, translate: Translate, trained: int, between: str) -> tuple[Several, ...]:
@@ -55,7 +57,7 @@ def different(
     longer = translate(between.join(texts))
     answers = [_plain(translate(text).text) for text in texts]
     found = sum(bool(answer and _found(answer, longer.text, spaced=bool(between))) for answer in answers)
-    return Several(n, len(longer.source), longer.text, found)
+    return Several(n, len(longer.source), longer.text, found, tuple(texts))
 
 
 def first_lost(rows: Sequence[Several]) -> Several | None:
@@ -87,7 +89,22 @@ def verdict(rows: Sequence[Several], trained: int, others: Several | None) -> st
         tokens=lost.tokens,
         found=lost.found,
     )
-    return " ".join([counted, *([_reason(lost, rows, trained, others)] if trained else [])])
+    return " ".join([counted, *([_reason(lost, rows, trained, others)] if trained else []), *_unchanged(rows, trained)])
+
+
+def _unchanged(rows: Sequence[Several], trained: int) -> list[str]:
+    """Whether the last answers are one and the same from inputs as long as in training to longer ones."""
+    first = next(row for row in rows if all(other.answer == row.answer for other in rows[row.sentences - 1 :]))
+    if not first.tokens <= trained < rows[-1].tokens:
+        return []
+    return [
+        t(
+            "From {first} to {last} tokens the answer is the same, also beyond the {trained} tokens of training.",
+            first=first.tokens,
+            last=rows[-1].tokens,
+            trained=trained,
+        )
+    ]
 
 
 def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Several | None) -> str:
@@ -105,17 +122,18 @@ def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Severa
             "reason."
         )
     if others is None or others.tokens > trained:
-        return t("Training had inputs of this length, so the length is not the reason here.")
+        return t("Training had inputs of this length, so the length alone does not explain it.")
     if others.found == others.sentences:
         return t(
-            "Training had inputs of this length, and {n} different sentences ({tokens} tokens) came through: here the "
-            "repetition is the reason, not the length.",
+            "Training had inputs of this length, and {n} different sentences ({tokens} tokens) came through: this "
+            "suggests that the repetition is the reason, not the length.",
             n=others.sentences,
             tokens=others.tokens,
         )
     return t(
         "Training had inputs of this length, and of {n} different sentences ({tokens} tokens) {found} came "
-        "through: here neither the length nor the repetition is the reason, but several sentences in one input.",
+        "through word for word: this suggests that the reason is several sentences in one input, rather than the "
+        "length or the repetition.",
         n=others.sentences,
         tokens=others.tokens,
         found=others.found,

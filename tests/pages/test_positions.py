@@ -158,7 +158,7 @@ def test_the_longest_training_sentence_is_known_without_the_corpus() -> None:
     ("model", "text", "claim"),
     [
         ("reverse", "hello", "here the length is the likely reason."),
-        ("multi30k-en-de", "A man in a red shirt is riding a bicycle.", "here neither the length nor the repetition"),
+        ("multi30k-en-de", "A man in a red shirt is riding a bicycle.", "the reason is several sentences in one input"),
     ],
 )
 def test_what_is_lost_is_said_with_its_reason(model: str, text: str, claim: str) -> None:

@@ -14,7 +14,7 @@ from explorer.decoding.position_values import exact_by_length, longest_trained
 from explorer.decoding.repeated import different, first_lost, repeated, verdict
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.web import runtime
 from explorer.web.figures import draw_map, draw_table
 from explorer.web.page_parts import URL, controls, draw_caption, draw_plot
@@ -191,7 +191,12 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
         st.info(plain(str(error)))
         return
     st.markdown(plain(verdict(rows, trained, others)))
-    inputs = [t("{n} ×", n=row.sentences) for row in rows]
+    inputs = [
+        t("{n} × (beyond {trained})", n=row.sentences, trained=trained)
+        if 0 < trained < row.tokens
+        else t("{n} ×", n=row.sentences)
+        for row in rows
+    ]
     shown = list(rows)
     if others is not None:
         inputs.append(t("{n} different", n=others.sentences))
@@ -202,8 +207,10 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
         t("came through"): [t("{found} of {n}", found=row.found, n=row.sentences) for row in shown],
         t("answer"): [row.answer for row in shown],
     }
-    widths = {name: st.column_config.Column(width=w) for name, w in zip(columns, (95, 70, 115, 690), strict=True)}
+    widths = {name: st.column_config.Column(width=w) for name, w in zip(columns, (130, 65, 110, 680), strict=True)}
     draw_table(columns, t("The sentence several times over"), file="repeated", column_config=widths)
+    if others is not None:
+        draw_caption(t("The different sentences: {sentences}", sentences=" ".join(map(quoted, others.texts))))
     draw_caption(
         t(
             "Each answer is the loaded model's. A translation counts if it stands in the answer word for word; "

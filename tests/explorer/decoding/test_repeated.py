@@ -16,10 +16,10 @@ def rows(tokens: int, *found: int) -> tuple[Several, ...]:
 
 LENGTH, REPETITION, NEITHER = (
     "the length is the likely reason",
-    "here the repetition is the reason",
-    "neither the length",
+    "suggests that the repetition is the reason",
+    "suggests that the reason is several sentences in one input",
 )
-UNTOLD, NOT_LENGTH = "it cannot be told", "so the length is not the reason"
+UNTOLD, NOT_LENGTH = "it cannot be told", "so the length alone does not explain it"
 CLAIMS = (LENGTH, REPETITION, NEITHER, UNTOLD, NOT_LENGTH)
 PASSED, LOST = Several(2, 21, "", 2), Several(2, 21, "", 1)
 TOO_LONG = Several(2, 50, "", 2)
@@ -52,6 +52,25 @@ def test_a_reason_is_named_only_if_the_counts_show_it(
         assert said.startswith(f"At {lost.sentences} × ({lost.tokens} tokens) the answer has {lost.found} of ")
 
 
+@pytest.mark.parametrize(
+    ("answers", "trained", "first"),
+    [
+        (("a", "b", "b", "b"), 30, 20),
+        (("a", "b", "b", "b"), 15, 0),  # all of them are longer than training
+        (("a", "b", "b", "b"), 40, 0),  # none is
+        (("a", "b", "c", "b"), 30, 0),
+        (("a", "b", "b", "b"), 0, 0),
+    ],
+)
+def test_answers_are_said_to_be_the_same_only_if_they_are_from_trained_to_longer_inputs(
+    answers: tuple[str, ...], trained: int, first: int
+) -> None:
+    each = tuple(Several(n, 10 * n, answer, 1) for n, answer in enumerate(answers, start=1))
+    sentence = f"From {first} to 40 tokens the answer is the same, also beyond the {trained} tokens of training."
+    said = verdict(each, trained, LOST)
+    assert said.endswith(sentence) if first else "the answer is the same" not in said
+
+
 def test_once_tells_nothing() -> None:
     assert verdict(rows(10, 1), 49, None) == verdict((), 49, None) == ""
 
@@ -80,5 +99,5 @@ def test_translations_are_counted_word_for_word_until_the_model_reads_no_more() 
 def test_different_sentences_are_counted_by_their_own_translations() -> None:
     own = {"one": "eins.", "two": "zwei", "three": "drei"}
     found = different(said("one", "eins."), lambda text: said(text, own.get(text, "Zwei, eins")), [*own], 3, " ")
-    assert found == Several(3, 3, "Zwei, eins", 2)
+    assert found == Several(3, 3, "Zwei, eins", 2, ("one", "two", "three"))
     assert different(said("one", "eins."), lambda text: said(text, "eins"), ["one", "two"], 3, " ") is None
