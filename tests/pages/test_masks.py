@@ -52,7 +52,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "Padding does not count here." in words(at)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
-    assert f"The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at), "of tokens, not of padding"
+    assert f"Without padding, the score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
     assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
@@ -76,6 +76,7 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     at = masks()
     choose(at, masks_batch="this sentence")
     assert "padding ╳" not in words(at)
+    assert "Without padding" not in words(at)
     assert "the future ╱" in words(at)
 
 

@@ -80,7 +80,7 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
     codes = reading.codes(kind, switches)
     closing = codes if (codes != VISIBLE).any() else None
     title = t("Scores before masking")
-    scores = reading.map(kind, reading.scores, title, unit=SCORE, signed=True, top=None, closing=closing)
+    scores = reading.map(kind, reading.scores, title, unit=SCORE, signed=True, top=None, closing=closing, note="")
     about = (
         t("Query · key / √d_head, computed for every cell.")
         if closing is None
