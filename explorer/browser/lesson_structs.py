@@ -68,7 +68,8 @@ class LessonOnSite:
     """A lesson, its recap as HTML. `why` says why the site does not have its steps ("" = it has them).
 
     `parts` has a number for each step, also of a lesson without steps here: 1 if it has a question, plus 2 if it has an
-    exercise that is checked. `picture` is an SVG for the list ("" = none).
+    exercise that is checked. `picture` is an SVG for the list ("" = none), `after` the
+    name of the lesson that comes before it, `age` the age from which it is meant.
     """
 
     name: str
@@ -81,3 +82,5 @@ class LessonOnSite:
     recap: list[str]
     steps: list[LessonStep]
     picture: str = ""
+    after: str = ""
+    age: int | None = None

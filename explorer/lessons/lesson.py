@@ -137,6 +137,7 @@ class Lesson:
     """A lesson; `name` is the name of its file without the suffix, also used in links.
 
     `recap` are sentences (Markdown) that summarise the lesson at its end; `picture` is an SVG for the list ("" = none).
+    `after` names the lesson that comes before it ("" = none), `age` the age from which it is meant (None = any).
     """
 
     name: str
@@ -148,6 +149,8 @@ class Lesson:
     language: str = "en"
     recap: tuple[str, ...] = ()
     picture: str = ""
+    after: str = ""
+    age: int | None = None
 
     def step(self, at: int) -> Step:
         """Step number `at`, from 1."""

@@ -118,6 +118,8 @@ def _lesson(name: str, content: bytes) -> Lesson:
         about=front.about,
         minutes=front.minutes,
         order=front.order,
+        after=front.after,
+        age=front.age,
         steps=tuple(_step(draft, defaults) for draft in drafts),
         language=front.language,
         recap=tuple(front.recap),

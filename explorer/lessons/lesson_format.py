@@ -24,6 +24,8 @@ class Front(Struct, forbid_unknown_fields=True):
     about: Heading
     minutes: Number
     order: Number = 1000
+    after: Words = ""
+    age: Number | None = None
     model: Words | None = None
     text: Words | None = None
     language: Words = "en"

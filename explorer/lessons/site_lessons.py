@@ -61,6 +61,8 @@ def _lesson(lesson: Lesson, models: Models, live: Collection[str]) -> LessonOnSi
         recap,
         steps,
         lesson.picture,
+        lesson.after,
+        lesson.age,
     )
 
 

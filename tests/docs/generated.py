@@ -23,7 +23,10 @@ from tests.docs import commands, formats
 from tests.paths import ROOT
 
 APP = "http://localhost:8501"
-_HEADINGS = {"en": "| lesson | minutes | about |", "de": "| Lektion | Minuten | worum es geht |"}
+_HEADINGS = {
+    "en": "| | lesson | minutes | after | from age | about |",
+    "de": "| | Lektion | Minuten | nach | ab Jahren | worum es geht |",
+}
 _PART = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 
 
@@ -41,11 +44,13 @@ def lessons(code: str = language.ENGLISH) -> str:
     library = read_library(lesson_files(ROOT / "explorer" / "lessons" / "content"))
     end = "" if code == language.ENGLISH else f"&lang={code}"
     with language.written_in(code):
-        rows = [_HEADINGS[code], "| --- | --- | --- |"]
+        rows = [_HEADINGS[code], "| --- | --- | --- | --- | --- | --- |"]
+        ours = [in_language(lesson) for lesson in library.lessons if lesson.language == language.ENGLISH]
+        numbers = {lesson.name: number for number, lesson in enumerate(ours, start=1)}
         rows += [
-            f"| [{lesson.title}]({APP}/lessons?lesson={lesson.name}&at=1{end}) | {lesson.minutes} | {lesson.about} |"
-            for lesson in map(in_language, library.lessons)
-            if lesson.language == language.ENGLISH
+            f"| {numbers[lesson.name]} | [{lesson.title}]({APP}/lessons?lesson={lesson.name}&at=1{end}) "
+            f"| {lesson.minutes} | {numbers.get(lesson.after, '')} | {lesson.age or ''} | {lesson.about} |"
+            for lesson in ours
         ]
     return "\n".join(rows)
 

@@ -60,6 +60,11 @@ def test_every_generated_part_is_in_a_document() -> None:
     assert sorted(named) == sorted(PARTS)
 
 
+def test_a_list_of_the_lessons_has_all_of_them_in_every_language() -> None:
+    in_english, in_german = (PARTS[name]().splitlines() for name in ("lessons", "lessons de"))
+    assert len(in_english) == len(in_german) == 2 + len(list((ROOT / "explorer" / "lessons" / "content").glob("*.md")))
+
+
 def test_the_readme_is_short() -> None:
     assert len(text_of(ROOT / "README.md").splitlines()) <= MAX_README
     assert MOVING.stat().st_size <= MAX_MOVING

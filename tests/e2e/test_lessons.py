@@ -69,7 +69,7 @@ def test_after_a_wrong_answer_everything_that_the_reader_needs_is_in_sight(
     fades = shown.evaluate("text => getComputedStyle(text).maskImage !== 'none'")
     assert goes_on == fades, "only a text that goes on fades"
     named = page.locator(".block.near")
-    expect(named).to_have_text(re.compile("^Masked"))
+    expect(named).to_have_text(re.compile("^Cross-"))
     expect(text).to_be_visible()
     if width < 500:
         assert goes_on, "on a phone this text is longer than its place"
@@ -86,8 +86,8 @@ def test_a_block_is_marked_only_where_the_exercise_names_one_that_is_not_open(vi
     named = page.locator(".block.near")
     expect(named).to_have_text(re.compile("^Positions"))
     page.keyboard.press("PageDown")
-    expect(named).to_have_text(re.compile("^Masked"))
-    page.get_by_role("button", name=re.compile("^Masked decoder self-attention")).first.click()
+    expect(named).to_have_text(re.compile("^Cross-"))  # what the exercise names
+    page.get_by_role("button", name=re.compile("^Cross-attention")).first.click()
     expect(named).to_have_count(0)
     page.keyboard.press("PageDown")
     expect(page.locator(".machine h3")).to_have_text("Cross-attention, decoder layer 1 › head 2")

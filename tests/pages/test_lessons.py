@@ -39,6 +39,12 @@ def test_the_answer_can_be_shown_and_nothing_is_asked_of_an_empty_one() -> None:
     assert address(at)["done"] == "decoder.00003"
 
 
+def test_the_list_says_what_a_lesson_takes_and_what_is_done_of_it() -> None:
+    assert_says(
+        visit("lessons", done="queries.1"), "20 min · after 2 · from age 16 · **0 of 6 pages done**]]", "15 min · from age 13]]"
+    )
+
+
 def test_a_step_opens_its_own_model_and_sentence_and_says_when_the_reader_went_elsewhere() -> None:
     at = lesson(at=7)
     assert at.selectbox(key="model").value == "reverse"

@@ -178,15 +178,19 @@ export function mountLessons(root, options) {
   /** @param {LessonOnSite} lesson @param {number} number */
   const drawEntry = (lesson, number) => {
     const { begun, complete, steps } = summaryOf(S.position.progress, lesson);
-    const about = t("about {n} minute", "about {n} minutes", { n: lesson.minutes });
+    const before = lessons.findIndex(({ name }) => name === lesson.after) + 1;
     const done =
-      begun && !lesson.why
-        ? t("{complete} of {n} page done", "{complete} of {n} pages done", { complete, n: steps })
-        : t("{n} page", "{n} pages", { n: steps });
-    const length = `${done}, ${about}`;
+      begun && !lesson.why && t("{complete} of {n} page done", "{complete} of {n} pages done", { complete, n: steps });
+    const facts = [
+      t("{n} min", { n: lesson.minutes }),
+      before && t("after {number}", { number: before }),
+      lesson.age && t("from age {age}", { age: lesson.age }),
+      done,
+    ];
     const name = make("b", "", `${number}. ${lesson.title}`);
     name.id = `lesson-${lesson.name}`;
-    const text = make("div", "", name, ` · ${length}`, make("p", "", lesson.about));
+    const text = make("div", "", name, make("p", "", lesson.about));
+    text.append(make("p", "small", facts.filter(Boolean).join(" · ")));
     const picture = make("img");
     picture.alt = "";
     if (lesson.picture) picture.src = `data:image/svg+xml,${encodeURIComponent(lesson.picture)}`;

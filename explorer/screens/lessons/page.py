@@ -77,7 +77,7 @@ _BESIDE = """<style>
 .st-key-lesson_sheet [data-testid="stForm"] > [data-testid="stVerticalBlock"] { position: relative; }
 .st-key-lesson_sheet :has(> * > .stTextInput) > :has([data-testid="stFormSubmitButton"]) {
   position: absolute; right: 0; bottom: 0; width: auto; }
-.st-key-lesson_sheet .stTextInput > :last-child { margin-right: 10.5rem; }
+.st-key-lesson_sheet [data-testid="stTextInputRootElement"] { width: auto; margin-right: 10.5rem; }
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
@@ -143,8 +143,9 @@ def _draw_list(lessons: Library) -> None:
         st.info(t("There is no lesson here yet. The documentation (docs/lessons.md) explains how to write one."))
     st.html(_LIST)
     with st.container(key="lesson_list"):
-        for number, lesson in enumerate(lessons.lessons, start=1):
-            _draw_entry(number, lesson)
+        numbers = {lesson.name: number for number, lesson in enumerate(lessons.lessons, start=1)}
+        for lesson in lessons.lessons:
+            _draw_entry(lesson, numbers)
     if lessons.lessons:
         _draw_where_progress_is()
 
@@ -170,8 +171,8 @@ def _draw_where_progress_is() -> None:
                 st.button(t("Clear it"), key="lesson_clear", type="primary", on_click=lesson_session.clear)
 
 
-def _draw_entry(number: int, lesson: Lesson) -> None:
-    """Draw the picture, the button and a short description of one lesson."""
+def _draw_entry(lesson: Lesson, numbers: dict[str, int]) -> None:
+    """Draw the picture, the button and a short description of one lesson; `numbers` are those of all lessons."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
     again = t("Again") if complete == len(lesson.steps) else t("Continue")
@@ -185,20 +186,17 @@ def _draw_entry(number: int, lesson: Lesson) -> None:
             on_click=lesson_session.go,
             args=(lesson.name, progress.first_open_step(lesson) if begun else 1),
         )
-        n, minutes = len(lesson.steps), lesson.minutes
+        facts = [t("{n} min", n=lesson.minutes)]
+        if lesson.after in numbers:
+            facts.append(t("after {number}", number=numbers[lesson.after]))
+        if lesson.age:
+            facts.append(t("from age {age}", age=lesson.age))
         if begun:
-            length = t(
-                "{complete} of {n} page done, about {minutes} minutes.",
-                "{complete} of {n} pages done, about {minutes} minutes.",
-                complete=complete,
-                n=n,
-                minutes=minutes,
-            )
-        else:
-            length = t(
-                "{n} page, about {minutes} minutes.", "{n} pages, about {minutes} minutes.", n=n, minutes=minutes
-            )
-        st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.about)} {plain(length)}")
+            n = len(lesson.steps)
+            done = t("{complete} of {n} page done", "{complete} of {n} pages done", complete=complete, n=n)
+            facts.append(f"**{done}**")
+        title = f"{numbers[lesson.name]}. {plain(lesson.title)}"
+        st.markdown(f"**{title}**  \n{plain(lesson.about)}  \n:small[:gray[{' · '.join(facts)}]]")
 
 
 def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:

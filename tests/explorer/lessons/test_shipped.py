@@ -30,6 +30,12 @@ LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda
 STEPS = [(lesson, at, step) for lesson in LESSONS for at, step in enumerate(lesson.steps, start=1)]
 
 
+def test_what_a_lesson_needs_comes_before_it() -> None:
+    names = [lesson.name for lesson in LESSONS]
+    assert [lesson.name for lesson in LESSONS if not lesson.after] == names[:1]
+    assert all(lesson.after in names[:at] for at, lesson in enumerate(LESSONS) if at)
+
+
 def steps(which: Callable[[Step], object] = lambda step: True) -> pytest.MarkDecorator:
     """A test for every step, or for those of one kind."""
     cases = [(lesson, at) for lesson, at, step in STEPS if which(step)]
