@@ -110,6 +110,11 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     machine.get_by_role("button", name="To the previous block").press("Home")
     expect(chosen).to_have_text("Decoder layer 1 · Layer norm (cross-attention)")
     expect(machine.locator(".panel h3")).to_contain_text("Layer norm (cross-attention)")
+    # It plays from block to block, so a block of attention does not take ten stages of time.
+    chapters.select_option("Decoder layer 1 · Cross-attention")
+    machine.locator("button.play").press("Space")
+    expect(chosen).to_have_text("Decoder layer 1 · Layer norm (cross-attention)")
+    machine.locator("button.play").press("Space")
     machine.locator(".follow select").select_option("")
     expect(chapters).to_be_hidden()
     # Where all heads stand side by side, the number is one of the followed head.

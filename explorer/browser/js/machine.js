@@ -24,7 +24,7 @@ const COMMANDS = { t: "follow" };
 const help = () => [
   ["Tab", t("to the diagram; then ← → ↑ ↓ from block to block")],
   ["Enter", t("open the block")],
-  ["T", t("follow a token; the arrow keys then lead from stage to stage")],
+  ["T", t("follow a token: it plays from block to block, and the arrow keys lead from stage to stage")],
 ];
 
 /**

@@ -11,7 +11,7 @@ import { originOf } from "./machine_origin.js";
 import { ask, blockOf, hasDetails, lineOf } from "./machine_state.js";
 import { SIDES, chaptersOf, stopsOf } from "./machine_stops.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepName, speedName } from "./player.js";
+import { createPlayer, drawSteps, stepName, speedName } from "./player.js";
 import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
 import { nameInLayer } from "./names.js";
@@ -59,6 +59,8 @@ export function listenToTrail(S) {
     redraw(S);
     return name === "speed";
   });
+  const go = (/** @type {number} */ step) => goTo(/** @type {ViewState} */ (F), step && chapterBeside(F, 1));
+  F.player = createPlayer(() => TEMPO / F.speed, { at: () => F.step, last: () => F.last, go }); // the short way
   const select = /** @type {HTMLSelectElement} */ (S.find(".follow select"));
   select.onchange = () => {
     choose(S, select.value);
@@ -72,20 +74,17 @@ export function listenToTrail(S) {
   };
   return (name) => {
     if (name === "follow") choose(S, F.data ? "" : usual(S));
-    else if (F.data && name in TURNS) goTo(/** @type {ViewState} */ (F), blockBeside(F, TURNS[name]));
+    else if (F.data && name in TURNS) goTo(/** @type {ViewState} */ (F), chapterBeside(F, TURNS[name]));
     else if (F.data && [...Object.values(STEPPING), "speed"].includes(name)) run(name);
     else return false;
     return true;
   };
 }
 
-/** The first stop in the block before or after the current one; the first or last stop if there is none. @param {MachineTrail} F @param {number} by 1 or −1 */
-function blockBeside({ stops, step }, by) {
-  const blockAt = (/** @type {number} */ at) => stops[at]?.block;
-  let to = step;
-  while (blockAt(to) === blockAt(step)) to += by;
-  while (by < 0 && blockAt(to) && blockAt(to - 1) === blockAt(to)) to--;
-  return to;
+/** Where the chapter before or after the current one begins; the first or last stop if there is none. @param {MachineTrail} F @param {number} by 1 or −1 */
+function chapterBeside({ chapters, step, last }, by) {
+  const here = chapters.findLastIndex(({ at }) => at <= step);
+  return chapters[here + by]?.at ?? (by < 0 ? 0 : last);
 }
 
 /** The token that is followed unless another is chosen: the current one of the open block. @param {MachineState} S */
@@ -213,6 +212,8 @@ function nameButtons(S, track) {
   const named = track === "step" ? t("Step") : t("Stage");
   if (slider.ariaLabel === named) return;
   slider.ariaLabel = named;
+  S.find("button.play").title =
+    track === "step" ? t("Play or pause (Space)") : t("Play from block to block, or pause (Space)");
   const names = {
     start: track === "step" ? t("To the first step") : t("To the previous block"),
     back: track === "step" ? t("One step back") : t("One stage back"),
@@ -331,9 +332,10 @@ function prepare(S) {
   if (S.missing.size) return;
   S.ahead = true;
   const { spot, point } = S;
-  const { stops, step } = S.trail;
+  const { player, stops, step } = S.trail;
+  const next = player.playing() ? chapterBeside(S.trail, 1) : step + 1;
   const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };
-  for (const { stage } of stops.slice(step + 1, step + 1 + AHEAD)) {
+  for (const { stage } of stops.slice(next, next + AHEAD)) {
     if (!stage) continue;
     Object.assign(S, { spot: null, point: stage.point });
     const { spot: chosen } = shownAt(S, stage);
