@@ -18,7 +18,6 @@ from model.analysis.position_scores import (
     scores_with_rotation,
     scores_with_rows,
 )
-from model.analysis.sinusoidal_checks import table_difference
 from model.analysis.token_vectors import first_positions
 from model.analysis.word_order import Length, by_length, longest
 from model.data import TASKS, get_task
@@ -62,13 +61,6 @@ def learned_rows(model: Transformer) -> Floats | None:
         return None
     rows: Floats = first_positions(model).embedding.weight.detach().double().numpy()
     return rows
-
-
-def difference_from(model: Transformer, size: TableSize) -> float | None:
-    """The largest difference between the sinusoidal table and the model's; None if the model uses another table."""
-    if model.config.positions != "sinusoidal" or (size.d_model, size.base) != (model.config.d_model, PAPER_BASE):
-        return None
-    return table_difference(first_positions(model), sinusoidal_table(size.length, size.d_model, size.base))
 
 
 def likeness_by_distance(rows: Floats) -> Floats:

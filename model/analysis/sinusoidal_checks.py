@@ -1,4 +1,4 @@
-"""Verify the sinusoidal table in float64: its rotations (Vaswani et al. 2017, §3.5), and a model's own rows."""
+"""Verify the rotations of the sinusoidal table in float64 (Vaswani et al. 2017, §3.5)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
+from model.positions import rotate, rotations, sinusoidal_table, wavelengths
 
 Floats = NDArray[np.float64]
 
@@ -40,15 +39,3 @@ def check_rotation(length: int, d_model: int, base: float, offset: int) -> Rotat
     errors = (rotate(table[:-offset], matrices) - table[offset:]).abs().unflatten(-1, (-1, 2)).amax(dim=(0, 2))
     angles = offset * 2 * np.pi / wavelengths(d_model, base).numpy()
     return RotationCheck(offset, angles, matrices.numpy(), errors.numpy())
-
-
-def table_difference(positions: PositionalEncoding, table: Tensor) -> float:
-    """The largest difference between a table [pos, d_model] and the rows that a model adds, in the table's precision.
-
-    Raises:
-        ValueError: the model adds no positions.
-    """
-    rows = positions.table(len(table))
-    if rows is None:
-        raise ValueError("this model adds no positions.")
-    return float((table - rows.to(table)).abs().max())

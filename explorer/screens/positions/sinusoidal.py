@@ -13,7 +13,6 @@ from explorer.decoding.position_values import (
     PAPER_BASE,
     Floats,
     TableSize,
-    difference_from,
     learned_rows,
     likeness_by_distance,
     likeness_of_random,
@@ -58,8 +57,7 @@ def draw_table_tab(model: ModelDescription) -> None:
             return
     size = choose_size(model.model_config)
     table, waves = sinusoidal(size)
-    difference = runtime.computed(model.name, difference_from, size)
-    draw_caption(comparison(model.model_config, difference))  # first, since the model may not use this table
+    draw_caption(comparison(model.model_config, size))  # first, since the model may not use this table
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
@@ -132,14 +130,10 @@ def _choose_dimensions(d_model: int) -> list[int]:
     return sorted(chosen)
 
 
-def comparison(config: ModelConfig, difference: float | None) -> str:
+def comparison(config: ModelConfig, size: TableSize) -> str:
     """A sentence that compares the table with what the loaded model adds."""
-    if difference is not None:
-        return t(
-            "These are the rows that the loaded model adds. Here they are computed in float64, in the model they are "
-            "float32; they differ by at most {difference:.1g}.",
-            difference=difference,
-        )
+    if config.positions == "sinusoidal" and (size.d_model, size.base) == (config.d_model, PAPER_BASE):
+        return t("These are the rows that the loaded model adds.")
     return {
         "sinusoidal": t("The loaded model adds the rows of d_model {width} and base 10,000.", width=config.d_model),
         "learned": t("The loaded model learned its positions; it does not use this table."),

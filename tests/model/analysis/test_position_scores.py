@@ -1,6 +1,5 @@
 """What follows from each scheme of positions, for scores, for tables and for shuffled words."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.analysis import sinusoidal_checks
 from model.analysis.position_scores import by_distance, scores_with_distance, scores_with_rotation, scores_with_rows
-from model.analysis.sinusoidal_checks import check_rotation, table_difference
+from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.word_order import by_length, longest, no_positions, shuffle
 from model.config import EOS
 from model.data.task import Example
@@ -105,11 +104,7 @@ def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pyt
     assert check_rotation(20, 16, 10_000.0, 3).largest_error > 0.1
 
 
-def test_a_table_is_compared_with_the_rows_of_the_model() -> None:
-    positions = PositionalEncoding(CONFIG)
-    table = sinusoidal_table(20, 16)
-    assert 0 < table_difference(positions, table) < 2**-24, "what rounding to float32 takes off a number of at most 1"
-    table[3, 2] += 0.25
-    assert table_difference(positions, table) == pytest.approx(0.25, abs=1e-6)
-    with pytest.raises(ValueError, match="no positions"):
-        table_difference(PositionalEncoding(dataclasses.replace(CONFIG, positions="none")), table)
+def test_the_table_has_the_rows_that_the_model_adds() -> None:
+    table, rows = sinusoidal_table(20, 16), PositionalEncoding(CONFIG).table(20)
+    assert rows is not None
+    assert (table - rows.to(table)).abs().max() < 2**-24, "what rounding to float32 takes off a number of at most 1"
