@@ -42,8 +42,8 @@ def test_the_answer_can_be_shown_and_nothing_is_asked_of_an_empty_one() -> None:
 def test_the_list_says_what_a_lesson_takes_and_what_is_done_of_it() -> None:
     assert_says(
         visit("lessons", done="queries.1"),
-        "20 min · after 2 · from age 16 · **0 of 6 pages done**]]",
-        "15 min · from age 13]]",
+        "20 min · after 2 · from age 16 · **0 of 6 pages done***",
+        "15 min · from age 13*",
     )
 
 

@@ -22,7 +22,6 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const EDGE = 0.1; // width of the hatched edges of a cell that a later mask closes, as a factor of its size
 const ROOMY = 22; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
 const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
@@ -347,7 +346,7 @@ function hatch({ ctx, theme, left, top, cell, places, keys, mask, closing, rows 
   for (let i = 0; i < rows * keys; i++) {
     const code = mask[i] || closing?.[i];
     if (!code) continue;
-    const [x, y, edge] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell * EDGE];
+    const [x, y, edge] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell / 10];
     ctx.fillStyle = patternOf(theme, code);
     ctx.beginPath();
     ctx.rect(x, y, cell, cell);
@@ -375,8 +374,7 @@ function writeNumbers(
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
-  const room = closing ? cell * (1 - 2 * EDGE) : cell - 2; // beside hatched edges
-  const size = Math.min(full, Math.floor((full * room) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * (closing ? 0.8 * cell : cell - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {

@@ -36,6 +36,8 @@ _LIST = """<style>
   display: grid !important; grid-template: auto 1fr / 6rem minmax(0, 1fr); gap: 0.3rem 0.9rem; align-items: start; }
 [class*="st-key-lesson_entry_"] > :last-child { grid-area: 1 / 2 / 3; width: 100% !important; }
 [class*="st-key-lesson_entry_"] p { font-size: 0.93rem; line-height: 1.45; }
+[class*="st-key-lesson_entry_"] em {
+  font-style: normal; font-size: 0.875rem; color: color-mix(in srgb, currentcolor 72%, transparent); }
 [class*="st-key-lesson_entry_"] button { min-width: 6rem; padding: 0 0.4rem; }
 @media (max-width: 640px) {
   [class*="st-key-lesson_entry_"] { grid-template-columns: 4.2rem minmax(0, 1fr); gap: 0.3rem 0.7rem; }
@@ -196,7 +198,7 @@ def _draw_entry(lesson: Lesson, numbers: dict[str, int]) -> None:
             done = t("{complete} of {n} page done", "{complete} of {n} pages done", complete=complete, n=n)
             facts.append(f"**{done}**")
         title = f"{numbers[lesson.name]}. {plain(lesson.title)}"
-        st.markdown(f"**{title}**  \n{plain(lesson.about)}  \n:small[:gray[{' · '.join(facts)}]]")
+        st.markdown(f"**{title}**  \n{plain(lesson.about)}  \n*{' · '.join(facts)}*")
 
 
 def _draw_step(lesson: Lesson, at: int, tabs: Callable[[str], TabsOf]) -> None:
