@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -44,9 +45,22 @@ def changes_in_words(spans: Sequence[WordSpan]) -> str:
     changed = [span for span in spans if span.changed]
     if not changed:
         return t("No word changes.")
-    parts = [_in_words(span) for span in changed[:_MOST_NAMED]]
-    if len(changed) > _MOST_NAMED:
-        parts.append(t("there are {n} more change", "there are {n:,} more changes", n=len(changed) - _MOST_NAMED))
+    missing, new = (
+        Counter(words.strip() for words, other in sides if not other)
+        for sides in zip(*(((span.before, span.after), (span.after, span.before)) for span in changed), strict=True)
+    )
+    moved = missing & new  # taken out at one place, put in at another
+    parts = [t("{word} stands elsewhere", word=quoted(word)) for word in moved.elements()]
+    gone, come = moved.copy(), moved.copy()  # of which both spans have been named
+    for span in changed:
+        named, word = (gone, span.before.strip()) if not span.after else (come, span.after.strip())
+        if (not span.before or not span.after) and named[word]:
+            named[word] -= 1
+        else:
+            parts.append(_in_words(span))
+    more = len(parts) - _MOST_NAMED
+    if more > 0:
+        parts[_MOST_NAMED:] = [t("there is {n} more change", "there are {n:,} more changes", n=more)]
     return f"{listed(parts)}."
 
 

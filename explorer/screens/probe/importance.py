@@ -74,6 +74,8 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:
     st.markdown(t("##### Switch off the least important heads first"))
+    if subject.find("curve") is None:
+        st.caption(t("With the models that come with Headlight, this takes up to half a minute."))
     if not subject.asked("curve", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
     curve = subject.measure(
