@@ -178,7 +178,7 @@ def test_a_note_stays_with_its_head_and_goes_into_the_report() -> None:
     choose(at, card_head=2)
     assert not widget(at, "probe_note_reverse_cross_0_1").value
     run(at, probe_tab="Take away")
-    assert "So far: The importance of each head and Notes." in words(at)
+    assert "So far: “The importance of each head” and “Notes”." in words(at)
     assert at.session_state["probe_notes"] == {"reverse": {("cross", 0, 0): "reads the source <backwards>"}}
 
 

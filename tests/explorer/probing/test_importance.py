@@ -66,6 +66,10 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
         assert ("In brackets: cannot be told from zero." in plot.caption) is explained
         assert ("(1.00)" in plot.figure.data[0]["text"][0]) is explained
+        assert "Bold" not in plot.caption
+    named = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), named=[(0, 1)])
+    assert list(named.figure.data[0]["text"][0]) == ["1.00", "<b>1.00</b>"]
+    assert "Bold: heads that have their role by this score." in named.caption
 
 
 NOTHING = (None, None, None)
