@@ -35,7 +35,7 @@ def forest_figure(what: Compared) -> Figure:
         "shift": [none],
         "low": [None],
         "high": [None],
-        "says": [t("compared with")],
+        "says": [""],
     }
     for row in what.rows:
         known = isfinite(row.low) and isfinite(row.high)

@@ -1,4 +1,4 @@
-"""Figures of the Probe page: layer × head maps, scatter plots of heads, coverage, pruning and patches."""
+"""Figures of the Probe page: layer × head maps, pruning and patches."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from model.analysis.patching import Stack
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
-
-_NAMED = 8  # heads in the plot of two ranks, at most, besides the first
 
 
 def layer_head_map(

@@ -218,7 +218,7 @@ def test_a_forest_has_each_interval_the_margin_and_greys_what_is_undecided() -> 
         "arm 2\n75.0 %, n = 10, undecided",
         "arm 3\n90.1 %, n = 2, too few runs",
     ]
-    assert figure.data["says"] == ["compared with", "−30.0 (−30.2 to −29.8)", *figure.data["says"][2:3], "too few runs"]
+    assert figure.data["says"] == ["", "−30.0 (−30.2 to −29.8)", *figure.data["says"][2:3], "too few runs"]
     assert figure.data["decided"] == [True, True, False, False]
     assert figure.data["low"][::3] == figure.data["high"][::3] == [None, None], "too few runs have no interval"
     assert [figure.data["low"][1], figure.data["high"][1]] == pytest.approx([score.rows[0].low, score.rows[0].high])
