@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import span
+from explorer.locale.durations import at_most
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
@@ -51,7 +52,7 @@ from model.folder import SHIPPED
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
-_ASKER, _SEEN = "_plan_asker", "_plan_seen"
+_ASKER = "_plan_asker"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
 _METRIC_PIXELS = 140  # three beside each other on a laptop
@@ -93,7 +94,9 @@ def _draw_form(runs: Runs) -> None:
         return
     with right:
         data = _with_tokens(data, left)
-        choice, preset, given = _choose_preset(data, runs)
+        choice, presets = _choose_preset(data, runs)
+        preset, given = presets[choice]
+        models = st.container()
         scope = f"{data.task}_{choice}"
         time, naming = st.columns([2, 3])
         with time:
@@ -124,11 +127,14 @@ def _draw_form(runs: Runs) -> None:
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
+    takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
+    with models:
+        _draw_presets(data, runs, presets, {choice: takes})
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
-        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now, data.few)
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, plan, sizes_now, takes, data.few)
         if not unfit and (result := expected_sentence(order, preset)):
             st.caption(plain(result))
     with schedule:
@@ -160,10 +166,10 @@ def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
     return replace(data, tokens=(("tokenizer", kind.kind),))
 
 
-def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
-    """Draw the choice of sizes and settings to start from.
+def _choose_preset(data: Data, runs: Runs) -> tuple[str, dict[str, tuple[Preset, Changes]]]:
+    """The chosen sizes and settings to start from, and all that there are.
 
-    Returns the choice, a preset for the fields, and what this preset changes of the one that the command names.
+    Each is a preset for the fields, and what it changes of the one that the command names.
     """
     start, shipped = data.default_preset, None
     names = [name for name in PRESETS if name == start or name not in TASKS]
@@ -171,30 +177,44 @@ def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
         names.insert(1, _SHIPPED)
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
-    st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
-    given: Changes = ()
-    presets = {name: data.adapted(PRESETS[name]) for name in names if name != _SHIPPED}
-    if shipped is not None:
-        presets[_SHIPPED], given = shipped
-    lines = {name: _preset_line(name, preset, data) for name, preset in presets.items()}
-    chosen = st.radio(
+    choice = st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
+    return choice, {
+        name: shipped if name == _SHIPPED and shipped else (data.adapted(PRESETS[name]), ()) for name in names
+    }
+
+
+def _draw_presets(
+    data: Data, runs: Runs, presets: Mapping[str, tuple[Preset, Changes]], times: Mapping[str, str]
+) -> None:
+    """Draw the choice of a preset, each with its time: that of the chosen one is among `times`, as the form says it."""
+
+    def line(name: str) -> str:
+        preset, given = presets[name]
+        title = translated(PRESETS[name].title) if name != _SHIPPED else t("As that model was trained")
+        label = t("as “{name}”", name=data.task) if name == _SHIPPED else name
+        time = times.get(name)
+        if time is None:
+            changes = tuple((dict(given) | dict(data.tokens)).items())
+            order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
+            known = plan_service().known(_trial(runs, order))
+            time = _takes(known, preset_seconds(preset, data.data, data.kind))
+        return " · ".join(filter(None, (f"**{plain(label)}**", plain(title), time)))
+
+    st.radio(
         t("Model"),
-        names,
-        format_func=lines.__getitem__,
-        key=key,
+        list(presets),
+        format_func={name: line(name) for name in presets}.__getitem__,
+        key=f"train_preset_{data.task}",
         persist_state="session",
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
-    choice = chosen or start
-    return choice, presets[choice], given if choice == _SHIPPED else ()
 
 
-def _preset_line(name: str, preset: Preset, data: Data) -> str:
-    """One line on a preset: its name, what it is, and about how long it takes."""
-    title = translated(PRESETS[name].title) if name != _SHIPPED else t("As that model was trained")
-    label = t("as “{name}”", name=data.task) if name == _SHIPPED else name
-    seconds = preset_seconds(preset, data.data, data.kind)
-    return f"**{plain(label)}** · {plain(title)} · {span(*(times * seconds for times in plan_service().pace))}"
+def _takes(plan: Plan | PlanError | None, seconds: float | None) -> str:
+    """How long a run takes by its plan or, without one, at most by its rough `seconds`; empty if these are unknown."""
+    if isinstance(plan, Plan):
+        return plan.duration_text
+    return "" if seconds is None else at_most(plan_service().pace * seconds)
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -222,28 +242,36 @@ def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
     return replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
-def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few: bool) -> None:
-    """Draw the estimate and the Start button, on a timer until the estimate is known; `sizes` are shown before.
+def _plan(
+    runs: Runs,
+    order: TrainingOrder,
+    unfit: str,
+    answer: Plan | PlanError | None,
+    sizes: Sizes | None,
+    takes: str,
+    few: bool,
+) -> None:
+    """Draw the estimate and the Start button, on a timer until there is an `answer`; `sizes` are shown before.
 
-    The button stands out unless the pairs are too `few`.
+    `takes` is the time as the list of models says it. The button stands out unless the pairs are too `few`.
     """
-    answer = None if unfit else _ask(runs, order)
+    if answer is None and not unfit and _ask(runs, order) is not None:
+        st.rerun()  # the timer stops, and the list and the schedule are drawn with the answer
     plan = answer if isinstance(answer, Plan) else None
     expected = answer is None and not unfit
     unknown = "…" if expected else "–"  # still to come, or not at all
-    counted = needed = taken = unknown
+    counted = needed = unknown
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
     elif expected and sizes is not None:
         amount = count(sizes.parameters)
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
-        taken = span(*(times * sizes.seconds for times in plan_service().pace))
     with st.container(horizontal=True):
         for label, value in (
             (t("Parameters"), counted),
             (t("Memory needed"), needed),
-            (t("Takes"), plan.duration_text if plan else taken),
+            (t("Takes"), takes or unknown),
         ):
             st.metric(label, value, width=_METRIC_PIXELS)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
@@ -264,9 +292,6 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
         st.caption(t("Estimates, which get closer when a few updates have been timed on this machine."))
     else:
         st.caption(plain(plan.summary()))
-        if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
-            st.session_state[_SEEN] = order.command(runs.checkpoints)
-            st.rerun()  # the timer stops, and the schedule is drawn
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:
