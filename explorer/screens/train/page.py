@@ -25,9 +25,8 @@ from explorer.runs.dry_run import (
 )
 from explorer.runs.experiment_arms import expected_sentence
 from explorer.runs.lifecycle import Runs
-from explorer.runs.origin import settings_to_repeat
 from explorer.runs.progress import queue_sentence
-from explorer.runs.settings import Changes, problem, setting
+from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
@@ -48,7 +47,6 @@ from explorer.web.figures import draw_figure
 from explorer.web.runs import NEW, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
-from model.folder import SHIPPED
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
@@ -56,7 +54,6 @@ _ASKER = "_plan_asker"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
 _METRIC_PIXELS = 140  # three beside each other on a laptop
-_SHIPPED = "shipped"  # the choice of the settings of the model that comes with Headlight
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
@@ -94,8 +91,8 @@ def _draw_form(runs: Runs) -> None:
         return
     with right:
         data = _with_tokens(data, left)
-        choice, presets = _choose_preset(data, runs)
-        preset, given = presets[choice]
+        choice, presets = _choose_preset(data)
+        preset = presets[choice]
         models = st.container()
         scope = f"{data.task}_{choice}"
         time, naming = st.columns([2, 3])
@@ -122,14 +119,13 @@ def _draw_form(runs: Runs) -> None:
             with parts:
                 model += part_fields(preset, scope)
         changes = data.tokens + model + changes
-    changes = tuple((dict(given) | dict(changes)).items())
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
     takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
     with models:
-        _draw_presets(data, runs, presets, {choice: takes})
+        _draw_presets(runs, data, presets, choice, takes)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
@@ -166,44 +162,32 @@ def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
     return replace(data, tokens=(("tokenizer", kind.kind),))
 
 
-def _choose_preset(data: Data, runs: Runs) -> tuple[str, dict[str, tuple[Preset, Changes]]]:
-    """The chosen sizes and settings to start from, and all that there are.
-
-    Each is a preset for the fields, and what it changes of the one that the command names.
-    """
-    start, shipped = data.default_preset, None
-    names = [name for name in PRESETS if name == start or name not in TASKS]
-    if data.task in SHIPPED and (shipped := settings_to_repeat(runs.folder(data.task))) is not None:
-        names.insert(1, _SHIPPED)
+def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
+    """The name of the chosen preset, and all that there are."""
+    start = data.default_preset
+    presets = {name: data.adapted(preset) for name, preset in PRESETS.items() if name == start or name not in TASKS}
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
-    choice = st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
-    return choice, {
-        name: shipped if name == _SHIPPED and shipped else (data.adapted(PRESETS[name]), ()) for name in names
+    choice = st.session_state[key] = kept if (kept := st.session_state.get(key)) in presets else start
+    return choice, presets
+
+
+def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str) -> None:
+    """Draw the choice of a preset, each with its time; the chosen one `takes` as long as the form says."""
+
+    def time(name: str, preset: Preset) -> str:
+        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=data.tokens)
+        known = plan_service().known(_trial(runs, order))
+        return takes if name == choice else _takes(known, preset_seconds(preset, data.data, data.kind))
+
+    lines = {
+        name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
+        for name, preset in presets.items()
     }
-
-
-def _draw_presets(
-    data: Data, runs: Runs, presets: Mapping[str, tuple[Preset, Changes]], times: Mapping[str, str]
-) -> None:
-    """Draw the choice of a preset, each with its time: that of the chosen one is among `times`, as the form says it."""
-
-    def line(name: str) -> str:
-        preset, given = presets[name]
-        title = translated(PRESETS[name].title) if name != _SHIPPED else t("As that model was trained")
-        label = t("as “{name}”", name=data.task) if name == _SHIPPED else name
-        time = times.get(name)
-        if time is None:
-            changes = tuple((dict(given) | dict(data.tokens)).items())
-            order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
-            known = plan_service().known(_trial(runs, order))
-            time = _takes(known, preset_seconds(preset, data.data, data.kind))
-        return " · ".join(filter(None, (f"**{plain(label)}**", plain(title), time)))
-
     st.radio(
         t("Model"),
-        list(presets),
-        format_func={name: line(name) for name in presets}.__getitem__,
+        list(lines),
+        format_func=lines.__getitem__,
         key=f"train_preset_{data.task}",
         persist_state="session",
         help=t("Sizes and settings to start from. You can change each of them below."),
@@ -249,11 +233,12 @@ def _plan(
     answer: Plan | PlanError | None,
     sizes: Sizes | None,
     takes: str,
-    few: bool,
+    few: str,
 ) -> None:
     """Draw the estimate and the Start button, on a timer until there is an `answer`; `sizes` are shown before.
 
-    `takes` is the time as the list of models says it. The button stands out unless the pairs are too `few`.
+    `takes` is the time as the list of models says it. The button stands out unless the pairs are too
+    `few`, of which this sentence says so.
     """
     if answer is None and not unfit and _ask(runs, order) is not None:
         st.rerun()  # the timer stops, and the list and the schedule are drawn with the answer
@@ -276,6 +261,8 @@ def _plan(
             st.metric(label, value, width=_METRIC_PIXELS)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
+    if few:
+        st.warning(plain(few))
     if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
