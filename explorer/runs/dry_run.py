@@ -39,7 +39,7 @@ PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
-ROUGH = 3.0
+ROUGH = 4.0
 """A run takes at most about this multiple of the rough time, before the first trial on this machine."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
