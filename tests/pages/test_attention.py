@@ -194,11 +194,13 @@ def test_the_cell_that_is_explained_unasked_can_be_marked_in_the_views() -> None
     at = panel("cell", kind="cross", head="0", cell="")
     explained, _ = one_cell(at)
     assert "No cell is chosen" in words(at)
-    at = press(at, "Mark it above")
+    at = press(at, f"Show head {explained['head']} and mark the cell")
     assert "No cell is chosen" not in words(at)
     assert one_cell(at)[0] == explained
     marked = address(at)
     assert (marked["head"], marked["cell"]) == (str(explained["head"]), f"{explained['row']}-{explained['column']}")
+    # A head in view stays, and no button says that it would change.
+    assert "Mark the cell above" in [each.label for each in panel("cell", kind="cross", head="1", cell="").button]
 
 
 @pytest.mark.parametrize("kind", some(["decoder", "encoder", "cross"], 3))
