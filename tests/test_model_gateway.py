@@ -145,7 +145,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     measurements.store.clear()
     save_toy(tmp_path / "toy", "adjective-swap", **ODD)
-    save_run(tmp_path / "run")
+    save_run(tmp_path / "toy-7")
     for pair in ("adjective-swap", "adjective-swap-unmasked"):  # what Masks compares
         save_toy(tmp_path / pair, "adjective-swap", causal=pair == "adjective-swap")
     seen = Watch(queue)

@@ -10,14 +10,15 @@ import altair as alt
 from explorer.charts.chart import GREY, Figure, Table
 from explorer.charts.vega_chart import specification
 from explorer.locale.language import cached_by_language
-from explorer.runs.experiment_findings import caption, row_text, title, verdict_word
+from explorer.locale.messages import t
+from explorer.runs.experiment_findings import caption, row_text, shift_text, title, unit, verdict_word
 from explorer.runs.experiment_relations import Compared
 
-ROW = 36  # pixels: a line of text above an interval
-ROOM = 1.25  # beyond the outermost interval
-_AXIS = 30
-_BELOW = 8  # pixels of the interval below the middle of its row
-_FACTORS = (0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0, 1000.0)
+ROW = 36  # pixels: two lines of text beside an interval
+_LINE, _LETTER = 14, 7  # pixels: the height of a line of the texts, and the width of a letter
+_WIDEST = 190  # pixels of the texts
+_AXIS = 56
+_STEPS = (1.0, 2.0, 5.0)  # of the outermost tick, times powers of ten
 _DECIDED = ("higher", "lower", "same")
 
 
@@ -29,56 +30,79 @@ def forest_figure(what: Compared) -> Figure:
     loss = what.measure == "loss"
     none, low, high = (1.0, 1 / what.margin, what.margin) if loss else (0.0, -what.margin, what.margin)
     data: Table = {
-        "text": [row_text(what, what.first, what.mean)],
+        "text": [f"{what.first.label}\n{row_text(what, what.first, what.mean)}"],
         "decided": [True],
         "shift": [none],
         "low": [None],
         "high": [None],
+        "says": [""],
     }
     for row in what.rows:
         known = isfinite(row.low) and isfinite(row.high)
-        data["text"].append(row_text(what, row.arm, row.mean, verdict_word(what, row.verdict)))
+        mean, verdict = row_text(what, row.arm, row.mean), verdict_word(what, row.verdict)
+        text = mean if row.verdict == "not compared" else t("{mean}, {verdict}", mean=mean, verdict=verdict)
+        data["text"].append(f"{row.arm.label}\n{text}")
         data["decided"].append(row.verdict in _DECIDED)
+        data["says"].append(shift_text(what, row) if known else verdict)
         for name, value in (("shift", row.shift), ("low", row.low), ("high", row.high)):
             data[name].append(value if known else None)
     data |= {"from": [low] * len(data["text"]), "to": [high] * len(data["text"])}
     ends = [value for name in ("low", "high", "from", "to") for value in data[name] if value is not None]
-    domain = (min(ends) / ROOM, max(ends) * ROOM) if loss else (min(ends) * ROOM, max(ends) * ROOM)
-    ticks = _FACTORS if loss else _steps(what.margin)
-    shown = tuple(tick for tick in ticks if domain[0] <= tick <= domain[1])
-    return Figure(_spec(tuple(data["text"]), what.margin, domain, shown, loss=loss), data, caption(what), title(what))
+    ticks = shift_ticks(min(ends), max(ends), what.margin, loss=loss)
+    return Figure(
+        _spec(tuple(data["text"]), what.margin, ticks, unit(what), loss=loss), data, caption(what), title(what)
+    )
 
 
-def _steps(margin: float) -> tuple[float, ...]:
-    """The ticks of differences: none, and the margin times powers of ten, both ways."""
-    sizes = [margin * 10**power for power in range(4)]
-    return (*(-size for size in reversed(sizes)), 0.0, *sizes)
+def shift_ticks(least: float, most: float, margin: float, *, loss: bool) -> tuple[float, ...]:
+    """The ticks of shifts from `least` to `most`: none, the margin, powers of ten, and one at or beyond either end."""
+    if loss:  # factors, of which those below 1 are reciprocals
+        below, above = _sizes(1 / least, margin, 1.0), _sizes(most, margin, 1.0)
+        return (*(1 / size for size in reversed(below)), 1.0, *above)
+    below, above = _sizes(-least, margin, margin), _sizes(most, margin, margin)
+    return (*(-size for size in reversed(below)), 0.0, *above)
+
+
+def _sizes(end: float, margin: float, step: float) -> list[float]:
+    """The margin, then `step` times powers of ten below `end`, and the first round size that is not."""
+    powers = [step * 10**power for power in range(12)]
+    last = next(power * size for power in powers for size in _STEPS if power * size >= max(end, margin) * (1 - 1e-9))
+    return sorted({margin, *(power for power in powers if margin < power < last), last})
 
 
 @cached_by_language(64)
 def _spec(
-    texts: tuple[str, ...], margin: float, domain: tuple[float, float], ticks: tuple[float, ...], *, loss: bool
+    texts: tuple[str, ...], margin: float, ticks: tuple[float, ...], x_title: str, *, loss: bool
 ) -> dict[str, Any]:
-    """Specify the shaded margin, an interval and a dot in each row, grey where it decides nothing, and the texts."""
+    """Specify the texts, the shaded margin, and an interval and a dot in each row, grey where it decides nothing."""
     kind: dict[str, Any] = {"type": "log"} if loss else {"type": "symlog", "constant": margin}
-    axis = alt.Axis(values=list(ticks), format=",.12~r", title=None)
-    x: dict[str, Any] = {"scale": alt.Scale(domain=list(domain), nice=False, **kind), "axis": axis}
-    # Texts are labels of the axis that are moved into the plot, above the intervals: they need no room beside it.
-    inside: dict[str, Any] = {
-        "labelAlign": "left",
-        "labelPadding": 0,
-        "labelOffset": -_BELOW,
-        "labelLimit": 0,
-        "labelOverlap": False,
-    }
-    names = alt.Axis(title=None, domain=False, ticks=False, grid=False, zindex=1, **inside)
-    base = alt.Chart().encode(y=alt.Y("text:N", axis=names, scale=alt.Scale(domain=list(texts), padding=0)))
+    axis = alt.Axis(values=list(ticks), format=",.12~r", title=x_title, titleFontSize=12, titlePadding=2)
+    scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, **kind)
+    x: dict[str, Any] = {"scale": scale, "axis": axis}
+    room = min(_WIDEST, _LETTER * max(len(line) for text in texts for line in text.split("\n")))
+    names = alt.Axis(
+        title=None,
+        domain=False,
+        ticks=False,
+        grid=False,
+        labelAlign="left",
+        labelPadding=room,
+        labelOffset=-_LINE // 2,
+        labelExpr="split(datum.label, '\\n')",
+        labelColor="currentColor",
+        labelLimit=room,
+        labelOverlap=False,
+    )
+    base = alt.Chart().encode(
+        y=alt.Y("text:N", axis=names, scale=alt.Scale(domain=list(texts), padding=0)),
+        tooltip=[alt.Tooltip("text:N", title=" "), alt.Tooltip("says:N", title=x_title)],
+    )
     layers: list[Any] = [
         alt.Chart().mark_rect(opacity=0.15, color=GREY).encode(x=alt.X("min(from):Q", **x), x2="max(to):Q")
     ]
     for decided in (True, False):
         colour = alt.value(GREY) if not decided else alt.Color("decided:N", legend=None, scale=alt.Scale(domain=[True]))
         some = base.transform_filter(alt.datum.decided == decided).encode(color=colour)
-        layers.append(some.mark_bar(size=3, yOffset=_BELOW).encode(x=alt.X("low:Q", **x), x2="high:Q"))
-        layers.append(some.mark_point(filled=True, size=70, opacity=1, yOffset=_BELOW).encode(x=alt.X("shift:Q", **x)))
+        layers.append(some.mark_bar(size=3).encode(x=alt.X("low:Q", **x), x2="high:Q"))
+        layers.append(some.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("shift:Q", **x)))
     return specification(*layers, height=len(texts) * ROW + _AXIS) | {"padding": {"bottom": 2}}

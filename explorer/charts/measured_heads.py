@@ -1,4 +1,4 @@
-"""Figures of the Probe page: layer × head maps, scatter plots of heads, coverage, pruning and patches."""
+"""Figures of the Probe page: layer × head maps, pruning and patches."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from model.analysis.patching import Stack
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-_NAMED = 8  # heads in the plot of two ranks, at most, besides the first
-
 
 def layer_head_map(
     values: Scores,
@@ -42,11 +40,13 @@ def layer_head_map(
     decimals: int = 2,
     clear: Marks | None = None,
     interval: Estimate | None = None,
+    named: Collection[tuple[int, int]] = (),
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
     With `clear` [layer, head], numbers are in brackets if they cannot be told from zero. `interval`: no head is called
-    the highest or lowest whose interval overlaps that of another. `caption`: said in place of these.
+    the highest or lowest whose interval overlaps that of another. `caption`: said in place of these. `named`: heads
+    that have their role by this score, in bold.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -65,12 +65,16 @@ def layer_head_map(
         [_word(value, decimals, clear) for value, clear in zip(*line, strict=True)]
         for line in zip(values, marks.tolist(), strict=True)
     ]
+    for layer, head in named:
+        words[layer][head] = f"<b>{words[layer][head]}</b>"
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     if clear is not None:
         _spread(figure, values, span)
     captions = [caption or _extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
         captions.append(t("In brackets: cannot be told from zero."))
+    if named:
+        captions.append(t("Bold: heads that have their role by this score."))
     if baseline is not None and np.isfinite(baseline):
         captions.append(t("Uniform attention: {number}.", number=fixed(float(baseline), decimals)))
     table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
@@ -160,7 +164,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         t("random orders, highest"): by_chance.max(axis=0),
     }
     table |= {t("{name} (%)", name=name): [rounded(value, 1) for value in column] for name, column in columns.items()}
-    return Plot(figure, curve.summary(), t("Quality with heads switched off"), table)
+    return Plot(figure, curve.summary(), "", table)
 
 
 def _patch_titles(stack: Stack, stacks: Collection[Stack]) -> tuple[str, str]:

@@ -41,17 +41,24 @@ def word_spans(before: str, after: str) -> tuple[WordSpan, ...]:
 
 def changes_in_words(spans: Sequence[WordSpan]) -> str:
     """Describe all changes in a sentence: "“Football” became “Fußball” and “rot” is new."; or "No word changes."."""
-    changed = [span for span in spans if span.changed]
+    changed = [(span.before.strip(), span.after.strip()) for span in spans if span.changed]
     if not changed:
         return t("No word changes.")
-    parts = [_in_words(span) for span in changed[:_MOST_NAMED]]
-    if len(changed) > _MOST_NAMED:
-        parts.append(t("there are {n} more change", "there are {n:,} more changes", n=len(changed) - _MOST_NAMED))
+    parts = []
+    while changed:
+        old, new = changed.pop(0)
+        if not (old and new) and (new, old) in changed:  # taken out at one place, put in at another
+            changed.remove((new, old))
+            parts.append(t("{word} stands elsewhere", word=quoted(old or new)))
+        else:
+            parts.append(_in_words(old, new))
+    more = len(parts) - _MOST_NAMED
+    if more > 0:
+        parts[_MOST_NAMED:] = [t("there is {n} more change", "there are {n:,} more changes", n=more)]
     return f"{listed(parts)}."
 
 
-def _in_words(span: WordSpan) -> str:
-    old, new = quoted(span.before.strip()), quoted(span.after.strip())
-    if not span.after:
-        return t("{word} is missing", word=old)
-    return t("{old} became {new}", old=old, new=new) if span.before else t("{word} is new", word=new)
+def _in_words(old: str, new: str) -> str:
+    if not new:
+        return t("{word} is missing", word=quoted(old))
+    return t("{old} became {new}", old=quoted(old), new=quoted(new)) if old else t("{word} is new", word=quoted(new))

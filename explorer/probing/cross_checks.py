@@ -106,12 +106,11 @@ def _read(translation: Translation) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class KeptShares:
-    """How often the predicted word stays the same under each counterfactual row, with intervals over sentences.
+    """How often the predicted token stays the same under each counterfactual row, with intervals over sentences.
 
-    `change`: by how much the log-probability of the words that stay changes, in nats, with intervals; `change_of_all`:
-    that of all words. `by_tag` gives
-    the number of words and the same shares by part of speech of the predicted word, or by word class; it is empty if
-    neither is known.
+    `change`: by how much the log-probability of the tokens that stay changes, in nats, with intervals;
+    `change_of_all`: that of all tokens. `by_tag` gives the number of tokens and the same shares by part of speech of
+    the predicted word, or by word class; it is empty if neither is known.
     """
 
     shares: dict[Counterfactual, Estimate]
@@ -119,35 +118,32 @@ class KeptShares:
     change_of_all: dict[Counterfactual, Estimate]
     by_tag: dict[str, tuple[int, dict[Counterfactual, Estimate]]]
     sentences: int
-    words: int
+    tokens: int
 
     def verdict(self) -> str:
-        """State how many words change with each counterfactual row in place of their own."""
-        changed = {
-            name: with_interval(Estimate(1 - item.value, 1 - item.high, 1 - item.low), percent)
-            for name, item in self.shares.items()
-        }
+        """State how many tokens stay the likeliest with each counterfactual row in place of their own."""
+        stay = {name: with_interval(item, percent) for name, item in self.shares.items()}
         return t(
-            "Without its own row, {uniform} of {words} change (equal weights in its place); with the row's weights on "
-            "other words, {shuffled}; without its largest weight, {removed}.",
-            uniform=changed["uniform"],
-            words=t("{n} word", "{n:,} words", n=self.words),
-            shuffled=changed["shuffled"],
-            removed=changed["largest removed"],
+            "Of {tokens}, this share stays the likeliest with another row: uniform {uniform}, shuffled {shuffled}, "
+            "largest removed {removed}.",
+            tokens=t("{n} predicted token", "{n:,} predicted tokens", n=self.tokens),
+            uniform=stay["uniform"],
+            shuffled=stay["shuffled"],
+            removed=stay["largest removed"],
         )
 
     def caption(self) -> str:
-        """State how the log-probability of the words changes, and of those that stay; the shares are in the table."""
+        """State how the log-probability of the tokens changes, and of those that stay; the shares are in the table."""
         said = [
             t(
-                "Mean change of the log-probability of the predicted words, in nats: {changes}.",
+                "Mean change of the log-probability of the predicted tokens, in nats: {changes}.",
                 changes=_changes(self.change_of_all),
             )
         ]
         if stays := _changes(self.change):
             said.append(t("Of those that stay the likeliest: {changes}.", changes=stays))
         if any(bool(item.high < 0) for item in self.change.values()):
-            said.append(t("A word that stays may depend on the row all the same."))
+            said.append(t("A token that stays may depend on the row all the same."))
         sentences = t("{n} sentence", "{n:,} sentences", n=self.sentences)
         return " ".join([*said, t("In brackets: 95 % intervals over {sentences}.", sentences=sentences)])
 
@@ -155,12 +151,12 @@ class KeptShares:
         """One table row for all words, then one per class, then one per part of speech."""
         tags = sorted(self.by_tag.items(), key=lambda item: (item[0] not in WORDS_OF, -item[1][0]))
         return [
-            {t("predicted word"): translated(WORDS_OF.get(tag, tag)), t("words"): count}
+            {t("predicted token"): translated(WORDS_OF.get(tag, tag)), t("tokens"): count}
             | {
                 t("stay likeliest: {change}", change=translated(name)): with_interval(shares[name], percent)
                 for name in COUNTERFACTUALS
             }
-            for tag, (count, shares) in [(ALL, (self.words, self.shares)), *tags]
+            for tag, (count, shares) in [(ALL, (self.tokens, self.shares)), *tags]
         ]
 
 
@@ -171,10 +167,10 @@ def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
 
 
 def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
-    """Count over the sample how often each predicted word stays the likeliest (<eos> does not count)."""
+    """Count over the sample how often each predicted token stays the likeliest (<eos> does not count)."""
     part = subsample(sample, SENTENCES)
     part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), SENTENCES)]
-    changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all words, and over those that stay
+    changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all tokens, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
         counterfactuals = counterfactual_rows(loaded.transformer, src, read)
@@ -201,8 +197,8 @@ def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: R
     of_stays = {
         row: bootstrap.of_ratio(changes[1, :, i], counted[ALL][:, 1 + i]) for i, row in enumerate(COUNTERFACTUALS)
     }
-    words, shares = by_tag.pop(ALL, (0, {}))
-    return KeptShares(shares, of_stays, of_all, by_tag, len(part), words)
+    tokens, shares = by_tag.pop(ALL, (0, {}))
+    return KeptShares(shares, of_stays, of_all, by_tag, len(part), tokens)
 
 
 def _changes(items: dict[Counterfactual, Estimate]) -> str:

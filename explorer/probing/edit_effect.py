@@ -86,6 +86,11 @@ def reference_scores(
     return right, None if loaded.data_config.tokenizer == "characters" else bleu(texts, references).score
 
 
+def few_right(share: float, sentences: int) -> bool:
+    """Whether a model has so few sentences right that a change of their share is noise: below 20 and below half."""
+    return share * sentences < min(20, sentences / 2)
+
+
 def quality_words(before: Quality, after: Quality) -> str:
     """Describe how a change affects a sample, with intervals over sentences: the loss, and other measures if known."""
     parts = [
@@ -100,16 +105,19 @@ def quality_words(before: Quality, after: Quality) -> str:
         changed = bool((after.right != before.right).any())
         points = interval(bootstrap.of_mean(100 * (after.right - before.right)), 1)
         old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
-        parts.append(
-            t(
+        if few_right(float(before.right.mean()), len(before.right)):
+            old, new = (str(round(float(right.sum()))) for right in (before.right, after.right))
+            parts.append(t("right sentences: {before}, then {after}", before=old, after=new))
+        elif changed:
+            said = t(
                 "exact match from {before} to {after}, by {points} percentage points",
                 before=old,
                 after=new,
                 points=points,
             )
-            if changed
-            else t("exact match {before} in both, of the same sentences", before=old)
-        )
+            parts.append(said)
+        else:
+            parts.append(t("exact match {before} in both, of the same sentences", before=old))
     if before.bleu is not None and after.bleu is not None:
         old, new = fixed(before.bleu, 1), fixed(after.bleu, 1)
         parts.append(

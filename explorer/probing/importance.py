@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import capitalised, fixed, listed
-from explorer.probing.edit_effect import interval, reference_scores, with_interval
+from explorer.probing.edit_effect import few_right, interval, reference_scores, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
@@ -212,6 +212,11 @@ class PruningCurve:
     chosen_on: int
     scored_on: int
 
+    @property
+    def _few_right(self) -> bool:
+        """Whether the whole model has so few sentences right that a share of them is noise."""
+        return self.exact[0] is not None and few_right(self.exact[0], self.scored_on)
+
     def interval(self) -> tuple[list[float], list[float]]:
         """The interval of the remaining probability per token, in percent: low and high at each point."""
         low, high = (100 * np.exp(-end) for end in (self.changes.high, self.changes.low))
@@ -219,7 +224,8 @@ class PruningCurve:
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
         """Each measure by its English name, in percent of the whole model's; the loss as the probability per token."""
-        measures = {PER_TOKEN: np.exp(-np.array(self.loss)), EXACT: self.exact, "BLEU": self.bleu}
+        exact = [None] if self._few_right else self.exact
+        measures = {PER_TOKEN: np.exp(-np.array(self.loss)), EXACT: exact, "BLEU": self.bleu}
         complete = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
         return {name: [float(100 * v / values[0]) for v in values] for name, values in complete.items()}
 
@@ -257,11 +263,19 @@ class PruningCurve:
         last, values = list(quality.items())[-1]
         if len(quality) > 1:
             said.append(f"{self._outcome(last, self._fallen(values))}.")
+        if self._few_right:
+            said.append(
+                t(
+                    "Exact match is left out: the whole model has {right} of {sentences} right.",
+                    right=round((self.exact[0] or 0) * self.scored_on),
+                    sentences=self.scored_on,
+                )
+            )
         said.append(
             t(
-                "“Probability per token” is that of the right token (geometric mean), with its 95 % interval over "
-                "sentences. The order was chosen on {sentences} and scored on {others} others; it is that of the whole "
-                "model, not recomputed as heads are removed.",
+                "“Probability per token” is that of the right token (geometric mean). Bars: its 95 % interval over "
+                "sentences, and the lowest to the highest of the random orders. The order was chosen on {sentences} "
+                "and scored on {others} others; it is that of the whole model, not recomputed as heads are removed.",
                 sentences=t("{n} sentence", "{n:,} sentences", n=self.chosen_on),
                 others=self.scored_on,
             )

@@ -13,8 +13,8 @@ import numpy as np
 
 from explorer.decoding.names import index_name, short_layer
 from explorer.locale.text import fixed, percent, plural
-from explorer.probing.cross_checks import KeptShares, kept_shares, map_agreement
-from explorer.probing.edit_effect import Quality, interval, quality_of, with_interval
+from explorer.probing.cross_checks import kept_shares, map_agreement
+from explorer.probing.edit_effect import Quality, interval, quality_of
 from explorer.probing.importance import halves, measure_importance, name_of
 from explorer.probing.measured import Measured, measure, sample_hash, save, seeds_for
 from explorer.probing.measurement import Gold
@@ -105,18 +105,12 @@ def _change(before: Quality, after: Quality) -> str:
     return text
 
 
-def _kept(found: KeptShares) -> str:
-    shares = ", ".join(f"{name} {with_interval(item, percent)}" for name, item in found.shares.items())
-    return (
-        f"Of {found.words:,} predictions, this share stays the likeliest with another row: {shares}. {found.caption()}"
-    )
-
-
 def check_lines(loaded: LoadedModel, sample: Sample) -> tuple[str, ...]:
     """The captions of both cross-checks over a sample."""
     classes = target_classes(loaded.data_config, loaded.target, sample)
+    kept = kept_shares(loaded, sample, classes, unheard)
     return (
-        _kept(kept_shares(loaded, sample, classes, unheard)),
+        f"{kept.verdict()} {kept.caption()}",
         map_agreement(loaded, sample, unheard).caption(),
     )
 

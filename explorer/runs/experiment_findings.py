@@ -34,12 +34,14 @@ def whole(value: float) -> str:
 
 
 def title(what: Compared) -> str:
-    """Name a measure, and count the verdicts: "Right on test after 750 updates: 2 worse, 1 as good"."""
-    verdicts = [row.verdict for row in what.rows]
-    counts = [(verdict, verdicts.count(verdict)) for verdict in get_args(Verdict) if verdict in verdicts]
-    parts = [t("{n} {verdict}", n=whole(n), verdict=verdict_word(what, verdict)) for verdict, n in counts]
-    found = ", ".join(parts) if len(verdicts) > 1 else verdict_word(what, verdicts[0])
-    return t("{measure}: {verdicts}", measure=_named(what), verdicts=found)
+    """Name a measure and the arms by verdict: "Right on test after 750 updates: “none” worse; “learned” as good"."""
+    named = {each: [quoted(row.arm.label) for row in what.rows if row.verdict == each] for each in get_args(Verdict)}
+    parts = [
+        t("{variant} {verdict}", variant=listed(names), verdict=verdict_word(what, verdict))
+        for verdict, names in named.items()
+        if names
+    ]
+    return t("{measure}: {verdicts}", measure=_named(what), verdicts="; ".join(parts))
 
 
 def verdict_word(what: Compared, verdict: Verdict) -> str:
@@ -61,22 +63,20 @@ def _named(what: Compared) -> str:
     return t("{score} after {updates} updates", score=score, updates=updates)
 
 
-def row_text(what: Compared, arm: ArmRuns, mean: MeanAndRange | None, verdict: str = "") -> str:
-    """Describe an arm above its interval: its name, mean, number of runs and verdict."""
+def row_text(what: Compared, arm: ArmRuns, mean: MeanAndRange | None) -> str:
+    """State the mean of an arm and the number of its runs."""
     n = len(arm.runs)
     if what.measure == "updates" and (mean is None or mean.n < n):
-        text = t("{variant}: {reached} of {n} reached it", variant=arm.label, reached=mean.n if mean else 0, n=n)
-    else:
-        number = "–" if mean is None else _mean(what, mean.mean)
-        text = t("{variant}: {mean}, n = {n}", variant=arm.label, mean=number, n=n)
-    text = t("{variant}, {verdict}", variant=text, verdict=verdict) if verdict else text
-    return text.replace("n = ", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+        return t("{reached} of {n} reached it", reached=mean.n if mean else 0, n=n)
+    return t("{mean}, n = {n}", mean="–" if mean is None else _mean(what, mean), n=n)
 
 
-def _mean(what: Compared, value: float) -> str:
+def _mean(what: Compared, mean: MeanAndRange) -> str:
     if what.measure == "loss":
-        return t("{n} nats", n=two_digits(value))
-    return whole(value) if what.measure == "updates" else what.first.metric.rounded(value)
+        return t("{n} nats", n=two_digits(mean.mean))
+    if what.measure == "updates":
+        return whole(mean.mean)
+    return what.first.metric.rounded(mean.mean) if mean.high else t("0 in every run")
 
 
 def caption(what: Compared) -> str:
@@ -104,8 +104,16 @@ def in_words(all_measures: Sequence[Compared]) -> str:
 
 def means(what: Compared) -> str:
     """State the means of a measure without any interval."""
-    texts = [row_text(what, row.arm, row.mean) for row in what.rows]
-    return f"{title(what)}. {'; '.join([row_text(what, what.first, what.mean), *texts])}."
+    rows = [(what.first, what.mean), *((row.arm, row.mean) for row in what.rows)]
+    texts = [t("{variant}: {mean}", variant=arm.label, mean=row_text(what, arm, mean)) for arm, mean in rows]
+    return f"{title(what)}. {'; '.join(texts)}."
+
+
+def unit(what: Compared) -> str:
+    """What a shift is measured in, for an axis."""
+    if what.measure == "loss":
+        return t("times the loss")
+    return t("updates more") if what.measure == "updates" else t("points more")
 
 
 def _shifts(what: Compared) -> str:
@@ -116,15 +124,13 @@ def _shift(what: Compared, row: Comparison) -> str:
     name, verdict = quoted(row.arm.label), verdict_word(what, row.verdict)
     if row.verdict in ("too few", "not compared") or isnan(row.shift):
         return t("{variant} {verdict}", variant=name, verdict=verdict)
+    return t("{variant} {shift}, {verdict}", variant=name, shift=shift_text(what, row), verdict=verdict)
+
+
+def shift_text(what: Compared, row: Comparison) -> str:
+    """Write the shift of an arm with its interval."""
     shift, low, high = (_written(what, value) for value in (row.shift, row.low, row.high))
-    return t(
-        "{variant} {shift} ({low} to {high}), {verdict}",
-        variant=name,
-        shift=shift,
-        low=low,
-        high=high,
-        verdict=verdict,
-    )
+    return t("{number} ({low} to {high})", number=shift, low=low, high=high)
 
 
 def _written(what: Compared, value: float) -> str:

@@ -63,8 +63,8 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
 
 
 def table_height(rows: int, most: int) -> int:
-    """The height in pixels of a table that shows all rows, up to `most`; of more, the next is seen in part."""
-    return 35 * (min(rows, most) + 1) + (3 if rows <= most else 20)
+    """The height in pixels of a table that shows all rows, up to `most`."""
+    return 35 * (min(rows, most) + 1) + 3
 
 
 def _arrow(columns: dict[str, Any]) -> pa.Table:

@@ -131,11 +131,6 @@ class Ablation:
         """The change of the loss without each head, by kind, [layer, head]."""
         return {kind: item.value for kind, item in self.loss_interval.items()}
 
-    @property
-    def accuracy_change(self) -> ByKind:
-        """The change of token accuracy without each head, by kind, [layer, head]."""
-        return {kind: item.value for kind, item in self.accuracy_interval.items()}
-
 
 def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> Ablation:
     """Switch off one head at a time (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).

@@ -98,7 +98,7 @@ def test_any_sentence_can_be_shown(page: str, query: dict[str, str]) -> None:
             choose(at, text=text)
         assert not at.error, text
         if query.get("positions_tab") == "Longer than trained":
-            assert "The answer:" in words(at)
+            assert len(at.dataframe) == 1, "what comes through at each length"
         else:
             assert_shows_something(at)
     if is_first:

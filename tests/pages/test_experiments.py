@@ -50,8 +50,10 @@ def test_what_differs_comes_first_as_pictures_and_the_rest_is_one_list(
     assert sorted(titles) == sorted(EXPERIMENTS)
     assert set(titles[: len(different)]) == set(different), "those with something to see come first"
     assert len(at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")) >= len(different) > 0
-    assert_says(at, "Too few runs to tell", "Right on test (%) after 750 updates: worse")
-    assert_says(at, "Right on test beyond the trained lengths (%): 1 better, 2 worse, 1 undecided", "Loss on test: ")
+    assert_says(at, "Too few runs to tell", "Right on test (%) after 750 updates: “without” worse")
+    assert_says(
+        at, "trained lengths (%): “RoPE” better; “learned” and “none” worse; “ALiBi” undecided", "Loss on test: "
+    )
     assert_says(at, "“1 head” −0.3 (−0.7 to +0.9), as good", "“always constant” changes more than one thing")
     assert_says(at, "##### As good as the first variant", "##### Undecided")
     assert not at.get("dataframe"), "the numbers behind the answers are in each experiment"

@@ -46,7 +46,7 @@ SETTINGS = re.compile(rf"\((?:{'|'.join(map(re.escape, HELP))})\)")
 KNOWN = {
     *("csv", "npz", "pdf", "png", "svg", "english", "deutsch", "headlight", "toy", "rope", "sos", "eos", "unk", "ffn"),
     *("concat", "multihead", "layernorm", "sublayer", "max", "softmax", "relu", "sin", "cos", "log", "sqrt", "pos"),
-    *("base", "domain", "unified", "min"),
+    *("base", "domain", "unified", "min", "tiny"),
 }
 """Names of formats, languages, functions, models and units, which no language translates."""
 UNSEEN = ("seq", "code", "lines", "edits", "template", "textposition", "hovermode", "xref", "yref", "tokens", "bdata")

@@ -152,6 +152,7 @@ def test_a_card() -> None:
     choose(at, card_kind="cross", card_head=2)
     # Importance comes with a shipped model.
     assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts.")
+    assert_says(at, "at the first token or <eos> (sinks) do not count")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
@@ -177,7 +178,7 @@ def test_a_note_stays_with_its_head_and_goes_into_the_report() -> None:
     choose(at, card_head=2)
     assert not widget(at, "probe_note_reverse_cross_0_1").value
     run(at, probe_tab="Take away")
-    assert "So far: The importance of each head and Notes." in words(at)
+    assert "So far: “The importance of each head” and “Notes”." in words(at)
     assert at.session_state["probe_notes"] == {"reverse": {("cross", 0, 0): "reads the source <backwards>"}}
 
 
@@ -289,7 +290,9 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, agreeing = tables(at)[-2:]
     (row,) = kept.to_dict("records")
     assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
-    assert_says(at, "Without its own row, ", "use fewer of them, and each says how many", "intervals over 50 sentences")
+    assert_says(
+        at, "this share stays the likeliest", "use fewer of them, and each says how many", "intervals over 50 sentences"
+    )
     assert "use fewer of them" not in words(probe()), "All heads uses every sentence"
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
 

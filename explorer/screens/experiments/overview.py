@@ -51,9 +51,9 @@ def draw_overview() -> None:
 def how_to_read() -> str:
     """Explain the figures."""
     return t(
-        "Each variant is compared with the first one. Dot and bar: its shift, with an interval over the runs; shaded: "
-        "as good as the first, within 1 point, two evaluations or a factor of 2; n: number of runs. The scale is "
-        "logarithmic outside the shaded part."
+        "Each variant is compared with the first one. Text: the mean of its n runs. Dot and bar: the median difference "
+        "of two runs, one of each, with its interval; grey: undecided. Shaded: as good as the first, within 1 point, "
+        "two evaluations or a factor of 2; the scale is logarithmic outside it."
     )
 
 
@@ -65,7 +65,7 @@ def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> int:
         drawn = leading(measures)
         for measure in drawn:
             draw_small_figure(forest_figure(measure))
-        others = [f"{results.title(each)}." for each in measures if each not in drawn]
+        others = [f"{results.title(each)}." for each in measures if each not in drawn and each.has_intervals]
         st.caption(plain(" ".join([*others, results.no_single_cause(arms)])))
     return 4 + sum(3 + len(each.rows) for each in drawn)
 

@@ -88,10 +88,10 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
     return (
         _Check(
             "counterfactual rows",
-            t("Does the word need this row?"),
+            t("Does the token need this row?"),
             t(
-                "{where}, the row of one prediction is replaced: by equal weights, by its own weights on other words, "
-                "or without its largest weight. A word changes if another is then the likeliest.",
+                "{where}, the row of one prediction is replaced: by equal weights (uniform), by its own weights on "
+                "other tokens (shuffled), or by those that remain without the largest one (largest removed).",
                 where=where,
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),

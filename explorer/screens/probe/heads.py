@@ -116,7 +116,8 @@ def _aligned(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, str]:
 
 def _draw_map(probe: Probe) -> None:
     # The scores that judge roles come first, the commonest of them first of all: the table's numbers are theirs.
-    judging = Counter(name for role in roles(probe).values() if role.clear for name in role.judged)
+    head_roles = roles(probe)
+    judging = Counter(name for role in head_roles.values() if role.clear for name in role.judged)
     names = dict.fromkeys((*(name for name, _ in judging.most_common()), *FIRST, *STATISTICS))
     statistic = bound.selectbox(
         t("One score of all heads"),
@@ -127,14 +128,25 @@ def _draw_map(probe: Probe) -> None:
     title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), statistic_of(statistic).decimals
     having = kinds_with(probe, statistic)
     without = [kind for kind in probe.kinds if kind not in having]
-    columns = st.columns(max(2, len(probe.kinds)))
-    if without:
-        kinds = capitalised(listed(map(translated, without)))
-        columns[len(having)].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))
+    columns = st.columns(max(2, len(having)))
     for kind, column in zip(having, columns, strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
+            judged = [place for place, role in head_roles.items() if role.clear and statistic in role.judged]
             plot = layer_head_map(
-                item.mean, kind, title, span=span, baseline=item.uniform, decimals=decimals, interval=item.estimate
+                item.mean,
+                kind,
+                title,
+                span=span,
+                baseline=item.uniform,
+                decimals=decimals,
+                interval=item.estimate,
+                named=[(layer, head) for of, layer, head in judged if of == kind],
             )
-            page_parts.draw_plot(plot, f"probe_map_{kind}")
+            page_parts.draw_plot(plot, f"probe_map_{kind}", caption=len(having) > 1)
+    if len(having) == 1:
+        with columns[1]:
+            page_parts.draw_caption(plot.caption)
+    if without:
+        kinds = capitalised(listed(map(translated, without)))
+        columns[-1].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.charts.measured_heads import layer_head_map, pruning_plot
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
-from explorer.locale.text import plain, two_digits
+from explorer.locale.text import fixed, plain
 from explorer.probing.importance import Importance, measure_curve, measure_importance
 from explorer.probing.measured import Measured
 from explorer.probing.tables import heads
@@ -47,7 +47,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
         )
         if importance is None:
             return
-    loss = two_digits(importance.ablation.loss)
+    loss = fixed(importance.ablation.loss, importance.decimals)
     st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=loss))
     st.caption(t("The colours follow the square root of the change."))
     changes = importance.ablation.loss_change
@@ -74,6 +74,8 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:
     st.markdown(t("##### Switch off the least important heads first"))
+    if subject.find("curve") is None:
+        st.caption(t("With the models that come with Headlight, this takes up to half a minute."))
     if not subject.asked("curve", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
         return
     curve = subject.measure(

@@ -23,6 +23,7 @@ from explorer.probing.head_card import (
     examples,
 )
 from explorer.probing.measured import Measured
+from explorer.probing.measurement import WITHOUT_SINKS
 from explorer.probing.roles import evidence, needed_note, role_of, statistic_title
 from explorer.probing.tables import brief_rows, gold_note, head_numbers
 from explorer.screens.probe.importance import measured_importance
@@ -157,7 +158,10 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         st.toggle(t("Words only: without <eos> and punctuation"), key=_WORDS, bind=page_parts.URL)
     sentences = subject.some_observations(measured, [example.index for example in chosen.values()])
     for name, example in chosen.items():
-        about = t("{n} row", "{n:,} rows", n=rows[example.index])
+        cells, n_rows = counted_cells(sentences[example.index], kind, statistic), rows[example.index]
+        about, counted = t("{n} row", "{n:,} rows", n=n_rows), len({row for row, _ in cells})
+        if 0 < counted < n_rows:
+            about = t("{n} of {rows} counts", "{n:,} of {rows} count", n=counted, rows=about)
         text = measured.sample.sources[example.index].text
         title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
         opened = name == EXAMPLES[0]
@@ -194,6 +198,14 @@ def _draw_sentence(item: Observed, place: Head, title: str, statistic: str, *, k
                 share=percent(float(left_out[layer, head])),
             )
         elif cells:
-            prefix = t("Framed: the cells whose weight counts.")
+            every = counted_cells(item, kind, statistic.removesuffix(WITHOUT_SINKS))
+            prefix = (
+                t(
+                    "Framed: the cells whose weight counts. Those at the first token or <eos> (sinks) do not count, "
+                    "even where they are right."
+                )
+                if len(every) > len(cells)
+                else t("Framed: the cells whose weight counts.")
+            )
         marked = replace(head_map(maps, layer + 1, head + 1), marks=PairMarks(cells=cells))
         draw_map(marked, key=f"card_{key}", prefix=prefix)

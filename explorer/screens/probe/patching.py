@@ -48,10 +48,9 @@ def draw_patching(subject: Subject, measured: Measured | None) -> None:
         st.caption(t("There is no sample to take pairs from yet."))
         return
     st.caption(
-        t(
-            "In each sentence, one token is replaced by a similar one; pairs with another answer count. With the "
-            "models that come with Headlight, this takes up to half a minute."
-        )
+        t("In each sentence, one token is replaced by a similar one; pairs with another answer count.")
+        + " "
+        + t("With the models that come with Headlight, this takes up to half a minute.")
     )
     if not subject.asked("patching pairs", t("Average over {n} sentences", n=min(PAIRS, len(measured.sample)))):
         return

@@ -167,7 +167,7 @@ def _draw_steps(effect: Effect) -> None:
             name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
             for name in (t("probability before"), t("probability after"))
         }
-        | {name: st.column_config.NumberColumn(format="%.4f") for name in (t("its probability"), t("KL (nats)"))},
+        | {name: st.column_config.NumberColumn(format="%.3f") for name in (t("its probability"), t("KL (nats)"))},
     )
     st.caption(t("Along the path of the unchanged translation, so that both distributions follow the same words."))
 

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.decoding.model_summary import facts
 from explorer.files.tables import table_csv
 from explorer.locale.messages import t
-from explorer.locale.text import listed, plain
+from explorer.locale.text import listed, plain, quoted
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.tables import number_rows
@@ -45,7 +45,7 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
         t(
             "The report alone also contains what has been measured on this sample in the tab “Effect on the answer”, "
             "with its intervals, and notes on heads. So far: {sections}.",
-            sections=listed(section.title for section in sections) if sections else t("none of them"),
+            sections=listed(quoted(section.title) for section in sections) if sections else t("none of them"),
         )
     )
     files: tuple[tuple[str, str, str, Callable[[], bytes | str]], ...] = (

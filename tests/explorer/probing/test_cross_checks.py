@@ -47,7 +47,7 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
             changes.mean() if changes.size else np.nan, nan_ok=True
         ), "of the words that stay"
     assert found.by_tag["content"][0] == found.by_tag["NOUN"][0] == sum(len(target) // 2 for target in sample.targets)
-    assert found.words == found.rows()[0]["words"] == sum(len(target) for target in sample.targets)
+    assert found.tokens == found.rows()[0]["tokens"] == sum(len(target) for target in sample.targets)
     assert kept_shares(reverse, sample, None, quiet).by_tag == {}
     for name in COUNTERFACTUALS:
         of_all = np.concatenate([rows.change[name][:-1] for rows in single])
@@ -56,10 +56,10 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
     classes = [["function" if i == 0 else "content" for i in range(len(target))] for target in sample.targets]
     by_class = kept_shares(reverse, sample, classes, quiet).by_tag
     table = kept_shares(reverse, sample, [["function", "content", "punctuation"] * 9] * 6, quiet).rows()
-    assert [row["predicted word"] for row in table] == ["all", "function words", "content words", "punctuation"]
-    assert table[0]["words"] == sum(row["words"] for row in table[1:]), "the groups are all words"
+    assert [row["predicted token"] for row in table] == ["all", "function words", "content words", "punctuation"]
+    assert table[0]["tokens"] == sum(row["tokens"] for row in table[1:]), "the groups are all words"
     assert all(re.fullmatch(r"\d+ % \(\d+ % to \d+ %\)", row["stay likeliest: uniform"]) for row in table)
-    assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.words - 6}
+    assert {name: count for name, (count, _) in by_class.items()} == {"function": 6, "content": found.tokens - 6}
 
 
 def certain(value: float) -> Estimate:
@@ -71,20 +71,20 @@ def certain(value: float) -> Estimate:
 def test_a_word_that_stays_may_have_become_less_likely(change: float, *, depends: bool) -> None:
     shares, changes = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0.5, change))
     said = KeptShares(shares, changes, dict.fromkeys(COUNTERFACTUALS, certain(-2.0)), {}, 3, 9).caption()
-    assert "of the predicted words, in nats: uniform −2.00 (−2.00 to −2.00), shuffled −2.00" in said
+    assert "of the predicted tokens, in nats: uniform −2.00 (−2.00 to −2.00), shuffled −2.00" in said
     assert ("may depend on the row all the same" in said) is depends
     assert f"the likeliest: uniform {change:+.2f} (".replace("+0.00", "0.00").replace("-", "−") in said
     none, unknown = (dict.fromkeys(COUNTERFACTUALS, certain(value)) for value in (0, np.nan))
-    assert "stay the likeliest" not in KeptShares(none, unknown, changes, {}, 3, 9).caption(), "no word stays"
+    assert "Of those that stay" not in KeptShares(none, unknown, changes, {}, 3, 9).caption(), "no word stays"
 
 
-def test_the_verdict_names_each_replacement_with_the_interval_of_the_words_that_change() -> None:
+def test_the_verdict_names_each_row_with_the_interval_of_the_tokens_that_stay() -> None:
     stays = Estimate(np.array(0.42), np.array(0.39), np.array(0.45))
     shares = {"uniform": stays, "shuffled": certain(0.3), "largest removed": certain(1.0)}
     known = dict.fromkeys(COUNTERFACTUALS, certain(0.0))
     assert KeptShares(shares, known, known, {}, 50, 863).verdict() == (
-        "Without its own row, 58 % (55 % to 61 %) of 863 words change (equal weights in its place); with the row's "
-        "weights on other words, 70 % (70 % to 70 %); without its largest weight, 0 % (0 % to 0 %)."
+        "Of 863 predicted tokens, this share stays the likeliest with another row: uniform 42 % (39 % to 45 %), "
+        "shuffled 30 % (30 % to 30 %), largest removed 100 % (100 % to 100 %)."
     )
 
 

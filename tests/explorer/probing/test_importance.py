@@ -66,6 +66,10 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
         plot = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), clear=clear)
         assert ("In brackets: cannot be told from zero." in plot.caption) is explained
         assert ("(1.00)" in plot.figure.data[0]["text"][0]) is explained
+        assert "Bold" not in plot.caption
+    named = layer_head_map(np.ones((1, 2)), "cross", "change", span=(0, 1), named=[(0, 1)])
+    assert list(named.figure.data[0]["text"][0]) == ["1.00", "<b>1.00</b>"]
+    assert "Bold: heads that have their role by this score." in named.caption
 
 
 NOTHING = (None, None, None)
@@ -86,6 +90,10 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
     assert quality["exact match"] == pytest.approx([100, 95, 25])
     assert np.allclose(falling.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
     assert np.allclose(falling.random_quality(), [[100, 50, 25], [100, 25, 12.5]])
+    few = curve(2, 4, random=[[2, 4], [4, 8]], exact=(0.2, 0.6, 0.0))
+    assert "exact match" not in few.remaining_quality()
+    assert "Exact match is left out: the whole model has 1 of 5 right." in few.summary()
+    assert "left out" not in falling.summary()
     for said in (
         "Probability per token falls below 90 % of the whole model's with 1 of 2 heads switched off",
         "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off.",

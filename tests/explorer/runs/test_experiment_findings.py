@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, wide
-from explorer.charts.forest import forest_figure
+from explorer.charts.forest import forest_figure, shift_ticks
 from explorer.runs import experiment_arms
 from explorer.runs.command import TrainingOrder
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
@@ -185,26 +185,26 @@ def test_every_comparison_has_its_verdict(
 ) -> None:
     arms = planted(one, two)
     measures = compared(arms)
-    assert tuple(title(each).rpartition(": ")[2] for each in measures) == said
+    assert tuple(title(each).rpartition(": “two” ")[2] for each in measures) == said
     claims = {"better", "worse", "sooner", "later", "higher", "lower"} & {*said}
     assert differs(arms) is bool(claims)
-    assert [title(each).rpartition(": ")[2] in claims for each in leading(measures)] == [True] * bool(claims)
+    assert [title(each).rpartition(": “two” ")[2] in claims for each in leading(measures)] == [True] * bool(claims)
     if said and not claims:
         assert overall(arms) == {"as good": "equal", OPEN: "undecided", "too few runs": "too few"}[said[0]]
 
 
-def test_titles_count_verdicts_and_captions_have_each_shift_with_its_interval() -> None:
+def test_titles_name_the_arms_by_verdict_and_captions_have_each_shift_with_its_interval() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
-    assert title(score) == "Right on test (%) after 20 to 50 updates: 2 worse, 1 as good"
+    assert title(score) == "Right on test (%) after 20 to 50 updates: “arm 1” and “arm 2” worse; “arm 3” as good"
     assert caption(score) == (
         "Points more than “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; “arm 2” −20.0 (−20.2 to −19.8), worse; "
         "“arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    assert title(updates) == "Updates until 99 % on validation: 1 later, 2 as soon"
+    assert title(updates) == "Updates until 99 % on validation: “arm 2” later; “arm 1” and “arm 3” as soon"
     assert caption(loss).startswith("Times the loss of “arm 0”: “arm 1” 1.0 (0.")
     assert "“arm 2” −20.0 (−20.2 to −19.8), worse" in in_words([score, updates]).split("Updates")[0]
-    assert in_words([score, updates]).endswith("Updates until 99 % on validation: 1 later, 2 as soon.")
+    assert in_words([score, updates]).endswith(f"{title(updates)}.")
     assert "4 test sentences; 9 comparisons." in conditions(arms)
 
 
@@ -212,26 +212,57 @@ def test_a_forest_has_each_interval_the_margin_and_greys_what_is_undecided() -> 
     either = [replace(each, scores={"test": {"exact_match": (0.5, 1.0)[each.seed % 2], "loss": 0.3}}) for each in ten()]
     score, *_ = compared(arms_of([ten(), ten(0.6), either, ten()[:2]]))
     figure = forest_figure(score)
-    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in figure.data["text"]] == [
-        "arm 0: 90.2 %, n = 10",
-        "arm 1: 60.2 %, n = 10, worse",
-        "arm 2: 75.0 %, n = 10, undecided",
-        "arm 3: 90.1 %, n = 2, too few runs",
+    assert figure.data["text"] == [
+        "arm 0\n90.2 %, n = 10",
+        "arm 1\n60.2 %, n = 10, worse",
+        "arm 2\n75.0 %, n = 10, undecided",
+        "arm 3\n90.1 %, n = 2, too few runs",
     ]
+    assert figure.data["says"] == ["", "−30.0 (−30.2 to −29.8)", *figure.data["says"][2:3], "too few runs"]
     assert figure.data["decided"] == [True, True, False, False]
     assert figure.data["low"][::3] == figure.data["high"][::3] == [None, None], "too few runs have no interval"
     assert [figure.data["low"][1], figure.data["high"][1]] == pytest.approx([score.rows[0].low, score.rows[0].high])
     assert ({*figure.data["from"]}, {*figure.data["to"]}) == ({-1.0}, {1.0})
     assert figure.title == title(score)
     slow = compared(arms_of([ten(), [*ten()[:4], replace(ten()[4], valid=BAD[0].valid)]]))[1]
-    assert "arm 1: 4 of 5 reached it, not compared" in forest_figure(slow).data["text"]
+    assert "arm 1\n4 of 5 reached it" in forest_figure(slow).data["text"]
+
+
+def test_only_arms_without_a_right_answer_in_any_run_are_called_0_in_every_run() -> None:
+    one_right = [*ten(0.0, width=0.0)[:9], replace(ten()[9], scores={"test": {"exact_match": 0.001, "loss": 0.3}})]
+    score, _, loss = compared(arms_of([ten(), ten(0.0, width=0.0), one_right]))
+    texts = forest_figure(score).data["text"]
+    assert texts[1:] == ["arm 1\n0 in every run, n = 10, worse", "arm 2\n0.0 %, n = 10, worse"]
+    assert not any("0 in every run" in text for text in forest_figure(loss).data["text"])
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "margin", "loss", "ticks"),
+    [
+        (-3.25, 7.25, 1.0, False, (-5, -1, 0, 1, 10)),
+        (-96.3, 1.1, 1.0, False, (-100, -10, -1, 0, 1, 2)),
+        (-20, 60, 20.0, False, (-20, 0, 20, 100)),
+        (-100, 100, 100.0, False, (-100, 0, 100)),
+        (0.5, 158, 2.0, True, (0.5, 1, 2, 10, 100, 200)),
+        (0.03, 2, 2.0, True, (0.02, 0.1, 0.5, 1, 2)),
+    ],
+)
+def test_no_interval_goes_beyond_the_ticks_of_its_axis(
+    least: float, most: float, margin: float, *, loss: bool, ticks: tuple[float, ...]
+) -> None:
+    found = shift_ticks(least, most, margin, loss=loss)
+    assert found == pytest.approx(ticks)
+    assert found[0] <= least
+    assert most <= found[-1]
 
 
 def test_lengths_beyond_training_are_compared_too() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
     score, beyond, *_ = compared(arms)
-    assert title(score).endswith(": 1 worse, 2 as good")
-    assert title(beyond) == "Right on test beyond the trained lengths (%): 1 better, 1 worse, 1 as good"
+    assert title(score).endswith(": “arm 1” worse; “arm 2” and “arm 3” as good")
+    assert (
+        title(beyond) == "Right on test beyond the trained lengths (%): “arm 1” better; “arm 2” worse; “arm 3” as good"
+    )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
     longer = compared(arms_of([ten(), ten(beyond=0.3)], also="long"))
