@@ -266,11 +266,7 @@ function draw(S) {
           "Key {key} of {count}, {token}, dimension {dimension} of {size}. Arrow up and down: key; left and right: dimension.",
           { ...place, dimension: dimension + 1, size: numbers.size },
         );
-  const rows = find(".rows");
-  rows.setAttribute("aria-label", about);
-  const scrolls = rows.scrollHeight > rows.clientHeight;
-  const scroll = () => t("Scroll the list to see all {n} key.", "Scroll the list to see all {n} keys.", { n: count });
-  say(find(".how span"), scrolls ? `${scroll()} ` : "");
+  find(".rows").setAttribute("aria-label", about);
 }
 
 /** The products of the keys that are visible. @param {CellState["numbers"]} numbers */
