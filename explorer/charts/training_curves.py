@@ -35,6 +35,7 @@ MEASURES = {
 }
 _IN_PERCENT = ("exact_match", "token_accuracy")
 TRAINING_LOSS = "training_loss"
+BESIDE_THE_ANSWER = ("loss", "token_accuracy", TRAINING_LOSS)  # measured while the model reads the right answer
 # The measures by which runs are compared: a name, and the title of the axis.
 COMPARED = {
     "loss": (message("validation loss"), MEASURES["loss"][1]),
@@ -266,7 +267,7 @@ def _scored(name: str, point: Point) -> str:
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
-        number = f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+        number = f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
         return in_digits_of(current(), number)
     return percent(value, 1) if name in _IN_PERCENT else fixed(value, 1)
 

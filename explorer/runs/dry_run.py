@@ -39,8 +39,10 @@ PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
-ROUGH = (1.0, 3.0)
-"""Between these multiples of the rough time is that of a run, before the first trial: the machine does other work."""
+ROUGH = 4.0
+"""A run takes at most about this multiple of the rough time, before the first trial on this machine."""
+UNTIMED = 2.5
+"""Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
 BUSIER = 1.5
 """A run may take this many times what its trial let expect: of two runs beside a dozen others, one took 1.47 times."""
 MAX_PLANS = 128
@@ -286,7 +288,7 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self.pace = ROUGH  # the range of seconds on this machine, by its latest trial, as multiples of the rough ones
+        self.pace = ROUGH  # the longest time of sizes without a trial, as a multiple of the rough one
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
@@ -313,6 +315,12 @@ class PlanService:
             return answer.result()
         return error if isinstance(error, PlanError) else PlanError("The estimate failed: {error}.", error=error)
 
+    def known(self, command: Sequence[str]) -> Plan | None:
+        """The plan of a command if it has been made, without asking for one."""
+        with self._lock:
+            answer = self._answers.get(tuple(command))
+        return answer.result() if answer is not None and answer.done() and answer.exception() is None else None
+
     def forget(self, command: Sequence[str]) -> None:
         """Drop a finished answer, so that the next request starts a new estimate."""
         with self._lock:
@@ -324,7 +332,7 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self.pace = plan.seconds / rough, plan.longest / rough
+            self.pace = UNTIMED * plan.longest / rough
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -12,12 +12,11 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.progress import range_text, score_text
-from explorer.runs.status import age
 from explorer.runs.viewer_mode import REASON
 from model.analysis.run_curves import is_perfect
 from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
-from model.headline import headline_name, number
+from model.headline import HeadlineName, headline_name, number
 
 _NOTE_CHARACTERS = 80
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
@@ -40,7 +39,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("interval (95 %)"))
+    texts = (t("data"), t("verdict"), t("note"), t("right, 95 %"), t("BLEU, 95 %"))
     # A table shows a missing number as an empty cell, but a missing text as None.
     return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
 
@@ -48,18 +47,24 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores = results.get("test") or results.get("valid") or {}
+    test, n = "test" in results, scores.get("sentences")
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
+    bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
+    known = by_heart(summary.get("task"))
     return {
         t("name"): entry.name,
         t("right (%)"): None if exact is None else round(100 * exact, 6),
-        "BLEU": number(scores, "bleu") if headline_name(scores) == "bleu" else None,
-        t("interval (95 %)"): _interval(scores, known=by_heart(summary.get("task")), test="test" in results),
+        t("right, 95 %"): None if known else _interval("exact_match", exact, n),
+        "BLEU": bleu,
+        t("BLEU, 95 %"): None if known else _interval("bleu", bleu, n),
         t("verdict"): verdict_text(entry, verdict),
+        t("test"): n if test and type(n) is int else None,
+        t("validation"): n if not test and type(n) is int else None,
+        t("minutes"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
+        t("parameters"): summary.get("parameters"),
         t("data"): _data(entry),
-        t("minutes"): None if seconds is None else round(seconds / 60, 1),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
-        t("parameters"): summary.get("parameters"),
         t("updates"): number(results, "trained_steps"),
     }
 
@@ -77,23 +82,17 @@ def _score(entry: Entry, scores: Mapping[str, Any]) -> str:
     known = by_heart(entry.summary.get("task")) or not isinstance(sentences, int)
     if (value := number(scores, leading)) is None:
         return ""
+    if is_perfect(leading, value) and not known:
+        leading, value = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
     text = score_text(leading, value, 0 if known else int(sentences or 0))
     return f"BLEU {text}" if leading == "bleu" else t("{score} exactly right", score=text)
 
 
-def _interval(scores: Mapping[str, Any], *, known: bool, test: bool) -> str | None:
-    """The interval of the named main score, and the set and number of sentences; None if unknown, or all `known`."""
-    leading, sentences = headline_name(scores), scores.get("sentences")
-    score = number(scores, leading)
-    if known or score is None or not isinstance(sentences, int) or sentences <= 0:
-        return None  # pairs learned by heart are no sample of others
-    if is_perfect(leading, score):
-        leading, score = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
-    interval = range_text(leading, score, sentences)
-    shown = f"BLEU {interval}" if leading == "bleu" else t("right {interval} %", interval=interval)
-    if test:
-        return t("{interval}, test of {sentences:,}", interval=shown, sentences=sentences)
-    return t("{interval}, validation of {sentences:,}", interval=shown, sentences=sentences)
+def _interval(name: HeadlineName, score: float | None, sentences: object) -> str | None:
+    """The interval of a score; None if it is unknown, or has none as a BLEU of 100."""
+    if score is None or type(sentences) is not int or sentences <= 0 or is_perfect(name, score):
+        return None
+    return range_text(name, score, sentences)
 
 
 def _data(entry: Entry) -> str | None:
@@ -143,9 +142,9 @@ def summary(entries: Sequence[Entry]) -> str:
     return f"{'; '.join([counted, *active])}."
 
 
-def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
-    """Describe an entry: its age, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
-    parts = [t("Changed {age}", age=age(entry.date, now))] if entry.date else []
+def description(entry: Entry, *, read_only: bool = False) -> str:
+    """Describe an entry, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
+    parts = []
     data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
     results = entry.summary.get("results") or {}
     if (steps := number(results, "trained_steps")) is not None:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
-from explorer.runs.settings import KINDS, Changes, label_of, problem, value_of
+from explorer.runs.settings import KINDS, label_of
 from explorer.runs.status import RunStatus
 from explorer.runs.uploads import LANGUAGES
 from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
 from model.data.files import DATA_FILE
 from model.folder import STATE, STATUS, TOKENIZER, CheckpointError, read_config, read_json
-from model.presets import PRESETS, Preset
 
 _DEVICES = {"cpu": message("the CPU"), "cuda": message("a GPU"), "mps": message("Apple's GPU")}
 _OTHER = message("another device")
@@ -31,7 +30,6 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
 _FILES = ("--data", "--source", "--target", "--valid-data")
-_MORE_THAN_SETTINGS = ("init", "first", "added_data", "own_data", "extended")  # what else made a model
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 
 
@@ -78,29 +76,6 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
         computed=computed_sentence(config.get("runtime")),
         missing=_missing(folder, config),
     )
-
-
-def settings_to_repeat(folder: Path) -> tuple[Preset, Changes] | None:
-    """The preset of a model with the settings that it changes, and these changes as `--set` takes them.
-
-    None if its folder does not say them, or if it was trained from another model's weights or on further pairs.
-    """
-    config = _config(folder)
-    preset, settings = PRESETS.get(str(config.get("preset"))), config.get("set")
-    if preset is None or not isinstance(settings, dict) or any(config.get(name) for name in _MORE_THAN_SETTINGS):
-        return None
-    changes = tuple((str(name), str(text)) for name, text in settings.items())
-    try:
-        values = {name: value_of(KINDS[name], text) for name, text in changes}
-    except (KeyError, ValueError):  # a setting that there is not, or no value of it
-        return None
-    if problem(preset, changes):
-        return None
-    model, training = (
-        {**start, **{item.name: values[item.name] for item in fields(part) if item.name in values}}
-        for start, part in ((preset.model, ModelConfig), (preset.training, TrainConfig))
-    )
-    return replace(preset, model=model, training=training), changes
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -254,4 +229,6 @@ def _text(name: str, value: Any) -> str:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
+    if get_origin(KINDS.get(name)) is Literal:
+        return str(value).replace("_", " ")
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

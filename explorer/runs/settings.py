@@ -74,6 +74,7 @@ _LABELS = {
     "log_every": message("Updates between log lines"),
     "save_every": message("Updates between saves"),
     "eval_sentences": message("Sentences decoded"),
+    "snapshots": message("Snapshots (at most)"),
     "snapshot_megabytes": message("Space for snapshots (MB)"),
     "bpe_dropout": message("BPE-dropout"),
     "consistency": message("Consistency of two passes"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import signal
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -229,15 +227,3 @@ def _how(code: int | None) -> str:
     if code < 0:
         return signal.Signals(-code).name if -code in set(signal.Signals) else t("signal {n}", n=-code)
     return t("exit code {code}", code=code)
-
-
-def age(seconds_since_1970: float, now: float | None = None) -> str:
-    """State how long ago something was: "just now", "12 min ago", "3 days ago"."""
-    passed = (time.time() if now is None else now) - seconds_since_1970
-    if not 60 <= passed < math.inf:
-        return t("just now")
-    if passed < 3_600:
-        return t("{minutes} min ago", minutes=int(passed // 60))
-    if passed < 86_400:
-        return t("{hours} h ago", hours=int(passed // 3_600))
-    return t("{n} day ago", "{n:,} days ago", n=int(passed // 86_400))

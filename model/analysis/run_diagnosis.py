@@ -300,19 +300,14 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     slight = SLIGHT * best if was_good else 0.0
     if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0, slight):
         return None
-    since, lowest = min(points, key=lambda point: point[1])
+    since, change = min(points, key=lambda point: point[1])[0], _slight_change(min(before), min(after))
     none_right = curves.score and max(scores) < MANY_WRONG
     if little or (none_right and best > FAR * first):
         return Diagnosis(
             "stuck",
             _with_score(
                 curves,
-                t(
-                    "Stuck: the validation loss has hardly fallen for a third of the updates ({lowest} at its lowest, "
-                    "{first} at first)",
-                    lowest=_nats(lowest),
-                    first=_nats(first),
-                ),
+                t("Stuck: {change}; it was {first} at first", change=change, first=_nats(first)),
             )
             + ". "
             + t("Try another learning rate, a longer warm-up or a larger model, and look at the data."),
@@ -323,15 +318,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     return Diagnosis(
         "levelled",
         _sentences(
-            _with_score(
-                curves,
-                t(
-                    "Levelled off: for a third of its updates the validation loss has hardly fallen ({lowest} at its "
-                    "lowest)",
-                    lowest=_nats(lowest),
-                ),
-            )
-            + ".",
+            _with_score(curves, t("Levelled off: {change}", change=change)) + ".",
             _shows_little(curves),
             t("These updates continue from trained weights; more of the same kind will change little.")
             if curves.continued
@@ -339,6 +326,21 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
         ),
         int(since),
         tuple(step for step in _AFTER_LEVELLED if step not in unfit),
+    )
+
+
+def _slight_change(before: float, now: float) -> str:
+    """By how much the lowest validation loss fell in the last third of a run, in which it fell little or not at all."""
+    if now >= before:
+        return t(
+            "in the last third of its updates, the validation loss did not fall below {lowest}", lowest=_nats(before)
+        )
+    percent = 100 * (1 - now / before)
+    return t(
+        "in the last third of its updates, the lowest validation loss fell by {gain} ({percent} %) to {lowest}",
+        gain=_nats(before - now),
+        percent=t("{percent:.0f}", percent=percent) if percent >= 10 else t("{percent:.2g}", percent=percent),
+        lowest=_nats(now),
     )
 
 

@@ -217,8 +217,8 @@ def _contradictory(examples: Sequence[Example]) -> _Found:
         pairs=len(examples),
     )
     rarer = t(
-        "{n} pair has an answer that is less frequent, or as frequent but later.",
-        "{n:,} pairs have an answer that is less frequent, or as frequent but later.",
+        "{n} pair has another answer than the most frequent of its source, or the first of those as frequent.",
+        "{n:,} pairs have another answer than the most frequent of their source, or the first of those as frequent.",
         n=len(rows),
     )
     return rows, f"{several} {rarer}"

@@ -228,8 +228,8 @@ def unspellable_sentence(kind: TokenKind) -> str:
     if not kind.unread:
         return t("{answers}, and every source can be read.", answers=answers)
     return t(
-        "{answers}; {n:,} source holds an unknown token, {example}.",
-        "{answers}; {n:,} sources hold an unknown token, the first {example}.",
+        "{answers}; {n:,} source holds at least one unknown token, the first {example}.",
+        "{answers}; {n:,} sources hold unknown tokens, the first {example}.",
         answers=answers,
         n=round(kind.unread * kind.held_out),
         example=_example(*kind.unread_example),

@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert table.loc["mine", "interval (95 %)"] == "right 22–78 %, test of 8"
+    assert tuple(table.loc["mine", ["right, 95 %", "test"]]) == ("22–78", 8)
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert any(each.value.startswith(plain("5 runs and models; busy is running.")) for each in at.caption)
@@ -148,9 +148,27 @@ def test_losses_of_runs_with_other_tokens_are_drawn_apart(two: AppTest, checkpoi
     run(at)
     assert_says(at, apart, "Validation loss at the end: swap 0.50 (step 10).")
     assert len(at.get("vega_lite_chart")) == 2
+    assert_says(at, "Validation loss (nats per target token) · mine, other", f"token) · {plain('swap')}")
     choose(at, compare_measure="exact_match")
     assert apart not in words(at)
     assert len(at.get("vega_lite_chart")) == 1
+
+
+def test_a_number_that_was_measured_with_the_future_in_view_is_warned_of(two: AppTest, checkpoints: Path) -> None:
+    two.query_params["entry"] = ["mine", "other"]
+    assert not run(two).warning, "both have their masks"
+    config = read_config(checkpoints / "other")
+    config["model"]["causal"] = False
+    write_json(checkpoints / "other" / CONFIG, config)
+    [warning] = run(two).warning
+    assert warning.value.startswith(plain("Without a causal mask: “other”. This number was measured while the token"))
+    choose(two, compare_measure="exact_match")
+    assert not two.warning, "it was measured on what the model wrote by itself"
+    assert "Models that came with Headlight" not in words(two), "and these two can be deleted"
+    save_toy(checkpoints / SHIPPED[0], "adjective-swap")
+    two.query_params["entry"] = ["mine", SHIPPED[0]]
+    assert "Models that came with Headlight and runs in training cannot be deleted." in words(run(two))
+    assert not [each for each in two.button if each.label == "Delete these 2"]
 
 
 def note(at: AppTest, text: str) -> AppTest:

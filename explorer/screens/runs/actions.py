@@ -149,14 +149,12 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
-    """Draw the button that deletes the marked runs."""
-    fixed = any(entry.bundled or entry.busy for entry in entries)
-    if not viewing() and st.button(
-        t("Delete these {n}", n=len(entries)),
-        key="runs_delete_several",
-        disabled=fixed,
-        help=t("Models that came with Headlight and runs in training cannot be deleted.") if fixed else None,
-    ):
+    """Draw the button that deletes the marked runs, or why there is none."""
+    if viewing():
+        return
+    if any(entry.bundled or entry.busy for entry in entries):
+        st.caption(t("Models that came with Headlight and runs in training cannot be deleted."))
+    elif st.button(t("Delete these {n}", n=len(entries)), key="runs_delete_several"):
         st.dialog(t("Delete for good?"))(_delete)(runs, entries)
 
 

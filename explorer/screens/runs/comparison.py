@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from explorer.charts.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.charts.training_curves import BESIDE_THE_ANSWER, COMPARED, MAX_CURVES, MEASURES, comparison_figure
 from explorer.locale.messages import t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import listed, plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
 from explorer.runs.origin import comparable, differences, settings_of
@@ -52,9 +53,20 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
                 "validation sentences only, so the others have charts of their own."
             )
         )
+    settings = {run: settings_of(runs.folder(run)) for run in chosen}
+    peeking = [run for run in chosen if settings[run].get("causal") is False and measure in BESIDE_THE_ANSWER]
+    if peeking and len(chosen) > 1:
+        sentence = t(
+            "Without a causal mask: {runs}. This number was measured while the token to predict was in view, and does "
+            "not say how well the model writes.",
+            runs=listed(map(quoted, peeking)),
+        )
+        st.warning(plain(sentence))
     data: dict[str, list[Any]] = {}
     for group in groups:
         figure = comparison_figure({run: metrics_of(runs, run) for run in group}, measure)
+        if len(groups) > 1:
+            figure = replace(figure, title=f"{figure.title} · {', '.join(group)}")
         if figure.data["step"]:
             draw_figure(figure)
             data = {name: [*data.get(name, []), *values] for name, values in figure.data.items()}
@@ -62,7 +74,7 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
             st.info(plain(figure.caption))
     if len(chosen) > 1:
         st.markdown(f"##### {t('How they differ')}")
-        if differing := differences({run: settings_of(runs.folder(run)) for run in chosen}):
+        if differing := differences(settings):
             title = t("Settings that differ between the chosen runs")
             draw_table(differing, title, file="differences", height="content")
         else:

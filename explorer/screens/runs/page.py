@@ -63,8 +63,8 @@ def draw() -> None:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
     if len(marked) > 1:
-        draw_several(runs, marked)
         draw_comparison(runs, entries, [entry.name for entry in marked])
+        draw_several(runs, marked)
     for entry in marked if len(marked) == 1 else ():
         _draw_one(runs, entries, entry)
 
@@ -114,6 +114,8 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             label_visibility="collapsed",
             on_change=_open_card,
         )
+        hint = t("Choose one to open it below; its tab “Compare curves” adds others.")
+        st.caption(f"{plain(summary(entries))} {hint}")
     address.choice(ENTRY).write({ENTRY: address.SEVERAL.join(chosen)})
     return [by_name[name] for name in chosen]
 
@@ -133,38 +135,37 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(width=182),
-            t("right (%)"): number(
+            t("name"): text(width=193),
+            t("right (%)"): number(width=74, format="%.1f", help=t("Share of sentences that are exactly right.")),
+            t("right, 95 %"): text(width=98, help=t("Wilson's score interval. Pairs learned by heart have none.")),
+            "BLEU": number(width=52, format="%.1f", help=t("BLEU on the same, where answers are sentences.")),
+            t("BLEU, 95 %"): text(width=97, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
+            t("test"): number(width=54, format="localized", help=t("Sentences of the test set that were scored.")),
+            t("validation"): number(
                 width=72,
-                format="%.1f",
-                help=t("Share of sentences that are exactly right. The interval says of which set."),
-            ),
-            "BLEU": number(width=55, format="%.1f", help=t("BLEU on the same, where answers are sentences.")),
-            t("interval (95 %)"): text(
-                width=235,
-                help=t(
-                    "Of BLEU or, without it, of the share that is right, with the set and the number of sentences: "
-                    "Wilson's score interval or, of BLEU, roughly ± 45 ÷ √sentences. Pairs learned by heart have none."
-                ),
+                format="localized",
+                help=t("Sentences of validation that were scored, where there is no test."),
             ),
             t("verdict"): text(
                 width=128,
                 help=t(
-                    "From the held-out score and the curves. learned: right almost everywhere; levelled off: nothing "
+                    "From the held-out score and the curves. learned: right almost everywhere; levelled off: little "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
                     "training pairs, much worse on others or not tested on others; fails in use: right where the "
                     "answer so far is given, wrong where the model writes it."
                 ),
             ),
-            t("data"): text(width=125),
+            t("data"): text(width=290),
             t("minutes"): number(
                 width=65,
                 format="%.1f",
-                help=t("Time of training where it was trained; of a continued model, that of its last part."),
+                help=t(
+                    "Time of the whole training, where it was trained; empty where it continues that of another model."
+                ),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm", width=95),
             t("note"): text(width="medium"),
-            t("parameters"): number(width=95, format="compact"),
+            t("parameters"): number(width=92, format="compact"),
         },
     )
     hint = t("Tick one to open it below, several to compare or delete them.")

@@ -47,8 +47,8 @@ class Unanswered(DataError):
 class Data:
     """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
 
-    The user's own data also have a proposal and, once chosen, the kind of tokens as settings; `few` says that they are
-    too few to learn a rule from.
+    The user's own data also have a proposal and, once chosen, the kind of tokens as settings; `few` is the sentence
+    on pairs that are too few to learn a rule from.
     """
 
     task: str
@@ -58,7 +58,7 @@ class Data:
     wanted_name: str = ""
     proposal: Proposal | None = None
     tokens: Changes = ()
-    few: bool = False
+    few: str = ""
 
     @property
     def kind(self) -> TokenKind | None:
@@ -206,10 +206,10 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         st.caption(plain(division.sentence(source, pairs)))
         first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
         draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
-        draw_findings(division.findings)
+        draw_findings([finding for finding in division.findings if finding.kind != "few"])
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
-    few = any(finding.kind == "few" for finding in division.findings)
+    few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")
     return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal, few=few)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import span
+from explorer.locale.durations import at_most
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
@@ -24,9 +25,8 @@ from explorer.runs.dry_run import (
 )
 from explorer.runs.experiment_arms import expected_sentence
 from explorer.runs.lifecycle import Runs
-from explorer.runs.origin import settings_to_repeat
 from explorer.runs.progress import queue_sentence
-from explorer.runs.settings import Changes, problem, setting
+from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
@@ -47,15 +47,13 @@ from explorer.web.figures import draw_figure
 from explorer.web.runs import NEW, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
-from model.folder import SHIPPED
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
-_ASKER, _SEEN = "_plan_asker", "_plan_seen"
+_ASKER = "_plan_asker"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
 _METRIC_PIXELS = 140  # three beside each other on a laptop
-_SHIPPED = "shipped"  # the choice of the settings of the model that comes with Headlight
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
@@ -93,7 +91,9 @@ def _draw_form(runs: Runs) -> None:
         return
     with right:
         data = _with_tokens(data, left)
-        choice, preset, given = _choose_preset(data, runs)
+        choice, presets = _choose_preset(data)
+        preset = presets[choice]
+        models = st.container()
         scope = f"{data.task}_{choice}"
         time, naming = st.columns([2, 3])
         with time:
@@ -119,16 +119,18 @@ def _draw_form(runs: Runs) -> None:
             with parts:
                 model += part_fields(preset, scope)
         changes = data.tokens + model + changes
-    changes = tuple((dict(given) | dict(changes)).items())
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
+    takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
+    with models:
+        _draw_presets(runs, data, presets, choice, takes)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
-        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, sizes_now, data.few)
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, plan, sizes_now, takes, data.few)
         if not unfit and (result := expected_sentence(order, preset)):
             st.caption(plain(result))
     with schedule:
@@ -160,41 +162,43 @@ def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
     return replace(data, tokens=(("tokenizer", kind.kind),))
 
 
-def _choose_preset(data: Data, runs: Runs) -> tuple[str, Preset, Changes]:
-    """Draw the choice of sizes and settings to start from.
-
-    Returns the choice, a preset for the fields, and what this preset changes of the one that the command names.
-    """
-    start, shipped = data.default_preset, None
-    names = [name for name in PRESETS if name == start or name not in TASKS]
-    if data.task in SHIPPED and (shipped := settings_to_repeat(runs.folder(data.task))) is not None:
-        names.insert(1, _SHIPPED)
+def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
+    """The name of the chosen preset, and all that there are."""
+    start = data.default_preset
+    presets = {name: data.adapted(preset) for name, preset in PRESETS.items() if name == start or name not in TASKS}
     key = f"train_preset_{data.task}"
     # Set at every run: an interrupted run creates fields that the browser never sees.
-    st.session_state[key] = kept if (kept := st.session_state.get(key)) in names else start
-    given: Changes = ()
-    presets = {name: data.adapted(PRESETS[name]) for name in names if name != _SHIPPED}
-    if shipped is not None:
-        presets[_SHIPPED], given = shipped
-    lines = {name: _preset_line(name, preset, data) for name, preset in presets.items()}
-    chosen = st.radio(
+    choice = st.session_state[key] = kept if (kept := st.session_state.get(key)) in presets else start
+    return choice, presets
+
+
+def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str) -> None:
+    """Draw the choice of a preset, each with its time; the chosen one `takes` as long as the form says."""
+
+    def time(name: str, preset: Preset) -> str:
+        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=data.tokens)
+        known = plan_service().known(_trial(runs, order))
+        return takes if name == choice else _takes(known, preset_seconds(preset, data.data, data.kind))
+
+    lines = {
+        name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
+        for name, preset in presets.items()
+    }
+    st.radio(
         t("Model"),
-        names,
+        list(lines),
         format_func=lines.__getitem__,
-        key=key,
+        key=f"train_preset_{data.task}",
         persist_state="session",
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
-    choice = chosen or start
-    return choice, presets[choice], given if choice == _SHIPPED else ()
 
 
-def _preset_line(name: str, preset: Preset, data: Data) -> str:
-    """One line on a preset: its name, what it is, and about how long it takes."""
-    title = translated(PRESETS[name].title) if name != _SHIPPED else t("As that model was trained")
-    label = t("as “{name}”", name=data.task) if name == _SHIPPED else name
-    seconds = preset_seconds(preset, data.data, data.kind)
-    return f"**{plain(label)}** · {plain(title)} · {span(*(times * seconds for times in plan_service().pace))}"
+def _takes(plan: Plan | PlanError | None, seconds: float | None) -> str:
+    """How long a run takes by its plan or, without one, at most by its rough `seconds`; empty if these are unknown."""
+    if isinstance(plan, Plan):
+        return plan.duration_text
+    return "" if seconds is None else at_most(plan_service().pace * seconds)
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -222,32 +226,43 @@ def _trial(runs: Runs, order: TrainingOrder) -> list[str]:
     return replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
-def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few: bool) -> None:
-    """Draw the estimate and the Start button, on a timer until the estimate is known; `sizes` are shown before.
+def _plan(
+    runs: Runs,
+    order: TrainingOrder,
+    unfit: str,
+    answer: Plan | PlanError | None,
+    sizes: Sizes | None,
+    takes: str,
+    few: str,
+) -> None:
+    """Draw the estimate and the Start button, on a timer until there is an `answer`; `sizes` are shown before.
 
-    The button stands out unless the pairs are too `few`.
+    `takes` is the time as the list of models says it. The button stands out unless the pairs are too
+    `few`, of which this sentence says so.
     """
-    answer = None if unfit else _ask(runs, order)
+    if answer is None and not unfit and _ask(runs, order) is not None:
+        st.rerun()  # the timer stops, and the list and the schedule are drawn with the answer
     plan = answer if isinstance(answer, Plan) else None
     expected = answer is None and not unfit
     unknown = "…" if expected else "–"  # still to come, or not at all
-    counted = needed = taken = unknown
+    counted = needed = unknown
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
     elif expected and sizes is not None:
         amount = count(sizes.parameters)
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
-        taken = span(*(times * sizes.seconds for times in plan_service().pace))
     with st.container(horizontal=True):
         for label, value in (
             (t("Parameters"), counted),
             (t("Memory needed"), needed),
-            (t("Takes"), plan.duration_text if plan else taken),
+            (t("Takes"), takes or unknown),
         ):
             st.metric(label, value, width=_METRIC_PIXELS)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
+    if few:
+        st.warning(plain(few))
     if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
@@ -264,9 +279,6 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str, sizes: Sizes | None, few
         st.caption(t("Estimates, which get closer when a few updates have been timed on this machine."))
     else:
         st.caption(plain(plan.summary()))
-        if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
-            st.session_state[_SEEN] = order.command(runs.checkpoints)
-            st.rerun()  # the timer stops, and the schedule is drawn
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:

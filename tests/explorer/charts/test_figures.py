@@ -60,7 +60,7 @@ def test_loss(metrics: Metrics, logged: Callable[..., Metrics]) -> None:
     assert [row["step"] for row in evaluation_table(metrics)] == [30, 20, 10]
     assert list(evaluation_table(metrics)[0].values()) == [30, 1.2, 1.0, 50.0, 50.0], "scores in percent"
     passed = loss_figure(logged(eval_line(10, 0.04, 0.1), eval_line(20, 0.5, 0.2))).caption
-    assert passed == "Validation loss 0.50 at step 20; lowest 0.04 at step 10."
+    assert passed == "Validation loss 0.50 at step 20; lowest 0.040 at step 10."
     line, dots = check(loss_figure(logged(eval_line(10, 0.4, 0.1)))).spec["layer"]
     assert (line["mark"]["type"], dots["mark"]["type"]) == ("line", "circle"), "a first evaluation alone is a dot"
     assert "validation" in str(dots["transform"])

@@ -193,9 +193,12 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     service = PlanService()
     assert service.pace == dry_run.ROUGH
     plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0})
-    assert wait_for(service, "here", answering(plan)) is not None
-    low, high = service.pace
-    assert high / low == pytest.approx(1.5 * 250 / 60)
+    trial = wait_for(service, "here", answering(plan))
+    assert isinstance(trial, Plan)
+    rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
+    assert service.pace * rough == pytest.approx(dry_run.UNTIMED * 1.5 * 250)
+    assert service.known(answering(plan)) == trial
+    assert service.known(["another"]) is None
     data = get_task("reverse").data
     times = {name: preset_seconds(get_preset(name), data) for name in ("tiny", "small", "paper-base")}
     assert times["tiny"] < 0.1 * times["small"] < 0.01 * times["paper-base"]

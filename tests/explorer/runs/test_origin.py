@@ -10,7 +10,6 @@ from explorer.runs.origin import (
     losses_are_alike,
     repeatable,
     settings_of,
-    settings_to_repeat,
 )
 from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
@@ -19,21 +18,6 @@ from model.folder import CONFIG, STATUS, read_config, read_json, write_json
 from model.presets import PRESETS
 from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
-
-
-def test_settings_are_not_offered_where_they_alone_do_not_make_the_model(tmp_path: Path) -> None:
-    assert settings_to_repeat(ROOT / "checkpoints" / "multi30k-en-de") is None, "other weights and further pairs"
-    for broken in (
-        {"set": {"colour": "red"}},
-        {"set": {"max_steps": "many"}},
-        {"set": {"d_model": "3"}},
-        {"set": None},
-    ):
-        folder = save_run(tmp_path / "run")
-        write_json(folder / CONFIG, read_config(folder) | {"preset": "tiny", "set": {}})
-        assert settings_to_repeat(folder) is not None
-        write_json(folder / CONFIG, read_config(folder) | broken)
-        assert settings_to_repeat(folder) is None
 
 
 @pytest.mark.parametrize("broken", [{"set": None}, {"preset": 3}, {"training": []}])
@@ -81,7 +65,10 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
     ]
     assert differences({"a": one, "b": dict(one)}) == []
     found = {name: settings_of(ROOT / "checkpoints" / name) for name in ("adjective-swap", "adjective-swap-unmasked")}
-    assert "Mask the future" in [row["setting"] for row in differences(found)]
+    assert [tuple(row.values()) for row in differences(found)] == [
+        ("Mask the future", "yes", "no"),
+        ("Best weights by", "exact match", "loss"),
+    ]
     older = {name: settings_of(ROOT / "checkpoints" / name) for name in ("reverse", "reverse-decoder")}
     settings = [row["setting"] for row in differences(older)]
     assert "Decoder layers" in settings

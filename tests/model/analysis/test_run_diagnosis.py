@@ -119,11 +119,20 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     ),
     "diverged before it was evaluated": (curves([4.0, 2.0] + [9.0] * 18, []), "diverged", "from 2.00 at update 20"),
     "a last jump with good answers": (curves(HEART[:17] + [3.0] * 3, HEART, DONE, 300), "learned", "300 of 300"),
-    "stuck": (curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20), "stuck", "(3.30 at its lowest"),
+    "stuck": (
+        curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
+        "stuck",
+        "did not fall below 3.30; it was 4.00 at first, with",
+    ),
     "levelled": (
         curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
         "levelled",
-        "has hardly fallen (1.20 at its lowest), with 40.0 % exactly right at best",
+        "the validation loss did not fall below 1.20, with 40.0 % exactly right at best",
+    ),
+    "levelled, but for a little": (
+        curves(falling(4.0, 1.0, 8) + [1.0] * 12, then(falling(4.0, 1.2, 8), *[1.2] * 8, 1.17), [0.4] * 20),
+        "levelled",
+        "the lowest validation loss fell by 0.019 (1.6 %) to 1.17, with 40.0 % exactly right at best",
     ),
     "a tenth more of 1,000 right": (
         curves(then(FALL[:10], 1.1), then(FALL[:10], 1.2), then([0.5] * 15, 0.6), 1000),

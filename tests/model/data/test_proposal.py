@@ -78,8 +78,8 @@ def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
     )
     single = unspellable_sentence(replace(words, held_out=1, unread=1.0, unread_example=("z", "zero")))
     assert single == (
-        "The only held-out answer cannot be spelled with these tokens, which lack “769”; 1 source holds an unknown "
-        "token, “z” in “zero”."
+        "The only held-out answer cannot be spelled with these tokens, which lack “769”; 1 source holds at "
+        "least one unknown token, the first “z” in “zero”."
     )
     assert words.samples[0][1].unknown == (True,)
     assert words.tgt_vocab_size > 250, "a token for each answer"
