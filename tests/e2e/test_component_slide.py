@@ -117,9 +117,11 @@ def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the
 def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(stage: Bench) -> None:
     stage.page.set_viewport_size({"width": 1920, "height": 1080})
     stage.mount(long_trace(30), width=1580, step=2)
-    stage.press("f", "m")
-    stage.page.wait_for_function("() => root.fullscreenElement")
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
     settled(stage)
+    stage.press("m")
+    assert stage("figure.cross").is_visible()
     cells = []
     for key in ("Home", "ArrowRight", "End"):
         stage.press(key)
