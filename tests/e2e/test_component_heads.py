@@ -68,6 +68,19 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     expect(heads(".explorer")).to_have_attribute("data-view", "lines")
 
 
+def test_a_head_that_is_scrolled_below_a_resting_pointer_is_not_shown(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, step=3)
+    place = box_of(heads('.tile[value="cross 1 2"]'))
+    heads.page.mouse.move(place["x"] + 10, place["y"] + 10)
+    expect(heads("figure.cross figcaption")).to_contain_text("head 2")
+    heads.away()
+    expect(heads("figure.cross figcaption")).to_contain_text("head 1")
+    # What a browser sends to a pointer that has not moved.
+    heads('.tile[value="cross 1 2"]').dispatch_event("pointerover", {"bubbles": True, "pointerType": "mouse"})
+    heads.frame()
+    expect(heads("figure.cross figcaption")).to_contain_text("head 1")
+
+
 def test_the_table_of_heads_is_sorted_by_its_numbers(heads: Bench) -> None:
     heads.mount(small_trace())
     assert heads(".tile b").all_inner_texts()[:3] == ["L1 H1", "L1 H2", "L1 mean"]

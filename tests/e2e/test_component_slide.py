@@ -98,6 +98,41 @@ def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_
     assert 0 <= cell[0] <= cell[1], "the map opens at the row in view"
 
 
+def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the_step(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    stage.mount(long_trace(50), width=1580, step=45)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement")
+    settled(stage)
+    tops = stage(".target .slot:not(.later)").evaluate_all("all => all.map((slot) => slot.offsetTop)")
+    assert len(set(tops)) == 1
+    words, chip = box_of(stage(".target .chips")), box_of(stage(".slot.next .chip"))
+    assert words["x"] <= chip["x"] < chip["x"] + chip["width"] <= words["x"] + words["width"]
+    assert re.fullmatch(r"… \d+ earlier", stage.text(".target .rest"))
+    stage.press("Home")
+    settled(stage)
+    assert not stage.text(".target .rest")
+
+
+def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    stage.mount(long_trace(30), width=1580, step=2)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    settled(stage)
+    stage.press("m")
+    assert stage("figure.cross").is_visible()
+    cells = []
+    for key in ("Home", "ArrowRight", "End"):
+        stage.press(key)
+        settled(stage)
+        plot = str(stage("figure.cross canvas").get_attribute("data-plot"))
+        cells.append(int(plot.split(",")[2]))
+        sheet = "root.querySelector('figure.cross .sheet')"
+        assert stage.page.evaluate(f"{sheet}.scrollWidth <= {sheet}.clientWidth")
+    assert cells[0] == cells[1] > cells[2], cells
+
+
 def test_fourteen_words_take_one_line_of_a_slide_and_the_translation_is_under_them_unless_it_is_guessed(
     stage: Bench,
 ) -> None:

@@ -110,10 +110,11 @@ def test_a_sentence_of_ones_own_is_computed_forked_and_edited_as_in_the_app(page
     expect(page).to_have_url(re.compile("panel=cell"))
 
     visit(page, f"{site}attention/", model=name, text=sentence, kind=kind, layer="1", step="1", panel="cell")
-    page.get_by_role("button", name="Mark it above").click()
+    mark = page.get_by_role("button", name=re.compile("and mark the cell"))
+    mark.click()
     best = np.unravel_index(own.trace.weights(kind)[0, :, 0].argmax(), own.trace.weights(kind)[0, :, 0].shape)
     expect(page).to_have_url(re.compile(f"head={best[0] + 1}.*cell=1-{best[1] + 1}"))
-    expect(page.get_by_role("button", name="Mark it above")).to_be_hidden()
+    expect(mark).to_be_hidden()
 
 
 def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, site: str) -> None:

@@ -92,21 +92,22 @@ test("tokens of no word join nothing", () => {
   assert.deepEqual(spans, [0, 1, 1, 0]);
 });
 
-test("stretches of three words are passed over if no step gave any of them a tenth of its attention", () => {
-  const steps = [
-    [0.5, 0.05, 0.03, 0.02, 0.2, 0.04, 0.04, 0.09, 0.03],
-    [0.2, 0.05, 0.03, 0.02, 0.2, 0.2, 0.2, 0.09, 0.01],
-  ];
-  const cross = {
-    layers: 1,
-    heads: 1,
-    keys: 9,
-    queries: 2,
-    area: 18,
-    weights: Float32Array.from(steps.flat()),
-    means: new Map(),
+test("a stretch of three words is passed over if no step gave its words together a tenth of its attention", () => {
+  const passed = (steps, words) => {
+    const [keys, queries] = [steps[0].length, steps.length];
+    const weights = Float32Array.from(steps.flat());
+    const cross = { layers: 1, heads: 1, keys, queries, area: keys * queries, weights, means: new Map() };
+    return passedOverIn({ maps: { cross }, source: { words } });
   };
-  const decoding = (words) => ({ maps: { cross: { ...cross, means: new Map() } }, source: { words } });
-  assert.deepEqual(passedOverIn(decoding([0, 1, 2, 3, 4, 5, 6, 7, -1])), [[1, 4]]);
-  assert.deepEqual(passedOverIn(decoding([0, 1, 1, 3, 4, 5, 6, 7, -1])), [], "two words, of which one has two tokens");
+  const steps = [
+    [0.5, 0.04, 0.03, 0.02, 0.2, 0.03, 0.02, 0.02, 0.02, 0.12],
+    [0.2, 0.02, 0.03, 0.04, 0.2, 0.02, 0.02, 0.02, 0.02, 0.43],
+  ];
+  const words = [0, 1, 2, 3, 4, 5, 6, 7, 8, -1];
+  assert.deepEqual(passed(steps, words), [5, 9], "the longest, which ends before a special");
+  assert.deepEqual(passed(steps, [0, 1, 1, 3, 4, -1, -1, -1, -1, -1]), null, "two words, of which one has two tokens");
+  // No word got a tenth, but three of them together did in one step: nobody may read that they were passed over.
+  assert.deepEqual(passed([[0.88, 0.04, 0.04, 0.04], [0.97, 0.01, 0.01, 0.01]], [0, 1, 2, 3]), null); // prettier-ignore
+  // One word too many: the stretch without its first word is still one.
+  assert.deepEqual(passed([[0.8, 0.09, 0.03, 0.03, 0.03]], [0, 1, 2, 3, 4]), [2, 5]);
 });

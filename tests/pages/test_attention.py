@@ -194,11 +194,13 @@ def test_the_cell_that_is_explained_unasked_can_be_marked_in_the_views() -> None
     at = panel("cell", kind="cross", head="0", cell="")
     explained, _ = one_cell(at)
     assert "No cell is chosen" in words(at)
-    at = press(at, "Mark it above")
+    at = press(at, f"Show head {explained['head']} and mark the cell")
     assert "No cell is chosen" not in words(at)
     assert one_cell(at)[0] == explained
     marked = address(at)
     assert (marked["head"], marked["cell"]) == (str(explained["head"]), f"{explained['row']}-{explained['column']}")
+    # A head in view stays, and no button says that it would change.
+    assert "Mark the cell above" in [each.label for each in panel("cell", kind="cross", head="1", cell="").button]
 
 
 @pytest.mark.parametrize("kind", some(["decoder", "encoder", "cross"], 3))
@@ -263,11 +265,11 @@ def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -
     (rows,) = maps(panel("compare.row-4"))
     np.testing.assert_array_equal(rows[:2], weights[[1, 3]].astype(float))
     np.testing.assert_allclose(rows[2], rows[1] - rows[0], atol=1e-7)
-    one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
+    difference, one, other = maps(panel("compare.way-model", other="other", kind="encoder"))
     np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
     np.testing.assert_allclose(difference, other - one, atol=1e-7)
     at = panel("compare.way-edit.kind-encoder.head-2.is-uniform", kind="encoder")
-    np.testing.assert_allclose(maps(at)[1], 0.2, atol=1e-6)
+    np.testing.assert_allclose(maps(at)[2], 0.2, atol=1e-6)
     assert "Edited: encoder layer 1 head 2: uniform" in words(at)
 
 

@@ -122,20 +122,25 @@ function build(S) {
   sayAll(find(".wins"), ...wins, named.length && scaled ? ` ${joined}` : "");
   /** @param {string} title @param {number[]} bold */
   const byDimension = (title, bold) => make("span", "", title, ticksOf(numbers.size, bold));
-  const titles = [byDimension(t("query × key, by dimension"), named), t("sum"), scale, t("softmax → weight")];
-  fill(find(".heads"), [t("key"), ...titles, byDimension(t("weight × value, by dimension"), [])]);
+  // The strips have the same colours for ranges of their own, which stand beside them.
+  const range = (/** @type {number[][]} */ rows) => `±${fixed(largest(rows), 2)}`;
+  const products = t("query × key, by dimension, {range}", { range: range(productsOf(numbers)) });
+  const values = t("weight × value, {range}", { range: range(numbers.weighted) });
+  const titles = [byDimension(products, named), t("sum"), scale, t("softmax → weight")];
+  fill(find(".heads"), [t("key"), ...titles, byDimension(values, [])]);
   const asks = make("span", "", ...pieces("query {token}", { token: tokenAt(query, row - 1, asking) }));
-  fill(find(".asks"), [asks, make("canvas"), "", "", "", ""]);
+  fill(find(".asks"), [asks, make("canvas"), range([numbers.query]), "", "", ""]);
+  const end = { range: range([numbers.output]) };
   const output = numbers.replaced
-    ? t("output of the head, replaced by an edit")
-    : t("Σ weight × value = output of the head");
+    ? t("output of the head, replaced by an edit, {range}", end)
+    : t("Σ weight × value = output of the head, {range}", end);
   fill(find(".sums"), [output, make("canvas")]);
   const best = heaviest(numbers);
   S.lines = children(find(".body"), numbers.keys.length, makeLine).map((box, at) => {
     const [name, products, sum, score, weight, weighted] = /** @type {HTMLElement[]} */ ([...box.children]);
     box.classList.toggle("masked", !numbers.open[at]);
     sayAll(name, key(at));
-    weighted.dataset.title = t("weight × value, by dimension"); // on a phone, where it has no column of its own
+    weighted.dataset.title = values; // on a phone, where it has no column of its own
     say(sum, fixed(numbers.sums[at], numbers.digits.score));
     say(score, fixed(numbers.scores[at], numbers.digits.score));
     // A softmax gives no key exactly 0; only an edit does.
@@ -210,7 +215,7 @@ function draw(S) {
   const { numbers, lines, find, header, theme, key, dimension } = S;
   S.width = S.box.clientWidth;
   const dark = S.box.dataset.theme === "dark";
-  const scale = largest(numbers.products.filter((_, k) => numbers.open[k]));
+  const scale = largest(productsOf(numbers));
   const painter = (/** @type {number} */ most) => {
     const colour = diverging(theme, dark, most);
     return (
@@ -245,15 +250,9 @@ function draw(S) {
     numbers.output,
     false,
   );
-  const [least, bar, most] = /** @type {HTMLElement[]} */ ([...find(".ramp").children]);
+  const bar = find(".ramp i");
   const colour = diverging(theme, dark, 1);
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
-  say(least, t("query × key: lowered {number}", { number: fixed(-scale, 2) }));
-  say(most, t("{number} raised", { number: fixed(scale, 2) }));
-  const own = [[numbers.query], numbers.weighted, [numbers.output]];
-  const [query, weight, output] = own.map((all) => fixed(largest(all), 2));
-  const ends = { query, weight, output };
-  say(find(".own"), t("query ±{query}, weight × value ±{weight}, output ±{output}; no strip: weight below 0.01", ends));
   const chain = chainOf(header, numbers, S.mask, key, dimension);
   find(".chain").replaceChildren(
     ...chain.map(([name, ...content]) => make("li", "", make("b", "", name), " ", ...content)),
@@ -267,12 +266,11 @@ function draw(S) {
           "Key {key} of {count}, {token}, dimension {dimension} of {size}. Arrow up and down: key; left and right: dimension.",
           { ...place, dimension: dimension + 1, size: numbers.size },
         );
-  const rows = find(".rows");
-  rows.setAttribute("aria-label", about);
-  const scrolls = rows.scrollHeight > rows.clientHeight;
-  const scroll = () => t("Scroll the list to see all {n} key.", "Scroll the list to see all {n} keys.", { n: count });
-  say(find(".how span"), scrolls ? `${scroll()} ` : "");
+  find(".rows").setAttribute("aria-label", about);
 }
+
+/** The products of the keys that are visible. @param {CellState["numbers"]} numbers */
+const productsOf = ({ products, open }) => products.filter((_, k) => open[k]);
 
 /** @param {number[][]} rows */
 const largest = (rows) => Math.max(...rows.flat().map(Math.abs), 0) || 1;

@@ -3,7 +3,7 @@
 import { children, make, makeButton, say } from "./dom.js";
 import { UNKNOWN, isGuessed, isHidden } from "./guess.js";
 import { SIDES } from "./names.js";
-import { listed, wholePercent } from "./numbers.js";
+import { wholePercent } from "./numbers.js";
 import { layWords } from "./scripts.js";
 import { covers } from "./stepper_state.js";
 import { joinedNames, joins, passedOverIn, spansOf } from "./weights.js";
@@ -13,7 +13,6 @@ import { t } from "./words.js";
 /** @import { Side, StageView, StepperState } from "./types" */
 
 const [EDGE, BELOW] = [8, 3]; // space beside and below the word being written, in pixels
-const MOST_NAMED = 3; // stretches that no step looked at
 const SMALLEST = 0.005; // smaller weights are not written: they would be rounded to 0 %
 
 function makeChip() {
@@ -53,6 +52,22 @@ function setChip(slot, position, text, share, classes) {
   slot.className = ["slot", ...Object.keys(classes).filter((key) => classes[key])].join(" ");
 }
 
+/** Names the stretch of the source that no step looked at; returns its tokens. @param {StepperState} S @returns {import("./types").Span} */
+function sayPassed(S) {
+  const { tokens, words } = S.data.source;
+  const passed = passedOverIn(S.data);
+  S.find(".passed").hidden = !passed;
+  const [start, end] = passed ?? [0, 0];
+  const names = spansOf(words).filter(([at]) => start <= at && at < end);
+  say(
+    S.find(".passed"),
+    t("Wavy line: averaged over all heads and layers, “{words}” together never got a tenth of a step’s attention", {
+      words: joinedNames(tokens, names, end).join(" "),
+    }),
+  );
+  return [start, end];
+}
+
 /** @param {StepperState} S @param {StageView} view */
 export function drawChips(S, view) {
   const { source, target } = S.data;
@@ -82,24 +97,12 @@ export function drawChips(S, view) {
   S.find(".line.source").hidden = alone;
   say(S.find(".line.target .tag span"), alone ? t("Text") : t("Target"));
   const read = layChips(S, "source", source.words);
-  const passed = passedOverIn(S.data);
-  S.find(".passed").hidden = !passed.length;
-  const longest = passed.toSorted(([a, b], [c, d]) => d - c - (b - a)).slice(0, MOST_NAMED);
-  const quotes = longest.map(([start, end]) => {
-    const spans = spansOf(source.words).filter(([a]) => start <= a && a < end);
-    return t("“{token}”", { token: joinedNames(source.tokens, spans, end).join(" ") });
-  });
-  say(
-    S.find(".passed"),
-    t("Wavy line: averaged over all heads and layers, no step gave a tenth of its attention to {words}", {
-      words: listed(quotes),
-    }),
-  );
+  const [first, after] = sayPassed(S);
   read.forEach((slot, i) => {
     setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
-      passed: passed.some(([start, end]) => start <= i && i < end),
+      passed: first <= i && i < after,
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
       touched: isTouched("source", i),

@@ -140,7 +140,8 @@ async function drawCell(D, box, moved) {
     Object.assign(answer.header, { part: "cell", seq: opened.seq });
     sayOrHide(box, said, true);
     const [, sentence, host] = /** @type {HTMLElement[]} */ ([...box.children]);
-    const mark = makeButton("", t("Mark it above"));
+    const switches = !Number(head) && t("Show head {head} and mark the cell", { head: at.head });
+    const mark = makeButton("", switches || t("Mark the cell above"));
     mark.onclick = () => moved(at);
     if (said) sentence.append(" ", mark);
     drawOneCell(host, answer, decoding, (report) => moved({ ...at, key: report.column }));

@@ -167,7 +167,8 @@ function create(root) {
   find(".grids").onkeydown = moveInGrid;
   const grids = find(".grids");
   grids.onclick = (event) => chooseTile(S, event);
-  grids.onpointerover = (event) => event.pointerType !== "touch" && peekAtTile(S, event);
+  // A pointer that rests chooses nothing when tiles are scrolled below it.
+  grids.onpointermove = (event) => event.pointerType !== "touch" && peekAtTile(S, event);
   for (const away of ["pointerleave", "focusout"]) {
     grids.addEventListener(away, () => {
       if (S.peek) redraw(S);

@@ -1,6 +1,6 @@
 // A single map with its labels: hovering, a click or the arrow keys say the number of a cell.
 
-import { cellUnder, columnBeside } from "./canvas.js";
+import { cellUnder, columnBeside, contextOf } from "./canvas.js";
 import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
@@ -21,6 +21,7 @@ import { inSentence, t } from "./words.js";
 const WIDEST = 54; // size of a cell, in pixels
 /** The length of labels, in pixels: at least, at most. @type {[number, number]} */
 const LABELS = [82, 180];
+const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
 
@@ -124,9 +125,11 @@ function draw(S) {
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
+  const ctx = contextOf(canvas);
+  ctx.font = `${NUMBER}px ${theme.font}`;
+  const isRoomy = !least || ctx.measureText(signedNumber(0.11, decimals, true)).width <= S.plot.cell - 2;
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < least) return "";
-    const isRoomy = !least || S.plot.cell >= WIDE;
     if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zero) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";

@@ -28,7 +28,7 @@ const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
 const LYING = 80; // room beside the rows for their title above them, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
-const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
+export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const MANY = 12; // keys from which the room for upright labels is computed
 const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
 const FRAMED = 7; // size above which cells can have a frame around them, in pixels
@@ -207,7 +207,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
 /** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
-const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+export const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -224,7 +224,7 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
 export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell) {
   const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
-  const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat ? 0 : over) + 2, LEAST));
+  const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat || cell < STEEP ? 0 : over) + 2, LEAST));
   const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
   const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
   return { left, top, cell, flat, places, upright, width, height };

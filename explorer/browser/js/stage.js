@@ -72,8 +72,9 @@ function linesOf(S, slots, row) {
   const lines = new Set(slots.map(({ offsetTop }) => offsetTop)).size;
   const room = presenting(S.box) ? (S.find(".stage").clientHeight - CLEAR) / (row + GAP) : (innerHeight - 570) / 48;
   const all = Math.max(lines ? 4 : 2, Math.floor(room));
-  const source = Math.min(lines, all - (all > 4 ? 2 : 1));
-  return { source, target: all - source };
+  const single = S.find(".stage").classList.contains("single");
+  const source = Math.min(lines, all - (all > 4 && !single ? 2 : 1));
+  return { source, target: single ? 1 : all - source };
 }
 
 /** Says how many words are scrolled out of sight, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
@@ -83,9 +84,12 @@ function sayRest(S, { column, lines }) {
     const n = boxes.filter(({ hidden }, i) => hidden && (side === "source" || i < S.step + 2)).length;
     const looked = lines.filter((line) => column < 0 && line.side === side && boxes[line.span[0]]?.hidden);
     const share = looked.reduce((sum, { weight }) => sum + weight, 0);
+    const earlier = side === "target" && !boxes[S.step + 1]?.hidden;
     const rest =
       share < 0.005
-        ? t("{n} more: scroll", { n })
+        ? earlier
+          ? t("… {n} earlier", { n })
+          : t("{n} more: scroll", { n })
         : t("{n} more, with {share} of the weight: scroll", { n, share: wholePercent(share) });
     say(S.find(`.${side} .rest`), n ? rest : "");
   }

@@ -265,7 +265,8 @@ function load(S, data) {
 function draw(S, written = false) {
   S.frame = 0;
   chooseMaps(S);
-  if (S.laidOut !== S.kind) {
+  // On a slide, the size of a map depends on how many rows are written.
+  if (S.laidOut !== S.kind || S.box.classList.contains("mapped")) {
     layOut(S);
     measureStage(S);
   }

@@ -5,7 +5,7 @@ import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas
 import { fullColour, sayScale } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { STEEP, drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
@@ -22,6 +22,7 @@ import { pieces, t } from "./words.js";
 
 const WIDEST = 80; // maximum size of a cell, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
+const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -31,7 +32,7 @@ export function layOut(S) {
     const labels = namesOf(S, kind);
     const { top, bottom } = f.canvas.getBoundingClientRect();
     f.inSight = top < innerHeight && bottom >= 0;
-    return { f, m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
+    return { f, kind, m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
   });
   // Side by side only if the small maps have room for a few readable cells; they scroll.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));
@@ -50,18 +51,31 @@ export function layOut(S) {
   // On a small laptop, the map in focus fits on the screen; in a presentation, it fills the screen.
   const most = Math.max(232, windowHeight(S.box) - (presenting(S.box) ? 230 : 540));
   const least = Math.max(160, windowHeight(S.box) / 4);
-  for (const { f, m, labels, beside } of sizes) {
+  for (const { f, m, kind, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
-    const across = (f.box.clientWidth - beside) / m.keys;
-    const fair = Math.floor(Math.min(across, tall / m.queries));
-    f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom));
+    const { keys } = m;
+    // Upright labels do not reach beyond the map.
+    const upright = (f.box.clientWidth - labels.left - labels.right - 3) / keys;
+    const across = upright < STEEP ? upright : (f.box.clientWidth - beside) / keys;
+    let { queries } = m;
+    // On a slide, cells without numbers are as wide as fit until the rows written so far fill it.
+    const held = Math.floor(tall / Math.floor(across));
+    const numbered = holdsNumbers(f.canvas, Math.floor(tall / queries));
+    if (presenting(S.box) && !numbered && shownRows(S, kind) <= held) queries = Math.min(queries, held);
+    const fair = Math.floor(Math.min(across, tall / queries));
+    f.plot = plotOf(
+      labels,
+      { keys, queries },
+      cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom),
+    );
     f.labels = labels;
     const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-    box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * m.queries, MAP)) + f.plot.top + 20}px`;
+    box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
-  // On a phone, the layout of the translation depends on the kind.
-  S.find(".stage").dataset.kind = S.kind;
+  // On a phone and on a slide, the translation stays on one line, so that curves from the source cross no words of it.
+  const narrow = presenting(S.box) || S.box.clientWidth <= NARROW;
+  S.find(".stage").classList.toggle("single", S.kind === "cross" && narrow);
 }
 
 /** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */

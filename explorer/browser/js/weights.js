@@ -2,7 +2,7 @@
 
 /** @import { AttentionMap, Cell, Row, Span } from "./types" */
 
-const LOOKED_AT = 0.1; // share of a step's cross-attention from which it looked at a word
+const LOOKED_AT = 0.1; // share of a step's cross-attention from which it looked at words
 const STRETCH = 3; // words
 const SPREAD = 0.98; // effective keys, as a share of the visible ones, from which the weight is called spread out
 
@@ -60,39 +60,43 @@ export function rankedRow(values, mask, query, keys) {
   return { cells, seen };
 }
 
-/** What `passedOverIn` found, by decoding. @type {WeakMap<object, Span[]>} */
+/** What `passedOverIn` found, by decoding. @type {WeakMap<object, Span | null>} */
 const passedOver = new WeakMap();
 
 /**
- * The stretches of the source, as spans of tokens, of at least three words to none of which any step gave a tenth of
- * its cross-attention, on average over all heads of all layers.
+ * The longest stretch of the source, as a span of tokens, of at least three words that together never got a tenth of a
+ * step's cross-attention, on average over all heads of all layers; null if there is none.
  * @param {import("./types").Decoding} decoding
- * @returns {Span[]}
+ * @returns {Span | null}
  */
 export function passedOverIn(decoding) {
   const known = passedOver.get(decoding);
   const { cross } = decoding.maps;
-  if (known || !cross?.weights) return known ?? [];
+  if (known !== undefined || !cross?.weights) return known ?? null;
   const { layers, keys, queries } = cross;
   const means = Array.from({ length: layers }, (_, i) => weightsOf(cross, i + 1, 0));
   const { words } = decoding.source;
-  /** @type {Span[][]} */
-  const runs = [[]];
-  for (const span of spansOf(words)) {
-    let most = words[span[0]] < 0 ? 1 : 0; // no special is a word
-    for (let query = 0; query < queries; query++) {
-      let share = 0;
-      for (let key = span[0]; key < span[1]; key++)
-        for (const mean of means) share += mean[query * keys + key] / layers;
-      most = Math.max(most, share);
-    }
-    if (most >= LOOKED_AT) runs.push([]);
-    else runs[runs.length - 1].push(span);
-  }
-  const long = runs.filter(({ length }) => length >= STRETCH);
-  const stretches = long.map((run) => /** @type {Span} */ ([run[0][0], run[run.length - 1][1]]));
-  passedOver.set(decoding, stretches);
-  return stretches;
+  const spans = spansOf(words);
+  const sums = new Float64Array(queries); // of each step, over the words from `first` on
+  const add = (/** @type {Span} */ [start, end], /** @type {number} */ share) => {
+    for (let query = 0; query < queries; query++)
+      for (let key = start; key < end; key++)
+        for (const mean of means) sums[query] += (share * mean[query * keys + key]) / layers;
+  };
+  /** @type {Span | null} */
+  let longest = null;
+  let most = STRETCH - 1;
+  let first = 0;
+  spans.forEach((span, i) => {
+    add(span, 1);
+    // No special is a word.
+    while (first <= i && (words[span[0]] < 0 || Math.max(...sums) >= LOOKED_AT)) add(spans[first++], -1);
+    if (i - first + 1 <= most) return;
+    most = i - first + 1;
+    longest = [spans[first][0], span[1]];
+  });
+  passedOver.set(decoding, longest);
+  return longest;
 }
 
 /** Entropy of a row in nats; of its shares, if the weights of somebody else's file do not sum to 1. @param {Cell[]} seen */

@@ -22,10 +22,12 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the row of the chosen cell from queries and keys to the head's output, and the terms of the cell's score."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
+    head = at.head
     at, said = strongest_cell(translation.trace, at)
     if said:
+        mark = t("Mark the cell above") if head else t("Show head {head} and mark the cell", head=at.head)
         st.caption(plain(said))
-        st.button(t("Mark it above"), key="mark_cell", on_click=_move, args=(at, at.column))
+        st.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
     try:
         layer, head = at.index
         with st.spinner(t("Looking at the model …")):

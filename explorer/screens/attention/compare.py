@@ -85,14 +85,18 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     most = map_caption(comparison.difference) if comparison.difference else ""
     if chosen == "text":
         most = f"{most} {words}".strip()
-    st.markdown(plain(most))
-    st.caption(plain(comparison.caption))
-    shown = [comparison.first, comparison.second, *filter(None, [comparison.difference])]
-    grid = shown if comparison.difference is not None else ()  # cells of one size, one below the other
-    columns = [*st.columns(2), *st.columns(2)]
-    for column, each, key in zip(columns, shown, ("one", "other", "difference"), strict=False):
+    shown = [comparison.first, comparison.second]
+    difference = comparison.difference
+    # The difference stands beside its sentence, above the two maps; its numbers need room for their signs.
+    text, beside = st.columns([2, 3]) if difference else (st.container(), None)
+    text.markdown(plain(most))
+    text.caption(plain(comparison.caption))
+    if beside and difference:
+        with beside:
+            draw_map(difference, key="compare_difference", away=translation.model, grid=[difference])
+    for column, each, key in zip(st.columns(2), shown, ("one", "other"), strict=True):
         with column:
-            draw_map(each, key=f"compare_{key}", away=translation.model, grid=grid)
+            draw_map(each, key=f"compare_{key}", away=translation.model, grid=shown if difference else ())
     if chosen != "heads":
         _draw_pair_files(comparison, words, translation)
 
