@@ -34,7 +34,7 @@ def take_all() -> None:
 
 
 def _steps(page: Page) -> Iterator[Image.Image]:
-    page.locator(".controls button[value=start]").click()
+    page.locator(".controls input").press("Home")
     steps = int(page.locator(".controls output").inner_text().split()[-1])
     for step in range(1, steps + 1):
         expect(page.locator(".controls output")).to_have_text(f"step {step} of {steps}")
