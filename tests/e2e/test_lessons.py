@@ -86,6 +86,7 @@ def test_a_block_is_marked_only_where_the_exercise_names_one_that_is_not_open(vi
     page = visit("/lessons?lesson=machine&at=2")
     named = page.locator(".block.near")
     expect(named).to_have_text(re.compile("^Positions"))
+    rest(page)  # the column of text listens once it is drawn
     page.keyboard.press("PageDown")
     expect(named).to_have_text(re.compile("^Cross-"))  # what the exercise names
     page.get_by_role("button", name=re.compile("^Cross-attention")).first.click()

@@ -83,7 +83,7 @@ def test_every_tab_of_probe_measures_a_decoder_alone(tab: str) -> None:
     if tab == "Cross-checks":
         for label in ("Put other rows", "Set values to zero"):
             press(at, label)
-        assert_says(at, "missed most in ", "without its largest weight, ")
+        assert_says(at, "missed most in ", "stay the likeliest")
         assert "source" not in words(at).replace("Source", "")
     if tab == "Patching":
         assert [len(figure["data"][0]["z"]) for figure in plotted(at)] == [3, 2], "one stack, one kind of heads"
