@@ -86,11 +86,11 @@ def test_a_block_is_marked_only_where_the_exercise_names_one_that_is_not_open(vi
     page = visit("/lessons?lesson=machine&at=2")
     named = page.locator(".block.near")
     expect(named).to_have_text(re.compile("^Positions"))
-    rest(page)  # the column of text listens once it is drawn
-    page.keyboard.press("PageDown")
+    onward = page.locator(".st-key-lesson_next button")
+    onward.click()
     expect(named).to_have_text(re.compile("^Cross-"))  # what the exercise names
     page.get_by_role("button", name=re.compile("^Cross-attention")).first.click()
     expect(named).to_have_count(0)
-    page.keyboard.press("PageDown")
+    onward.click()
     expect(page.locator(".machine h3")).to_have_text("Cross-attention, decoder layer 1 › head 2")
     expect(named).to_have_count(0)
