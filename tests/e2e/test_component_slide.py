@@ -98,12 +98,17 @@ def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_
     assert 0 <= cell[0] <= cell[1], "the map opens at the row in view"
 
 
-def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the_step(stage: Bench) -> None:
+def put_on_slide(stage: Bench, *, words: int, step: int) -> None:
+    """Show a step of a long sentence on a slide, and wait until the slide fills the screen."""
     stage.page.set_viewport_size({"width": 1920, "height": 1080})
-    stage.mount(long_trace(50), width=1580, step=45)
+    stage.mount(long_trace(words), width=1580, step=step)
     stage.press("f")
-    stage.page.wait_for_function("() => root.fullscreenElement")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
     settled(stage)
+
+
+def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the_step(stage: Bench) -> None:
+    put_on_slide(stage, words=50, step=45)
     tops = stage(".target .slot:not(.later)").evaluate_all("all => all.map((slot) => slot.offsetTop)")
     assert len(set(tops)) == 1
     words, chip = box_of(stage(".target .chips")), box_of(stage(".slot.next .chip"))
@@ -115,11 +120,7 @@ def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the
 
 
 def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(stage: Bench) -> None:
-    stage.page.set_viewport_size({"width": 1920, "height": 1080})
-    stage.mount(long_trace(30), width=1580, step=2)
-    stage.press("f")
-    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
-    settled(stage)
+    put_on_slide(stage, words=30, step=2)
     stage.press("m")
     assert stage("figure.cross").is_visible()
     cells = []
