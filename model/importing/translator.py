@@ -18,6 +18,7 @@ from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
+END, UNKNOWN = "</s>", "<unk>"
 Id = Annotated[int, Meta(ge=0, le=2**31)]
 
 
@@ -72,35 +73,13 @@ class Vocabulary:
         return next(i for i, row in enumerate(self.rows) if row == original and i != 1)
 
 
-def reorder(
-    names: Mapping[str, Any],
-    size: int,
-    *,
-    pad: int,
-    start: int,
-    file: str,
-    eos: str = "</s>",
-    unk: str = "<unk>",
-    end: int | None = None,
-) -> Vocabulary:
-    """Put a vocabulary into our order. `names` are the original ids by spelling; `size` is the number of rows.
-
-    A row without a name gets one that no text can contain. `file` is the name of the vocabulary in messages; `end` is
-    the id of `eos` as config.json says it.
+def by_id(names: Mapping[str, Any], size: int, file: str) -> dict[int, str]:
+    """The spellings of a vocabulary of `size` rows by their ids; messages call it `file`.
 
     Raises:
-        ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing or another one.
+        ImportFailed: an id is invalid, given twice or exceeds the table.
     """
-    if end is not None and names.get(eos) != end:
-        raise ImportFailed(
-            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token:.20}.",
-            config=CONFIG,
-            eos=end,
-            file=file,
-            end=repr(eos),
-            token=repr(names.get(eos)),
-        )
-    if size > MAX_PIECES or len(names) > MAX_PIECES:
+    if max(size, len(names)) > MAX_PIECES:
         raise ImportFailed(
             "{file} has more than {max_pieces} entries; it is refused.", file=file, max_pieces=MAX_PIECES
         )
@@ -123,19 +102,55 @@ def reorder(
                 name=repr(name),
             )
         spelling[i] = name
-    for token in (eos, unk):
+    return spelling
+
+
+def reorder(
+    names: Mapping[str, Any],
+    settings: Any,
+    file: str,
+    *,
+    size: int | None = None,
+    pad: int | None = None,
+    start: int | None = None,
+    eos: str = END,
+) -> Vocabulary:
+    """Put a vocabulary into our order; `names` are the original ids by spelling.
+
+    The number of rows and the special tokens are those of config.json, unless they are given. A row without a name gets
+    one that no text can contain. `file` is the name of the vocabulary in messages.
+
+    Raises:
+        ImportFailed: as :func:`by_id`; or a special token is missing, or two of them are one.
+    """
+    size, end = size or settings.vocab_size, settings.eos_token_id if pad is None else names.get(eos)
+    pad = settings.pad_token_id if pad is None else pad
+    start = next(i for i in (start, settings.decoder_start_token_id, pad) if i is not None)
+    spelling = by_id(names, size, file)
+    for token in (eos, UNKNOWN):
         if token not in names:
             raise ImportFailed(
                 "{file} has no {token}, so it is not the vocabulary of this model.", file=file, token=token
             )
-    special = (pad, start, names[eos], names[unk])
-    if not all(0 <= i < size for i in special):
-        raise ImportFailed("config.json names a special token beyond the {size} rows of {file}.", size=size, file=file)
-    if len({pad, names[eos], names[unk]}) < 3:
+    if names[eos] != end:
         raise ImportFailed(
-            "config.json uses one row of {file} for two of padding, {eos} and {unk}.", file=file, eos=eos, unk=unk
+            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token}.",
+            config=CONFIG,
+            eos=end,
+            file=file,
+            end=repr(eos),
+            token=names[eos],
         )
-    rest = [i for i in range(size) if i not in (pad, names[eos], names[unk])]
+    special = (pad, start, names[eos], names[UNKNOWN])
+    if max(special) >= size:
+        raise ImportFailed(
+            "{config} names a special token beyond the {size} rows of {file}.", config=CONFIG, size=size, file=file
+        )
+    if len({pad, *special[2:]}) < 3:
+        raise ImportFailed(
+            "config.json uses one row of {file} for two of padding, {eos} and {unk}.", file=file, eos=eos, unk=UNKNOWN
+        )
+    rest = [i for i in range(size) if i not in (pad, *special[2:])]
     return Vocabulary((*special, *rest), spellings(spelling, rest, file))
 
 
@@ -145,7 +160,7 @@ def with_own_specials(vocabulary: Vocabulary, end: int) -> Vocabulary:
     What was special there is an ordinary piece of no text; only the old ``</s>`` may be put after a text.
     """
     pad, start, _, unk = vocabulary.rows[: len(SPECIALS)]
-    pieces = ("<their pad>", "<their sos>", "</s>", "<their unk>", *vocabulary.pieces)
+    pieces = ("<their pad>", "<their sos>", END, "<their unk>", *vocabulary.pieces)
     return Vocabulary((pad, start, end, unk, *vocabulary.rows), pieces)
 
 

@@ -198,7 +198,7 @@ def test_in_float64_steps_compute_what_transformers_computes_at_once(
         ("llama", {"rope_parameters": {"rope_type": "yarn"}}, "rope_type='yarn'"),
         ("llama", {"attention_bias": True}, "attention_bias=True"),
         ("qwen2", {"use_sliding_window": True}, "use_sliding_window=True"),
-        ("qwen2", {"vocab_size": 20}, "beyond the 20 rows"),
+        ("qwen2", {"vocab_size": 20}, "ids from 0 to 19"),
     ],
 )
 def test_what_cannot_be_computed_is_refused_by_name(family: str, changes: Any, says: str, tmp_path: Path) -> None:
