@@ -281,7 +281,7 @@ FAMILIES = {
     "gpt_neo": replace(
         _GPT2,
         name="GPT-Neo",
-        sizes=_GPT2.sizes
+        sizes={**_GPT2.sizes}
         | _pairs(
             "d_model=hidden_size n_decoder_layers=num_layers n_decoder_heads=num_heads "
             "max_positions=max_position_embeddings d_ff=intermediate_size"
@@ -292,7 +292,7 @@ FAMILIES = {
         ignored=("attention_dropout", "embed_dropout", "resid_dropout", "attention_layers", *_SUMMARY),
         model={**_CONTINUES, "scale_scores": False},
         build=_of_gpt_neo,
-        names=_GPT2.names
+        names={**_GPT2.names}
         | _pairs("self_attn=attn.attention q_proj=q_proj k_proj=k_proj v_proj=v_proj out_proj=out_proj"),
         unbiased=("q_proj", "k_proj", "v_proj"),
         transposed=False,

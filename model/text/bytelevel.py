@@ -90,8 +90,8 @@ class ByteLevelTokenizer(ImportedTokenizer):
         pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
         check_merges(pairs, LETTERS.values())
         unused = {LETTERS[byte] for byte in _NEVER_IN_TEXT} - self._ids.keys()
-        merged = dict.fromkeys((*LETTERS.values(), *(left + right for left, right in pairs)))
-        merged = {piece: self._ids.get(piece, -1) for piece in merged if piece not in unused}
+        letters = (*LETTERS.values(), *(left + right for left, right in pairs))
+        merged = {piece: self._ids.get(piece, -1) for piece in letters if piece not in unused}
         if missing := [piece for piece, i in merged.items() if i < 0]:
             raise TokenizerError(
                 "the vocabulary lacks {missing:.60}, a result of its merges; copy the model folder again.",
