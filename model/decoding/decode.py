@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.architectures import Model
-from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoder_only import DecoderOnly
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import (
@@ -32,7 +32,7 @@ from model.points import decoder_output
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose
 from model.text.tokenizer import Encoding, Tokenizer
-from model.trace import VISIBLE, AttentionTrace, future_mask
+from model.trace import AttentionTrace, future_mask, maps_of
 from model.transformer import Transformer
 
 
@@ -176,15 +176,6 @@ def decode_recorded(
     return Decoding(path, n_forced, trace, log_sums(rows).numpy(), results, n_prompt)
 
 
-def _weights(
-    recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
-) -> NDArray[np.float32]:
-    """Weights [layer, head, query, key] of one kind; an empty array for a kind that the model does not have."""
-    if not model.config.n_layers(kind):
-        return np.zeros((0, 0, *shape), dtype=np.float32)
-    return recorder.weights(kind)
-
-
 def _assemble(
     model: Model,
     recorder: AttentionRecorder,
@@ -206,21 +197,13 @@ def _assemble(
     read = (SOS if config.has_encoder else config.prompt(source.ids)[0], *path[:-1])
     top = log_probs.topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
-    n_src, n_tgt = len(source.ids) + 1 if config.has_encoder else 0, len(path)
+    n_src = len(source.ids) + 1 if config.has_encoder else 0
     # Words of both sides are counted on their own, unless they are one text.
     n_own = len(source.ids) if not config.has_encoder and config.separator and read[: len(source)] == source.ids else 0
     n_words = max(source.words[:n_own], default=-1) + 1
     words = tuple(word if word < 0 else word + n_words for word in target.words_of((*read[n_own:], path[-1]))[:-1])
-    shapes: dict[AttentionKind, tuple[int, int]] = {
-        "encoder": (n_src, n_src),
-        "decoder": (n_tgt, n_tgt),
-        "cross": (n_tgt, n_src),
-    }
     return AttentionTrace(
-        **{kind: _weights(recorder, model, kind, shape) for kind, shape in shapes.items()},
-        encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
-        decoder_mask=future_mask(len(path)),
-        cross_mask=np.full((len(path), n_src), VISIBLE, dtype=np.uint8),
+        **maps_of({kind: recorder.weights(kind) for kind in config.kinds}, n_src, len(path), future_mask(len(path))),
         src_tokens=(*source.tokens, *end)[:n_src],
         read_tokens=(*source.tokens[:n_own], *(target.label(i) for i in read[n_own:])),
         predicted_tokens=tuple(target.label(i) for i in path),

@@ -46,13 +46,8 @@ def read_languages(folder: SourceFolder, first: int, default: Sequence[str] = ()
 def _listed(values: Mapping[str, Any], key: str) -> dict[str, str]:
     """The language tokens in a list of tokens, or of entries by id, each with what stands there as its id."""
     entries = values.get(key)
-    by_id = (
-        entries.items()
-        if isinstance(entries, dict)
-        else [("", e) for e in entries]
-        if isinstance(entries, list)
-        else []
-    )
+    listed = [("", entry) for entry in entries] if isinstance(entries, list) else []
+    by_id = entries.items() if isinstance(entries, dict) else listed
     found = [(e.get("content"), e.get("id", i)) if isinstance(e, dict) else (e, i) for i, e in by_id]
     return {name: str(i) for name, i in found if isinstance(name, str) and _LANGUAGE.fullmatch(name)}
 
@@ -65,29 +60,24 @@ def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> L
     Raises:
         ImportFailed: one is needed and not given, or the model has no such language; the message lists some.
     """
-
-    def token(asked: str, given: str, option: str, role: str) -> str:
-        name = asked or given
-        for spelling in (name, f"__{name}__"):
-            if spelling in tokens:
-                return spelling
-        codes = [token.strip("_") for token in tokens]
+    codes, chosen = sorted(token.strip("_") for token in tokens), []
+    asked = (languages.source or own.source, "--from", "source"), (languages.target or own.target, "--to", "target")
+    for name, option, role in asked:
         if not name:
-            some = ", ".join(sorted(codes)[:8])
             raise ImportFailed(
                 "choose the {role} language with {option}; the model has {codes}: {some}, …",
                 role=Later(role),
                 option=option,
                 codes=len(codes),
-                some=some,
+                some=", ".join(codes[:8]),
             )
-        raise ImportFailed(
-            "the model has no {role} language {name:.40}. {nearest}",
-            role=Later(role),
-            name=repr(name),
-            nearest=nearest(name, codes),
-        )
-
-    return Languages(
-        token(languages.source, own.source, "--from", "source"), token(languages.target, own.target, "--to", "target")
-    )
+        token = name if name in tokens else f"__{name}__"
+        if token not in tokens:
+            raise ImportFailed(
+                "the model has no {role} language {name:.40}. {nearest}",
+                role=Later(role),
+                name=repr(name),
+                nearest=nearest(name, codes),
+            )
+        chosen.append(token)
+    return Languages(*chosen)

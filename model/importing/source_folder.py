@@ -104,17 +104,9 @@ class SourceFolder:
             ImportFailed: it is missing, too large, or not a JSON object.
         """
         try:
-            values = decode(self.read(name).replace(_NO_LIMIT, b"null"))
+            return checked(decode(self.read(name).replace(_NO_LIMIT, b"null")), dict[str, Any])[0]
         except FormatError as error:
             raise ImportFailed("{folder}/{file} {error}", folder=self.name, file=name, error=error) from None
-        if not isinstance(values, dict):
-            raise ImportFailed(
-                "{folder}/{file} must hold a JSON object, not {type}.",
-                folder=self.name,
-                file=name,
-                type=type(values).__name__,
-            )
-        return values
 
     def optional_json(self, name: str) -> dict[str, Any]:
         """Read the JSON object in a file; empty if there is no such file."""
