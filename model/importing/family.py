@@ -180,7 +180,7 @@ class Family:
             allowed, fits = ", ".join(self.words[key]), set(_words(value)) <= set(self.words[key])
         elif key in self.equal:
             other = config.get(self.equal[key])
-            allowed, fits = f"{self.equal[key]}={other!r:.40}", value in (None, other)
+            allowed, fits = f"{other!r:.40} ({self.equal[key]})", value in (None, other)
         elif key in known or key.startswith("_") or value in (None, {}, []):
             return
         else:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from torch import Tensor
 
-from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
+from model.config import SPECIALS, DataConfig, ModelConfig
 from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
@@ -185,21 +185,12 @@ def _spelling(name: str | None, i: int) -> str:
     return sys.intern(name.replace(SPACE, " "))  # both sides may have it
 
 
-@dataclass(frozen=True)
-class OwnSearch:
-    """The settings of beam search that the model's authors chose; pages and commands offer them."""
-
-    beam_size: int = 4
-    length_penalty: LengthPenalty = "mean"
-    alpha: float = 1.0
-
-
 @dataclass(frozen=True, eq=False)
 class ImportedTranslator:
     """An imported translator.
 
-    `licence` is empty if none is stated; `changes` says what was reordered; `remarks` are sentences about what was
-    converted or left out.
+    `search` are the settings of beam search that its authors chose, which pages and commands offer. `licence` is empty
+    if none is stated; `changes` says what was reordered; `remarks` are sentences about what was converted or left out.
     """
 
     family: str
@@ -208,7 +199,7 @@ class ImportedTranslator:
     source: Tokenizer
     target: Tokenizer
     parameters: dict[str, Tensor]
-    search: OwnSearch
+    search: dict[str, Any]
     licence: str
     changes: str
     remarks: tuple[str, ...] = ()
@@ -216,7 +207,7 @@ class ImportedTranslator:
 
 def read_search(
     folder: SourceFolder, config: dict[str, Any], target: Vocabulary, *, language: int | None = None
-) -> tuple[OwnSearch, tuple[int, ...], int, list[str]]:
+) -> tuple[dict[str, Any], tuple[int, ...], int, list[str]]:
     """Read the settings of beam search from generation_config.json, or from config.json in older folders.
 
     Returns them, our ids of banned target tokens, our id of the token that every translation is forced to begin with (0
@@ -260,5 +251,5 @@ def read_search(
         piece = target.pieces[first - len(SPECIALS)]
         why = "as the model's authors set it" if language is None else "the language that was chosen"
         remarks.append(f"Every translation begins with {piece}, {why}, with probability 1.")
-    search = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
+    search = {"beam_size": values.num_beams, "length_penalty": "mean", "alpha": values.length_penalty}
     return search, tuple(sorted({i for i in banned if i > 1})), first, remarks
