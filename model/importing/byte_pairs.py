@@ -53,7 +53,7 @@ def read_byte_pairs(folder: SourceFolder, begin: str, end: str) -> BytePairs:
     try:
         lines = folder.read(MERGES).decode().splitlines()
     except UnicodeDecodeError:
-        raise ImportFailed("{name}/{merges} is not text; it is damaged.", name=folder.name, merges=MERGES) from None
+        raise ImportFailed("{name}/merges.txt is not text; it is damaged.", name=folder.name) from None
     merges = [line for line in lines if line.strip() and not line.startswith("#version")]
     return BytePairs(names, merges, begin, end, settings.add_prefix_space, VOCABULARY)
 
@@ -68,15 +68,13 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     names, added = model.get("vocab"), values.get("added_tokens") or []
     has_merges = fits(model.get("merges"), list[tuple[str, str] | str])
     if not isinstance(names, dict) or not has_merges or not isinstance(added, list):
-        raise ImportFailed("{tokenizers} has no vocabulary with merges.", tokenizers=TOKENIZERS)
+        raise ImportFailed("tokenizer.json has no vocabulary with merges.")
     for token in added:
         match token:
             case {"content": str(content), "id": i} if names.setdefault(content, i) == i:
                 continue
         raise ImportFailed(
-            "{tokenizers} adds {token:.80}, which is no token with the id of its entry.",
-            tokenizers=TOKENIZERS,
-            token=repr(token),
+            "tokenizer.json adds {token:.80}, which is no token with the id of its entry.", token=repr(token)
         )
     lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
     return BytePairs(names, lines, *_begin_and_end(values.get("post_processor")), prefix_space, TOKENIZERS, split)
@@ -106,9 +104,7 @@ def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _other_kind(what: Later) -> ImportFailed:
     return ImportFailed(
-        "{tokenizers} has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read.",
-        tokenizers=TOKENIZERS,
-        what=what,
+        "tokenizer.json has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read.", what=what
     )
 
 

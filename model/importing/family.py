@@ -185,14 +185,12 @@ class Family:
             return
         else:
             raise ImportFailed(
-                "{config} has {key:.60}, which this program does not know; it may change what the model computes.",
-                config=CONFIG,
+                "config.json has {key:.60}, which this program does not know; it may change what the model computes.",
                 key=ascii(key),
             )
         if not fits:
             raise ImportFailed(
-                "{config} has {key}={value:.60}; {kind} models are imported only with {allowed}.",
-                config=CONFIG,
+                "config.json has {key}={value:.60}; {kind} models are imported only with {allowed}.",
                 key=key,
                 value=repr(value),
                 kind=self.name,

@@ -10,7 +10,6 @@ from model.config import SOS, SPECIALS
 from model.importing.byte_pairs import read_byte_pairs
 from model.importing.languages import Languages, choose, read_languages
 from model.importing.source_folder import (
-    CONFIG,
     PIECES,
     PIECES_OF_FAIRSEQ,
     TOKENIZER,
@@ -77,9 +76,7 @@ def marian_texts(folder: SourceFolder, settings: Any, languages: Languages) -> T
     texts = _tokenizer_settings(folder)
     separate, shared = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
     if shared and separate:
-        raise ImportFailed(
-            "{tokenizer} has two vocabularies, but {config} shares one embedding.", tokenizer=TOKENIZER, config=CONFIG
-        )
+        raise ImportFailed("tokenizer_config.json has two vocabularies, but config.json shares one embedding.")
     names, file = folder.json(VOCABULARY), "target_vocab.json" if separate else VOCABULARY
     size = settings.vocab_size if shared else settings.decoder_vocab_size
     target = source = reorder(folder.json(file) if separate else names, settings, file, size=size)
@@ -190,10 +187,7 @@ def prompt_texts(folder: SourceFolder, settings: Any, languages: Languages, *, b
     begin = eos if begin is None else begin
     if max(eos, begin) >= size:
         raise ImportFailed(
-            "{config} names a special token beyond the {size} rows of {file}.",
-            config=CONFIG,
-            size=size,
-            file=pairs.file,
+            "config.json names a special token beyond the {size} rows of {file}.", size=size, file=pairs.file
         )
     rest = [i for i in range(size) if i != eos]
     pieces = spellings(names, rest, pairs.file)

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from torch import Tensor
 
 from model.config import SPECIALS, DataConfig, ModelConfig
-from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
+from model.importing.source_folder import GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
@@ -134,8 +134,7 @@ def reorder(
             )
     if names[eos] != end:
         raise ImportFailed(
-            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token}.",
-            config=CONFIG,
+            "config.json ends sentences with id {eos}, but {file} with {end:.40}, which is {token}.",
             eos=end,
             file=file,
             end=repr(eos),
@@ -143,12 +142,10 @@ def reorder(
         )
     special = (pad, start, names[eos], names[UNKNOWN])
     if max(special) >= size:
-        raise ImportFailed(
-            "{config} names a special token beyond the {size} rows of {file}.", config=CONFIG, size=size, file=file
-        )
+        raise ImportFailed("config.json names a special token beyond the {size} rows of {file}.", size=size, file=file)
     if len({pad, *special[2:]}) < 3:
         raise ImportFailed(
-            "config.json uses one row of {file} for two of padding, {eos} and {unk}.", file=file, eos=eos, unk=UNKNOWN
+            "config.json uses one row of {file} for two of padding, {eos} and <unk>.", file=file, eos=eos
         )
     rest = [i for i in range(size) if i not in (pad, *special[2:])]
     return Vocabulary((*special, *rest), spellings(spelling, rest, file))
@@ -227,9 +224,7 @@ def read_search(
             banned.append(target.ours(words[0]))
         else:
             raise ImportFailed(
-                "{generation} has bad_words_ids with {words}, which is no id of a token.",
-                generation=GENERATION,
-                words=words[0],
+                "generation_config.json has bad_words_ids with {words}, which is no id of a token.", words=words[0]
             )
     if values.no_repeat_ngram_size:
         remarks.append(
@@ -244,8 +239,7 @@ def read_search(
         first = target.ours(forced) if forced < size else 0
         if first < len(SPECIALS):
             raise ImportFailed(
-                "{generation} has forced_bos_token_id={forced}, which cannot begin a translation.",
-                generation=GENERATION,
+                "generation_config.json has forced_bos_token_id={forced}, which cannot begin a translation.",
                 forced=forced,
             )
         piece = target.pieces[first - len(SPECIALS)]
