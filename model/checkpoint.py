@@ -339,10 +339,10 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     # The sizes come from an untrusted file: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
     if config.architecture == "lstm":  # four gates that read two vectors; the encoder's are half as wide
-        least = (6 * config.n_encoder_layers + 8 * config.n_decoder_layers) * config.d_model**2
+        needed = (6 * config.n_encoder_layers + 8 * config.n_decoder_layers) * config.d_model**2
     else:
-        least = sum(part.parameters for part in budget(config, 1, 1))
-    if least > sum(math.prod(shape) for shape in stored.values()):
+        needed = sum(part.parameters for part in budget(config, 1, 1))
+    if needed > 2 * sum(math.prod(shape) for shape in stored.values()):  # of a smaller difference, the shape is named
         raise CheckpointError("{label} holds too few weights for the sizes in its configuration.", label=label(path))
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(
