@@ -20,15 +20,8 @@ _UNUSED = re.compile(
     r"|\.embed_positions\.weights$|EncDecAttention\.relative_attention_bias\.weight$"
 )
 """Masks, angles and computed positions in old files, and a bias of T5's that no model reads."""
-REORDERED = "The ids of its tokens are in another order than in the imported files; its results are the same."
-INTERLEAVED = (
-    "The dimensions of its vectors are in another order than in the imported files (sine and cosine of a position side "
-    "by side), and so are the ids of its tokens; its results are the same."
-)
-WITH_ONE_SPECIAL = (
-    "The ids of its tokens are in another order than in the imported files, and its token of the end is "
-    "there for padding and for the start as well; its results are the same."
-)
+_TURNED = ", and so are the dimensions of its vectors (sine and cosine of a position side by side)"
+_ONE_SPECIAL = ", and its token of the end is there for padding and for the start as well"
 
 
 def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -> ImportedTranslator:
@@ -108,6 +101,7 @@ def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -
         of_tables.insert(
             0, f"{ledger.n_halves} of {len(ledger.names)} tensors were stored with 16 bits a number and are 32 here."
         )
+    more = _TURNED if family.interleaved else "" if family.has_encoder else _ONE_SPECIAL
     return ImportedTranslator(
         family=texts.family or family.name,
         model=model,
@@ -122,6 +116,6 @@ def read_translator(folder: SourceFolder, languages: Languages = NO_LANGUAGES) -
         parameters=ledger.parameters,
         search=search,
         licence=folder.licence() or family.licence,
-        changes=INTERLEAVED if family.interleaved else REORDERED if family.has_encoder else WITH_ONE_SPECIAL,
+        changes=f"The ids of its tokens are in another order than in the imported files{more}; results are the same.",
         remarks=(*texts.remarks, *of_tables, *remarks),
     )
