@@ -157,7 +157,10 @@ class Family:
             ImportFailed: one is missing or not known, or has a value that is not allowed; the message names it.
         """
         rope = config.get("rope_parameters")
-        config = {**config, "rope_parameters": None, **rope} if isinstance(rope, dict) else config
+        if isinstance(rope, dict):
+            lifted = {key: rope[key] for key in ("rope_theta", "rope_type") if rope.get(key) is not None}
+            others = {key: value for key, value in rope.items() if key not in ("rope_theta", "rope_type")}
+            config = {**config, "rope_parameters": others, **lifted}
         for key, value in config.items():
             self._check(key, value, config)
         fields: Any = [

@@ -195,6 +195,7 @@ def test_in_float64_steps_compute_what_transformers_computes_at_once(
         ("opt", {"word_embed_proj_dim": 16}, "word_embed_proj_dim=16"),
         ("gpt_neo", {"attention_types": [[["sparse"], 4]]}, "sparse"),
         ("llama", {"rope_scaling": {"factor": 8.0, "rope_type": "llama3"}}, "rope_scaling"),
+        ("llama", {"rope_parameters": {"rope_theta": 1e4, "factor": 2.0}}, "'rope_parameters', which this program"),
         ("llama", {"rope_parameters": {"rope_type": "yarn"}}, "rope_type='yarn'"),
         ("llama", {"attention_bias": True}, "attention_bias=True"),
         ("qwen2", {"use_sliding_window": True}, "use_sliding_window=True"),
