@@ -13,11 +13,11 @@ import altair as alt
 
 from explorer.charts.chart import DASHES, HEIGHT, Figure, Table
 from explorer.charts.vega_chart import dots, marker, named, specification, step_axis, value_axis
-from explorer.locale.catalogue import in_digits_of
-from explorer.locale.language import cached_by_language, current
+from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, fixed, percent
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
+from model.analysis.run_curves import loss_text
 from model.headline import headline_name
 
 CACHED = 16  # figures of each kind, shared by everybody who watches a run
@@ -267,8 +267,7 @@ def _scored(name: str, point: Point) -> str:
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
-        number = f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
-        return in_digits_of(current(), number)
+        return loss_text(value)
     return percent(value, 1) if name in _IN_PERCENT else fixed(value, 1)
 
 

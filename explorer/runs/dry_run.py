@@ -18,6 +18,7 @@ import msgspec
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
+from explorer.locale.text import weight_percent
 from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
@@ -43,8 +44,6 @@ ROUGH = 4.0
 """A run takes at most about this multiple of the rough time, before the first trial on this machine."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
-BUSIER = 1.5
-"""A run may take this many times what its trial let expect: of two runs beside a dozen others, one took 1.47 times."""
 MAX_PLANS = 128
 MAX_ASKERS = 512
 FEW_TOKENS = 100  # characters, or the words of a small task
@@ -66,9 +65,9 @@ class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it stays as busy as it was while updates
-    were timed; `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs
-    of step and learning rate.
+    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it becomes somewhat busier than it was
+    while updates were timed; `evaluation_seconds`: the part of `seconds` that evaluations take; `examples` by split;
+    `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
     """
 
     parameters: int
@@ -83,20 +82,16 @@ class Plan(msgspec.Struct, frozen=True):
     src_vocab_size: int
     tgt_vocab_size: int
     tokens_per_update: int
-    busy_seconds: float = 0.0
+    busy_seconds: float
+    evaluation_seconds: float
     skipped: int = 0
     examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
 
     @property
-    def longest(self) -> float:
-        """The seconds on a machine that becomes somewhat busier than it was while updates were timed."""
-        return BUSIER * max(self.busy_seconds, self.seconds)
-
-    @property
     def duration_text(self) -> str:
-        """The time that the whole run takes, from a free machine to one that stays as busy as it is now."""
-        return span(self.seconds, self.longest)
+        """The time that the whole run takes, from a free machine to one that is busier than now."""
+        return span(self.seconds, self.busy_seconds)
 
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
@@ -104,14 +99,15 @@ class Plan(msgspec.Struct, frozen=True):
         said = [
             t(
                 "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
-                "{epochs:.3g} times through {data}, and the evaluations. Vocabulary: {source_tokens} and "
-                "{target_tokens}.",
+                "{epochs} times through {data}. Evaluations take {share} of the time. Vocabulary: "
+                "{source_tokens} and {target_tokens}.",
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
                 tokens=float(f"{self.tokens_per_update:.2g}"),
                 speed=float(f"{self.tokens_per_s:.2g}"),
-                epochs=self.epochs,
+                epochs=t("{n:,.0f}", n=self.epochs) if self.epochs >= 10 else t("{n:.1f}", n=self.epochs),
+                share=weight_percent(self.evaluation_seconds / self.seconds),
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
                 target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
@@ -125,7 +121,12 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        said.append(t("The shorter time is that of a machine that does nothing else."))
+        said.append(
+            t(
+                "The shorter time is that of a machine that does nothing else, the longer one half as long "
+                "again as under its present load. Under more load, the run takes longer."
+            )
+        )
         return " ".join(said)
 
 
@@ -332,7 +333,7 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self.pace = UNTIMED * plan.longest / rough
+            self.pace = UNTIMED * plan.busy_seconds / rough
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

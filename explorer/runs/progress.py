@@ -16,7 +16,7 @@ from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_curves import Curves, bounds, is_perfect
+from model.analysis.run_curves import Curves, bounds, is_perfect, loss_text
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
@@ -76,9 +76,12 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     if value is not None:
         name = t("{score}, of {sentences:,}", score=quality[0], sentences=sentences) if sentences else quality[0]
         quality = (name, score_text(score, value, sentences))
+    losses = (
+        (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
+        (t("Validation loss"), metrics.latest("evals", "loss")),
+    )
     return (
-        (t("Training loss"), _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
-        (t("Validation loss"), _loss(metrics.latest("evals", "loss"))),
+        *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
         quality,
         (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
@@ -95,13 +98,6 @@ def score_text(score: str, value: float, sentences: int) -> str:
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
     """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.2–99.9" if it is narrow."""
     return "–".join(in_digits_of(current(), f"{end:g}") for end in bounds(name, value, sentences))
-
-
-def _loss(value: float | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    text = f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
-    return in_digits_of(current(), text)
 
 
 def sample_table(

@@ -51,6 +51,15 @@ class Curves:
         )
 
 
+def loss_text(loss: float) -> str:
+    """A loss with about two digits, of which the last is a thousandth or more: "1.23", "0.057", "< 0.001"."""
+    if 0 < loss < 0.001:
+        return t("< {number:.3f}", number=0.001)
+    if loss >= 100:
+        return t("{loss:,.0f}", loss=loss)
+    return t("{loss:.2f}", loss=loss) if loss >= 0.1 or not loss else t("{loss:.3f}", loss=loss)
+
+
 def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
     return [(line["step"], line[name]) for line in lines if name in line]
 

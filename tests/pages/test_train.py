@@ -254,7 +254,7 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     at = visit("train", run="mine")
     assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
     labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
-    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 % (22–78)", "4.2 k"]
+    assert [metric(at, label) for label in labels] == ["1.00", "1.20", "50.0 % (22–78)", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
     assert (folder / STOP).exists()

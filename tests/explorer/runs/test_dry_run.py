@@ -35,6 +35,8 @@ ANSWER = {
     "parameters": 1000,
     "memory_bytes": 2**20,
     "seconds": 12.5,
+    "busy_seconds": 18.75,
+    "evaluation_seconds": 2.5,
     "steps": 100,
     "epochs": 1.5,
     "tokens_per_s": 5000,
@@ -183,10 +185,13 @@ def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
-    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (61.0, 250.0))
-    assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min")
-    assert "100 updates of about 1,600 tokens at up to 5,000 tokens/s" in busy.summary()
-    assert busy.summary().endswith("The shorter time is that of a machine that does nothing else.")
+    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (92.0, 335.0))
+    assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min"), "the longer time is rounded up"
+    said = "100 updates of about 1,600 tokens at up to 5,000 tokens/s, 1.5 times through the 10 training pairs. "
+    assert f"{said}Evaluations take 4 % of the time." in busy.summary()
+    assert busy.summary().endswith("Under more load, the run takes longer.")
+    often = read_plan(json.dumps(ANSWER | {"epochs": 1300.0, "evaluation_seconds": 0.01}))
+    assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()
 
 
 def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
@@ -196,7 +201,7 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     trial = wait_for(service, "here", answering(plan))
     assert isinstance(trial, Plan)
     rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
-    assert service.pace * rough == pytest.approx(dry_run.UNTIMED * 1.5 * 250)
+    assert service.pace * rough == pytest.approx(dry_run.UNTIMED * 250)
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data

@@ -95,7 +95,7 @@ def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
     metrics = load_metrics(ROOT / "checkpoints" / "multi30k-en-de" / METRICS)
     course = diagnosis_of(metrics, False, continued)
     assert course.verdict == "levelled"
-    assert "the lowest validation loss fell by 0.013 (0.88 %) to 1.43, with BLEU 44.0" in course.sentence
+    assert "the lowest validation loss fell by 0.013 (0.9 %) to 1.43, with BLEU 44.0" in course.sentence
     assert "BLEU 44.0 of 300 sentences (95 % interval 41 to 47) at best on validation" in course.sentence
     assert course.sentence.endswith("continue from trained weights; more of the same kind will change little.")
     assert "larger" not in course.next, "a larger model cannot begin with these weights"
@@ -141,13 +141,13 @@ UNKNOWN = RunStatus("a", "running")
     [
         ([RunStatus("a", "finished")], "", ""),
         ([A, C], "", "A new run waits until “a” has ended. That takes 60 to 80 s."),
-        ([A, B, C], "", "A new run waits until “a” and “b” have ended. That takes 3 to 6 min."),
+        ([A, B, C], "", "A new run waits until “a” and “b” have ended. That takes 3 to 7 min."),
         ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until “a”, “b” and “d” have ended."),
         ([A, B], "b", "It waits until “a” has ended. That takes 60 to 80 s."),
         (
             [A, B, RunStatus("c", "queued", left=(20.0, 20.0))],
             "c",
-            "It waits until “a” and “b” have ended. That takes 3 to 6 min.",
+            "It waits until “a” and “b” have ended. That takes 3 to 7 min.",
         ),
         ([UNKNOWN, B], "b", "It waits until “a” has ended."),
         ([B], "b", STATE_SENTENCES["queued"]),

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from model.analysis.run_curves import Curves
+from model.analysis.run_curves import Curves, loss_text
 from model.analysis.run_diagnosis import diagnose
 from model.folder import METRICS
 from tests.paths import ROOT
@@ -283,3 +283,8 @@ def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome
     assert diagnose(Curves(train, valid, score=right), ended=True).verdict != "diverged"
     assert diagnose(Curves(train[1:], valid, score=wrong), ended=True).verdict != "diverged"  # it only falls
     assert diagnose(Curves(train), ended=False).verdict != "diverged"  # nothing has been evaluated yet
+
+
+def test_losses_are_written_without_powers_of_ten() -> None:
+    losses = (0.0, 5.7e-05, 0.0022, 0.057, 0.123, 2.3456, 1234.5)
+    assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.001", "0.002", "0.057", "0.12", "2.35", "1,234"]
