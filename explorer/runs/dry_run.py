@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
+import psutil
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
@@ -41,7 +43,7 @@ PATIENCE_SECONDS = 10.0
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
 ROUGH = 4.0
-"""A run takes at most about this multiple of the rough time, before the first trial on this machine."""
+"""A run on a free machine takes at most about this multiple of the rough time, before the first trial on it."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
 MAX_PLANS = 128
@@ -289,11 +291,19 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self.pace = ROUGH  # the longest time of sizes without a trial, as a multiple of the rough one
+        self._pace = 0.0  # as of the latest trial
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
+
+    @property
+    def pace(self) -> float:
+        """The longest time of sizes without a trial, as a multiple of the rough one.
+
+        As of the latest trial or, before the first one, by the number of programs that want to compute on each core.
+        """
+        return self._pace or ROUGH * max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -333,7 +343,7 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self.pace = UNTIMED * plan.busy_seconds / rough
+            self._pace = UNTIMED * plan.busy_seconds / rough
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -36,7 +36,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
     tokens_per_s and tokens_per_update (source and target, without padding), seconds (the whole run on a machine that
     does nothing else), evaluation_seconds (those of them that evaluations take), busy_seconds (the whole run, if the
-    machine becomes somewhat busier than it was while updates were timed), schedule (pairs of step and rate), model data training (the complete configuration).
+    machine becomes somewhat busier than it was while updates were timed), schedule (pairs of step and rate), model data
+    training (the complete configuration).
 
     Raises:
         TrainingError: memory or a compiler is missing, so the run would fail as well.

@@ -204,9 +204,9 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
+        draw_findings([finding for finding in division.findings if finding.kind != "few"])
         first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
         draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
-        draw_findings([finding for finding in division.findings if finding.kind != "few"])
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
     few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")

@@ -32,7 +32,6 @@ from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
-    draw_tokens,
     further_fields,
     main_fields,
     part_fields,
@@ -90,7 +89,9 @@ def _draw_form(runs: Runs) -> None:
     if data is None:
         return
     with right:
-        data = _with_tokens(data, left)
+        kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
+        if kind is not None:
+            data = replace(data, tokens=(("tokenizer", kind.kind),))
         choice, presets = _choose_preset(data)
         preset = presets[choice]
         models = st.container()
@@ -150,16 +151,6 @@ def _draw_busy(runs: Runs) -> None:
         st.caption(plain(sentence), width="content")
         first = next(status.name for status in statuses if status.busy)
         st.button(t("Watch it"), key="train_watch", on_click=choose_run, args=(first,))
-
-
-def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
-    """Add the chosen kind of tokens to own data, and draw samples cut into them; other tasks have a fixed kind."""
-    kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
-    if data.proposal is None or kind is None:
-        return data
-    with left:
-        draw_tokens(kind)
-    return replace(data, tokens=(("tokenizer", kind.kind),))
 
 
 def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
@@ -265,6 +256,12 @@ def _plan(
         st.warning(plain(few))
     if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
         _start(runs, order)
+    st.caption(
+        t(
+            "You then watch its curves, answers and heads as they form. You can stop and resume it; it goes on when "
+            "you close the page."
+        )
+    )
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer
         st.error(plain(reason))

@@ -164,7 +164,7 @@ def choose_computation() -> dict[str, Any]:
 
 
 def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
-    """Draw the choice of the kind of tokens, and a sentence on its effect on these data."""
+    """Draw the choice of the kind of tokens, with its effect on these data and a few pairs cut so."""
     proposed, key = proposal.data.tokenizer, field_key(task, "tokenizer")
     names = [each.kind for each in proposal.kinds]
     chosen = st.session_state.get(key)
@@ -185,14 +185,15 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
         if kind.kind == proposed and not fails:
             effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
         (st.warning if fails else st.caption)(plain(effect))
+        cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
+        st.caption(
+            "  \n".join(map(plain, cut)),
+            help=t(
+                "Held-out pairs as tokens, with · between them, ␣ for a space, and ⟨…⟩ around a token that training "
+                "does not have."
+            ),
+        )
     return kind
-
-
-def draw_tokens(kind: TokenKind) -> None:
-    """Draw a few validation pairs cut into tokens."""
-    cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
-    st.caption(t("As tokens, with · between them, ␣ for a space, and ⟨…⟩ for one that training does not have:"))
-    st.caption("  \n".join(map(plain, cut)))
 
 
 def _cut(text: Encoding) -> str:

@@ -194,9 +194,14 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
     assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()
 
 
-def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
+def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     service = PlanService()
-    assert service.pace == dry_run.ROUGH
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    for load, pace in ((0.5, dry_run.ROUGH), (18.0, 9 * dry_run.ROUGH)):
+        monkeypatch.setattr("psutil.getloadavg", lambda load=load: (load, 0.0, 0.0))
+        assert service.pace == pace, "before the first trial, a busy machine takes longer"
     plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0})
     trial = wait_for(service, "here", answering(plan))
     assert isinstance(trial, Plan)
