@@ -224,6 +224,12 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
     return Figure(spec, data, caption, translated(_HEADINGS[measure]))
 
 
+def measures_of(metrics: Metrics) -> list[str]:
+    """The measures by which runs are compared that this one has; BLEU only where it is its main score."""
+    names = [name for name in COMPARED if _measured(metrics, name)]
+    return [name for name in names if name != "bleu" or score_name(metrics) == "bleu"]
+
+
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     """Tabulate the evaluations, newest first, each with the latest training loss before it."""
     train = _measured(metrics, TRAINING_LOSS)

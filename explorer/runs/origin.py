@@ -29,6 +29,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
+_MODEL = {item.name for item in fields(ModelConfig)}
+# Of the settings of a model, those that an architecture other than the Transformer of both stacks reads.
+_READ_BY = {
+    "lstm": {"architecture", "d_model", "n_encoder_layers", "n_decoder_layers", "dropout", "scale_scores"},
+    "decoder": _MODEL - {"n_encoder_layers", "n_encoder_heads"},
+}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 
@@ -126,7 +132,7 @@ def computed_sentence(runtime: Any) -> str:
         return ""
     computed = t(
         "Computed on {device} in {precision} with {threads}",
-        device=translated(_DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], _OTHER)),
+        device=device_text(str(runtime.get("device", "cpu"))),
         precision=runtime.get("precision"),
         threads=t("{n} thread", "{n:,} threads", n=_whole(runtime.get("threads"), 1)),
     )
@@ -136,6 +142,11 @@ def computed_sentence(runtime: Any) -> str:
     version = runtime.get("torch_version")
     parts.append(t("PyTorch {version}", version=version) if version else t("PyTorch (version not stored)"))
     return ", ".join(parts) + "."
+
+
+def device_text(device: str) -> str:
+    """The device of a run in words: "cuda:0" is a GPU."""
+    return translated(_DEVICES.get(device.partition(":")[0], _OTHER))
 
 
 def losses_are_alike(folder: Path) -> bool:
@@ -155,9 +166,15 @@ def _sections(config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
+    """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json.
+
+    Settings that its architecture does not read are left out.
+    """
     config = _config(folder)
     settings = _sections(config, _SECTIONS)
+    architecture = settings.get("architecture")
+    if architecture in _READ_BY:
+        settings = {name: value for name, value in settings.items() if name not in _MODEL - _READ_BY[architecture]}
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")

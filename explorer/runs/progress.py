@@ -9,9 +9,8 @@ from typing import Any
 
 from explorer.decoding.cache import cached
 from explorer.decoding.model_summary import by_heart
-from explorer.locale.catalogue import in_digits_of
 from explorer.locale.durations import span
-from explorer.locale.language import cached_by_language, current
+from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
@@ -96,8 +95,10 @@ def score_text(score: str, value: float, sentences: int) -> str:
 
 
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
-    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.2–99.9" if it is narrow."""
-    return "–".join(in_digits_of(current(), f"{end:g}") for end in bounds(name, value, sentences))
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.7–100.0" if it is narrow."""
+    ends = bounds(name, value, sentences)
+    decimals = max(len(f"{end:g}".partition(".")[2]) for end in ends)
+    return "–".join(fixed(end, decimals) for end in ends)
 
 
 def sample_table(
