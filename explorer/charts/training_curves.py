@@ -131,23 +131,31 @@ def score_name(metrics: Metrics) -> str:
 
 @cached_by_language(CACHED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Draw exact match and token accuracy, or BLEU, at each evaluation of one run."""
+    """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run."""
     main = score_name(metrics)
     bleu = main == "bleu"
-    names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, t("right (%)"), 100.0)
+    names = ("exact_match", "bleu") if bleu else _IN_PERCENT
+    title = t("BLEU, and right (%)") if bleu else t("right (%)")
     rows = [row for name in names for row in _rows(metrics.evals, name, translated(MEASURES[name][0]))]
     points = _measured(metrics, main)
     if points:
-        last, best = (
-            t("BLEU {number:.1f}", number=value) if bleu else t("{percent:.1f} % exactly right", percent=100 * value)
-            for value in _ends(points, main)
-        )
-        caption = t("{last} at step {step:,.0f}; best so far {best}.", last=last, step=points[-1]["step"], best=best)
+        last, best = (_quality(point, main) for point in (points[-1], max(points, key=lambda point: point[main])))
+        caption = t("{last} at step {step:,.0f}; at best {best}.", last=last, step=points[-1]["step"], best=best)
     else:
         caption = t("Not scored yet: the first evaluation is still to come.")
     curves = tuple(translated(MEASURES[name][0]) for name in names)
-    spec = _spec(title, max_steps, curves, dotted=curves, top=top)
-    return Figure(spec, _columns(rows), caption, t("BLEU on validation") if bleu else t("Right on validation, in %"))
+    spec = _spec(title, max_steps, curves, dotted=curves, top=100.0)
+    heading = t("Right on validation in %, and BLEU") if bleu else t("Right on validation, in %")
+    return Figure(spec, _columns(rows), caption, heading)
+
+
+def _quality(point: Point, main: str) -> str:
+    """The main score of an evaluation in words, a BLEU with the share of right answers."""
+    if main != "bleu":
+        return t("{percent:.1f} % exactly right", percent=100 * point[main])
+    if "exact_match" not in point:
+        return t("BLEU {number:.1f}", number=point[main])
+    return t("BLEU {number:.1f} ({percent} exactly right)", number=point[main], percent=_value("exact_match", point))
 
 
 @cached_by_language(CACHED)

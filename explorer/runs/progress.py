@@ -69,19 +69,21 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
 
 def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
-    value = metrics.latest("evals", score)
     sentences = int(metrics.latest("evals", "sentences") or 0)
-    quality = ("BLEU" if score == "bleu" else t("Exactly right"), _UNKNOWN)
-    if value is not None:
-        name = t("{score}, of {sentences:,}", score=quality[0], sentences=sentences) if sentences else quality[0]
-        quality = (name, score_text(score, value, sentences))
+    quality = []
+    for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
+        if measure == "bleu" and score != "bleu":
+            continue  # not measured, or without meaning
+        value = metrics.latest("evals", measure)
+        name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
+        quality.append((name, _UNKNOWN if value is None else score_text(measure, value, sentences)))
     losses = (
         (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
         (t("Validation loss"), metrics.latest("evals", "loss")),
     )
     return (
         *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
-        quality,
+        *quality,
         (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 

@@ -95,7 +95,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
         if not differing:
             st.caption(t("Settings, data and start are the same."))
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.caption(t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance."))
+        left.caption(
+            t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
+        )
         right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
     if data:
         with st.expander(t("These curves as a table")):

@@ -48,10 +48,10 @@ def draw_findings(findings: Sequence[Finding]) -> None:
             if finding.choice is not None:
                 key = _key(finding.choice)
                 st.session_state[key] = finding.left_out
-                st.checkbox(plain(finding.sentence), key=key, persist_state="session")
+                st.checkbox(plain(_sentence(finding)), key=key, persist_state="session")
         for finding in findings:
             if finding.choice is None and finding.kind not in _UNUSED:
-                st.markdown(f":material/info: :small[{plain(finding.sentence)}]")
+                st.markdown(f":material/info: :small[{plain(_sentence(finding))}]")
         with_pairs = [finding for finding in findings if finding.lines and finding.pairs]
         if with_pairs:
             with st.expander(t("Lines to look at")):
@@ -60,8 +60,8 @@ def draw_findings(findings: Sequence[Finding]) -> None:
 
 
 def _sentence(finding: Finding) -> str:
-    """The sentence of a finding; of rows that are no pairs, with the numbers of their lines."""
-    if finding.pairs or not finding.lines:
+    """The sentence of a finding, with the numbers of the first lines that have it."""
+    if not finding.lines:
         return finding.sentence
     return f"{finding.sentence} {capitalised(name_lines(finding.lines))}."
 

@@ -26,7 +26,7 @@ from explorer.runs.dry_run import (
 from explorer.runs.experiment_arms import expected_sentence
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import queue_sentence
-from explorer.runs.settings import problem, setting
+from explorer.runs.settings import label_of, problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
@@ -103,7 +103,7 @@ def _draw_form(runs: Runs) -> None:
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
     with st.expander(t("Settings")):
         sizes = st.container()
-        changes += main_fields(preset, scope)
+        changes += main_fields(preset, scope, setting(preset, changes, "max_steps"))
         schedule = st.container()
         if more := st.toggle(t("All settings"), key="train_more", persist_state="session"):
             parts = st.container()
@@ -127,13 +127,24 @@ def _draw_form(runs: Runs) -> None:
     takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
     with models:
         _draw_presets(runs, data, presets, choice, takes)
+        if data.proposal is not None:
+            fitted = data.proposal.settings(PRESETS[choice]).items()
+            said = [f"{label_of(name)} {value}" for name, value in fitted if name not in ("tokenizer", "vocab_size")]
+            st.caption(plain(t("Set for these pairs: {settings}.", settings=", ".join(said))))
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
         st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, plan, sizes_now, takes, data.few)
-        if not unfit and (result := expected_sentence(order, preset)):
-            st.caption(plain(result))
+        watched = t(
+            "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
+            "resume it; it goes on when you close the page.",
+            "Once started, you watch its curves and, every {n:,} updates, its score, answers and heads. You can stop "
+            "and resume it; it goes on when you close the page.",
+            n=setting(preset, changes, "eval_every"),
+        )
+        if not unfit:
+            st.caption(plain(f"{expected_sentence(order, preset)} {watched}"))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -256,12 +267,6 @@ def _plan(
         st.warning(plain(few))
     if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
         _start(runs, order)
-    st.caption(
-        t(
-            "You then watch its curves, answers and heads as they form. You can stop and resume it; it goes on when "
-            "you close the page."
-        )
-    )
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer
         st.error(plain(reason))

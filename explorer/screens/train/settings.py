@@ -55,9 +55,13 @@ def time_field(preset: Preset, scope: str) -> Changes:
     return _fields(settings.TIME, preset.training, scope)
 
 
-def main_fields(preset: Preset, scope: str) -> Changes:
-    """Draw the fields of the training loop that matter most; return what differs from the preset."""
-    return _fields(settings.MAIN, preset.training, scope)
+def main_fields(preset: Preset, scope: str, steps: int) -> Changes:
+    """Draw the fields of the training loop that matter most, of a run of so many `steps`; return what differs."""
+    usual, every = (settings.evaluation_every(preset, n) for n in (0, steps))
+    changes = _fields(settings.MAIN, {**preset.training, "eval_every": every}, scope)
+    if every != usual and "eval_every" not in dict(changes):
+        changes += (("eval_every", as_text(every)),)
+    return changes
 
 
 def training_fields(preset: Preset, scope: str) -> Changes:
@@ -97,7 +101,8 @@ def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Chang
         for column, name in zip(st.columns(min(_COLUMNS, len(names))), names[at : at + _COLUMNS], strict=False):
             before = start.get(name, settings.DEFAULTS[name])
             with column:
-                now = _field(name, before, field_key(scope, name))
+                key = field_key(scope, name)
+                now = _field(name, before, f"{key}_{before}" if name == "eval_every" else key)  # it follows max_steps
             if now != before:
                 changes.append((name, as_text(now)))
     return tuple(changes)

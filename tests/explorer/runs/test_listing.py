@@ -91,7 +91,7 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
     assert "95 % interval" in diagnosis(metrics, True).sentence
     assert diagnosis(metrics, True, True).sentence.startswith(
-        "Learned by heart, for validation has the very pairs that it learned: BLEU 100.0, first reached"
+        "Learned by heart, for validation has the very pairs that it learned: 100.0 % exactly right, first reached"
     )
     assert "by heart" not in diagnosis(metrics, True).sentence
     other = entry("b", task="dates", trained=True, results=results)
