@@ -46,6 +46,7 @@ ROUGH = 4.0
 """A run on a free machine takes at most about this multiple of the rough time, before the first trial on it."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
+LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512
 FEW_TOKENS = 100  # characters, or the words of a small task
@@ -126,7 +127,8 @@ class Plan(msgspec.Struct, frozen=True):
         said.append(
             t(
                 "The shorter time is that of a machine that does nothing else, the longer one half as long "
-                "again as under its present load. Under more load, the run takes longer."
+                "again as under its present load. The run gives way to other programs: if they need more, it can take "
+                "several times as long."
             )
         )
         return " ".join(said)
@@ -291,19 +293,21 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self._pace = 0.0  # as of the latest trial
+        self._calm, self._slower = ROUGH, 0.0  # of the latest trial: see `longest`
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
 
-    @property
-    def pace(self) -> float:
-        """The longest time of sizes without a trial, as a multiple of the rough one.
+    def longest(self, seconds: float) -> float:
+        """The longest time of sizes without a trial, given their rough `seconds`.
 
-        As of the latest trial or, before the first one, by the number of programs that want to compute on each core.
+        Other programs are expected to go on for an hour as in the latest trial; before the first trial, as many as
+        want to compute on each core share it.
         """
-        return self._pace or ROUGH * max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
+        calm = self._calm * seconds
+        slower = self._slower or max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
+        return calm + (slower - 1) * min(calm, LOADED_SECONDS)
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -343,7 +347,7 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self._pace = UNTIMED * plan.busy_seconds / rough
+            self._calm, self._slower = UNTIMED * plan.seconds / rough, plan.busy_seconds / plan.seconds
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -52,7 +52,7 @@ from model.user_error import UserError
 _ASKER = "_plan_asker"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
-_METRIC_PIXELS = 140  # three beside each other on a laptop
+_METRIC_PIXELS = (105, 140, 180)  # beside each other on a laptop
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
@@ -200,7 +200,7 @@ def _takes(plan: Plan | PlanError | None, seconds: float | None) -> str:
     """How long a run takes by its plan or, without one, at most by its rough `seconds`; empty if these are unknown."""
     if isinstance(plan, Plan):
         return plan.duration_text
-    return "" if seconds is None else at_most(plan_service().pace * seconds)
+    return "" if seconds is None else at_most(plan_service().longest(seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -255,12 +255,9 @@ def _plan(
         counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):
-        for label, value in (
-            (t("Parameters"), counted),
-            (t("Memory needed"), needed),
-            (t("Takes"), takes or unknown),
-        ):
-            st.metric(label, value, width=_METRIC_PIXELS)
+        labels = t("Parameters"), t("Memory needed"), t("Takes")
+        for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
+            st.metric(label, value, width=width)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if few:
