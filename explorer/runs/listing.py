@@ -9,7 +9,7 @@ from typing import Any
 from explorer.decoding.examples import FILES
 from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import shortened
+from explorer.locale.text import count, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.origin import device_text
 from explorer.runs.progress import range_text, score_text
@@ -76,6 +76,21 @@ def card(entry: Entry, verdict: Verdict | None) -> str:
     score = _score(entry, scores)
     said = score if test or not score else t("{score} on validation", score=score)
     return " · ".join(filter(None, (verdict_text(entry, verdict), said, _data(entry))))
+
+
+def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
+    """What came of runs as rows of a table beside their settings: size, score, and the sentences that were scored."""
+    named = {name: (_row(entry, None), _score(entry, _scored(entry)[0])) for name, entry in entries.items()}
+    rows = [
+        {t("setting"): t("Parameters"), **{name: count(row[t("parameters")] or 0) for name, (row, _) in named.items()}}
+    ]
+    rows.append({t("setting"): t("Score"), **{name: score or "–" for name, (_, score) in named.items()}})
+    for label in (t("test"), t("validation")):
+        numbers = {name: row[label] for name, (row, _) in named.items()}
+        if any(numbers.values()):
+            texts = {name: "–" if n is None else t("{n:,}", n=n) for name, n in numbers.items()}
+            rows.append({t("setting"): t("Scored sentences ({split})", split=label), **texts})
+    return rows
 
 
 def outcome(entry: Entry) -> str:

@@ -168,13 +168,13 @@ def _sections(config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 def settings_of(folder: Path) -> dict[str, Any]:
     """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json.
 
-    Settings that its architecture does not read are left out.
+    Settings that its architecture does not read are None.
     """
     config = _config(folder)
     settings = _sections(config, _SECTIONS)
     architecture = settings.get("architecture")
     if architecture in _READ_BY:
-        settings = {name: value for name, value in settings.items() if name not in _MODEL - _READ_BY[architecture]}
+        settings |= dict.fromkeys(_MODEL - _READ_BY[architecture])
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")
@@ -232,20 +232,23 @@ def comparable(folders: Mapping[str, Path]) -> list[list[str]]:
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """One table row per setting that is not the same in all runs: its label, and its value in each."""
+    """One table row per setting that is not the same in all runs that read it: its label, and its value in each."""
     rows = []
     for name in dict.fromkeys(name for settings in runs.values() for name in settings):
         values = {run: _text(name, settings.get(name)) for run, settings in runs.items()}
-        if len(set(values.values())) > 1:
+        read = {values[run] for run, settings in runs.items() if settings.get(name, "") is not None}
+        if len(read) > 1:
             rows.append({t("setting"): label_of(name), **values})
     return rows
 
 
 def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "–"
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
     if get_origin(KINDS.get(name)) is Literal:
         return str(value).replace("_", " ")
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

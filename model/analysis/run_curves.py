@@ -55,11 +55,13 @@ class Curves:
 
 
 def loss_text(loss: float) -> str:
-    """A loss with about two digits, of which the last is a thousandth or more: "1.23", "0.057", "< 0.001"."""
-    if 0 < loss < 0.001:
-        return t("< {number:.3f}", number=0.001)
+    """A loss with about two digits, of which the last is a ten-thousandth or more: "1.23", "0.057", "< 0.0001"."""
+    if 0 < loss < 0.0001:
+        return t("< {number:.4f}", number=0.0001)
     if loss >= 100:
         return t("{loss:,.0f}", loss=loss)
+    if 0 < loss < 0.01:
+        return t("{loss:.4f}", loss=loss)
     return t("{loss:.2f}", loss=loss) if loss >= 0.1 or not loss else t("{loss:.3f}", loss=loss)
 
 

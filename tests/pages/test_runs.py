@@ -277,8 +277,8 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
     table = table_with(at, "setting")
-    assert list(table["setting"]) == ["Score", "Parameters", "Highest learning rate"]
-    assert list(table["other"])[::2] == ["On 8 test sentences: 50.0 % (22–78) exactly right", "0.25"]
+    assert list(table["setting"]) == ["Parameters", "Score", "Scored sentences (test)", "Highest learning rate"]
+    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8", "0.25"]
     at.multiselect[0].set_value([]).run()
     assert "Choose one or more runs." in words(at)
 

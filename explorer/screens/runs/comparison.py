@@ -18,9 +18,9 @@ from explorer.charts.training_curves import (
     measures_of,
 )
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, listed, plain, quoted
+from explorer.locale.text import listed, plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import curve_rows, outcome
+from explorer.runs.listing import curve_rows, result_rows
 from explorer.runs.origin import comparable, differences, settings_of
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one, metrics_of
@@ -85,13 +85,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
     if len(chosen) > 1:
         st.markdown(f"##### {t('How they differ')}")
         by_name = {entry.name: entry for entry in entries}
-        results = {
-            t("Score"): {run: outcome(by_name[run]) or "–" for run in chosen},
-            t("Parameters"): {run: count(by_name[run].summary.get("parameters") or 0) for run in chosen},
-        }
-        rows = [{t("setting"): label, **values} for label, values in results.items()]
         differing = differences(settings)
-        draw_table(rows + differing, t("How the chosen runs differ"), file="differences", height="content")
+        rows = result_rows({run: by_name[run] for run in chosen}) + differing
+        draw_table(rows, t("How the chosen runs differ"), file="differences", height="content")
         if not differing:
             st.caption(t("Settings, data and start are the same."))
         left, right = st.columns([4, 1], vertical_alignment="center")

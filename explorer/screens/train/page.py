@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.charts.training_curves import schedule_figure
 from explorer.locale.durations import at_most
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, plain, why
+from explorer.locale.text import count, listed, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import (
     Plan,
@@ -26,7 +26,7 @@ from explorer.runs.dry_run import (
 from explorer.runs.experiment_arms import expected_sentence
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import queue_sentence
-from explorer.runs.settings import label_of, problem, setting
+from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
@@ -101,7 +101,10 @@ def _draw_form(runs: Runs) -> None:
             changes = time_field(preset, scope)
         panel = st.container()
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
+    fitted = data.fitted(PRESETS[choice])
     with st.expander(t("Settings")):
+        if fitted:
+            st.caption(plain(t("Fitted to these pairs: {settings}.", settings=listed(fitted))))
         sizes = st.container()
         changes += main_fields(preset, scope, setting(preset, changes, "max_steps"))
         schedule = st.container()
@@ -127,10 +130,14 @@ def _draw_form(runs: Runs) -> None:
     takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
     with models:
         _draw_presets(runs, data, presets, choice, takes)
-        if data.proposal is not None:
-            fitted = data.proposal.settings(PRESETS[choice]).items()
-            said = [f"{label_of(name)} {value}" for name, value in fitted if name not in ("tokenizer", "vocab_size")]
-            st.caption(plain(t("Set for these pairs: {settings}.", settings=", ".join(said))))
+        if fitted:
+            st.caption(
+                t(
+                    "{n} setting is fitted to these pairs; “Settings” below names it.",
+                    "{n} settings are fitted to these pairs; “Settings” below names them.",
+                    n=len(fitted),
+                )
+            )
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:

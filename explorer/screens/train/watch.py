@@ -195,7 +195,7 @@ def _curve(figure: Figure) -> None:
     if figure.data["step"]:
         draw_figure(figure)
     else:
-        st.info(plain(figure.caption))
+        st.caption(plain(figure.caption))
 
 
 def _samples(metrics: Metrics) -> None:

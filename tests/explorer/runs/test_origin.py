@@ -140,10 +140,10 @@ def test_runs_are_compared_by_the_settings_that_their_architecture_reads() -> No
     table = {
         row["setting"]: row for row in differences({name: settings_of(folder) for name, folder in folders.items()})
     }
-    width, heads = table["Feed-forward width (d_ff)"], table["Encoder heads"]
-    assert (width["reverse"], width["reverse-lstm"], width["reverse-decoder"]) == ("128", "–", "128")
-    assert (heads["reverse"], heads["reverse-lstm"], heads["reverse-decoder"]) == ("4", "–", "–")
-    assert "Dropout" not in table or "–" not in table["Dropout"].values(), "an LSTM has dropout, too"
+    heads = table["Decoder heads"]
+    assert (heads["reverse"], heads["reverse-lstm"], heads["reverse-decoder"]) == ("2", "–", "4")
+    assert "Encoder heads" not in table, "only one of them has any"
+    assert table["Width (d_model)"]["reverse-lstm"] == "82", "which an LSTM reads, too"
 
 
 @pytest.mark.parametrize(("value", "step"), [(4, 1), (512, 10), (3000, 100), (0.0, 0.05), (0.1, 0.05), (4e-3, 0.002)])

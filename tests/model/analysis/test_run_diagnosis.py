@@ -304,4 +304,4 @@ def test_a_short_run_that_got_everything_right_has_learned(
 
 def test_losses_are_written_without_powers_of_ten() -> None:
     losses = (0.0, 5.7e-05, 0.0022, 0.057, 0.123, 2.3456, 1234.5)
-    assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.001", "0.002", "0.057", "0.12", "2.35", "1,234"]
+    assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.0001", "0.0022", "0.057", "0.12", "2.35", "1,234"]
