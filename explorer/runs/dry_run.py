@@ -124,14 +124,16 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        said.append(
-            t(
-                "The shorter time is that of a machine that does nothing else, the longer one half as long "
-                "again as under its present load. The run gives way to other programs: if they need more, it can take "
-                "several times as long."
-            )
-        )
         return " ".join(said)
+
+    @staticmethod
+    def range_sentence() -> str:
+        """What the two ends of the time assume."""
+        return t(
+            "The shorter time is that of a machine that does nothing else, the longer one half as long "
+            "again as under its present load. The run gives way to other programs: if they need more, it can take "
+            "several times as long."
+        )
 
 
 class Sizes(NamedTuple):

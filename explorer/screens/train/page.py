@@ -133,8 +133,8 @@ def _draw_form(runs: Runs) -> None:
         if fitted:
             st.caption(
                 t(
-                    "{n} setting is fitted to these pairs; “Settings” below names it.",
-                    "{n} settings are fitted to these pairs; “Settings” below names them.",
+                    "{n} setting is fitted to these pairs (see “Settings”).",
+                    "{n} settings are fitted to these pairs (see “Settings”).",
                     n=len(fitted),
                 )
             )
@@ -264,7 +264,8 @@ def _plan(
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
         for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
-            st.metric(label, value, width=width)
+            help = plan.range_sentence() if plan is not None and label == labels[-1] else None
+            st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if few:
