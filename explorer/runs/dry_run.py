@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -12,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,15 +25,12 @@ from explorer.runs.process import RunError, environment, last_sentence, lower_pr
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import budget
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
-from model.data import get_task
 from model.data.proposal import TokenKind
 from model.presets import Preset
-from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
 from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
-_WORD = re.compile(r"\w+|[^\w\s]")
 MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
@@ -49,7 +44,7 @@ UNTIMED = 2.5
 LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512
-FEW_TOKENS = 100  # characters, or the words of a small task
+FEW_TOKENS, MANY_TOKENS = {"characters": 30}, 120  # of a small task, without those of own pairs
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user
 
 
@@ -137,10 +132,9 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a run by arithmetic, before any trial: parameters, exact or about; about memory and seconds."""
+    """About the sizes of a run by arithmetic, before any trial: parameters, memory and seconds."""
 
     parameters: int
-    exact: bool
     memory: int
     seconds: float
 
@@ -150,13 +144,8 @@ def sizes_at_once(
 ) -> Sizes | None:
     """Compute the sizes of a run whose data settings are `data`, of own pairs with the chosen `kind` of tokens.
 
-    None where only the trial can: it starts from another model, its words are not on this machine, or it is too large.
+    None where only the trial can: it starts from another model, or is too large.
     """
-    from model.architectures import empty_model
-    from model.embeddings import count_parameters
-
-    if order.init:
-        return None
     changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
 
     def changed(start: Mapping[str, Any], names: type) -> dict[str, Any]:
@@ -164,34 +153,21 @@ def sizes_at_once(
 
     data = from_dict(DataConfig, changed(to_dict(data), DataConfig))
     model = from_dict(ModelConfig, changed(preset.model, ModelConfig))
-    joint = not model.has_encoder
-    try:
-        if kind is not None and kind.kind == data.tokenizer:
-            sides = kind.src_vocab_size, kind.tgt_vocab_size
-            both = sides[0] if data.tokenizer == "subwords" else sum(sides)
-            source, target = (both, both) if joint else sides
-        else:
-            source, target = _vocabularies(order.task, data, joint)
-    except UserError:
-        return None  # the trial says why
-    config = replace(model, src_vocab_size=source, tgt_vocab_size=target)
-    if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
+    if kind is not None and kind.kind == data.tokenizer:
+        sides = kind.src_vocab_size, kind.tgt_vocab_size
+    else:
+        sides = (data.vocab_size if data.tokenizer == "subwords" else FEW_TOKENS.get(data.tokenizer, MANY_TOKENS),) * 2
+    if not model.has_encoder:
+        sides = (sides[0] if data.tokenizer == "subwords" else sum(sides),) * 2
+    config = replace(model, src_vocab_size=sides[0], tgt_vocab_size=sides[1])
+    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    if order.init or parameters > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
-    parameters = count_parameters(empty_model(config))
     training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    exact = data.tokenizer == "characters" and not order.data
-    return Sizes(parameters, exact, memory, rough_seconds(parameters, training))
-
-
-def preset_seconds(preset: Preset, data: DataConfig, kind: TokenKind | None = None) -> float:
-    """The rough time of a preset's updates on two cores, with vocabularies of about the right size."""
-    size = kind.tgt_vocab_size if kind else data.vocab_size if data.tokenizer == "subwords" else FEW_TOKENS
-    model = from_dict(ModelConfig, {**preset.model, "src_vocab_size": size, "tgt_vocab_size": size})
-    training = from_dict(TrainConfig, dict(preset.training))
-    return rough_seconds(sum(part.parameters for part in budget(model, 1, 1)), training)
+    return Sizes(parameters, memory, rough_seconds(parameters, training))
 
 
 def rough_seconds(parameters: int, training: TrainConfig) -> float:
@@ -203,20 +179,6 @@ def rough_seconds(parameters: int, training: TrainConfig) -> float:
 def update_seconds(parameters: int, tokens: float) -> float:
     """The time of an update, by a multiplication and an addition per parameter, forward and twice back."""
     return _UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND
-
-
-@lru_cache(maxsize=64)
-def _vocabularies(task: str, config: DataConfig, joint: bool) -> tuple[int, int]:
-    """The sizes of the vocabularies of source and target, where learning or loading them takes long as expected."""
-    if config.tokenizer == "subwords":
-        return config.vocab_size, config.vocab_size
-    pairs = get_task(task).splits["train"]
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    if config.tokenizer == "words":  # what cuts them is not loaded for a rough number
-        sources, targets = ([" ".join(_WORD.findall(text)) for text in texts] for texts in (sources, targets))
-        config = replace(config, tokenizer="whitespace")
-    source, target = build_tokenizers(config, sources, targets, joint=joint)
-    return len(source), len(target)
 
 
 def memory_text(size: int) -> str:

@@ -20,7 +20,6 @@ from explorer.runs.dry_run import (
     PlanService,
     Sizes,
     memory_text,
-    preset_seconds,
     sizes_at_once,
 )
 from explorer.runs.experiment_arms import expected_sentence
@@ -127,7 +126,7 @@ def _draw_form(runs: Runs) -> None:
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
-    takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
+    takes = _takes(plan, sizes_now)
     with models:
         _draw_presets(runs, data, presets, choice, takes)
         if fitted:
@@ -186,8 +185,8 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
     def time(name: str, preset: Preset) -> str:
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=data.tokens)
-        known = plan_service().known(_trial(runs, order))
-        return takes if name == choice else _takes(known, preset_seconds(preset, data.data, data.kind))
+        known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
+        return takes if name == choice else _takes(known, sizes)
 
     lines = {
         name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
@@ -203,11 +202,11 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
     )
 
 
-def _takes(plan: Plan | PlanError | None, seconds: float | None) -> str:
-    """How long a run takes by its plan or, without one, at most by its rough `seconds`; empty if these are unknown."""
+def _takes(plan: Plan | PlanError | None, sizes: Sizes | None) -> str:
+    """How long a run takes by its plan or, without one, at most by its rough `sizes`; empty if these are unknown."""
     if isinstance(plan, Plan):
         return plan.duration_text
-    return "" if seconds is None else at_most(plan_service().longest(seconds))
+    return "" if sizes is None else at_most(plan_service().longest(sizes.seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -258,8 +257,7 @@ def _plan(
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
     elif expected and sizes is not None:
-        amount = count(sizes.parameters)
-        counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
+        counted = t("≈ {amount}", amount=count(sizes.parameters))
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
