@@ -20,17 +20,19 @@ from explorer.runs.experiment_arms import (
     sample_rows,
     table,
     validation_curves,
+    with_ranges,
 )
 from explorer.runs.experiment_relations import compared, overall
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_overview, how_to_read, open_experiment
 from explorer.web import address
-from explorer.web.figures import draw_figure, draw_table
+from explorer.web.figures import draw_figure, draw_table, table_height
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
+_MOST_ROWS = 20  # of a table that are in sight
 _MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
     "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
@@ -129,17 +131,17 @@ def _procedure() -> str:
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
     """Draw why runs failed, the table of the scores, and those of the figures."""
     st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
-    decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
-    formats = {
-        column: st.column_config.NumberColumn(format=form)
-        for name, form in decimals.items()
-        for column in (name, t("{name}, lowest", name=name), t("{name}, highest", name=name))
-    }
     alt = t("Scores of each variant: mean, lowest and highest run")
-    draw_table(table(arms), alt, file="scores", column_config=formats)
-    for figure, file in zip(figures, ("curves", "by-length"), strict=False):
-        st.markdown(f"**{plain(figure.title)}**")
-        draw_table(wide(figure.data), figure.caption, file=file)
+    tables = {"scores": ("", table(arms), alt)}
+    tables |= {
+        file: (figure.title, wide(figure.data), figure.caption)
+        for file, figure in zip(("curves", "by-length"), figures, strict=False)
+    }
+    st.caption(alt)
+    for file, (title, rows, about) in tables.items():
+        if title:
+            st.markdown(f"**{plain(title)}**")
+        draw_table(with_ranges(rows), about, file=file, in_file=rows, height=table_height(len(rows), most=_MOST_ROWS))
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:

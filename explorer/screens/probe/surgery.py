@@ -164,10 +164,9 @@ def _draw_steps(effect: Effect) -> None:
         t("Every step before and after the change"),
         file="steps",
         column_config={
-            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
+            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="localized")
             for name in (t("probability before"), t("probability after"))
-        }
-        | {name: st.column_config.NumberColumn(format="%.3f") for name in (t("its probability"), t("KL (nats)"))},
+        },
     )
     st.caption(t("Along the path of the unchanged translation, so that both distributions follow the same words."))
 

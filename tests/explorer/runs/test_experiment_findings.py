@@ -12,7 +12,7 @@ from explorer.charts.experiment_bands import band_figure, bands, wide
 from explorer.charts.forest import forest_figure, shift_ticks
 from explorer.runs import experiment_arms
 from explorer.runs.command import TrainingOrder
-from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table, with_ranges
 from explorer.runs.experiment_findings import (
     caption,
     conditions,
@@ -79,6 +79,7 @@ def test_the_table_has_mean_range_and_count() -> None:
     arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
     names = ("right on long (%)", "right on long (%), lowest", "right on long (%), highest")
     assert [[row[name] for name in names] for row in table(arms)] == [[20.2, 10.0, 30.5], [None, None, None]]
+    assert [row[names[0]] for row in with_ranges(table(arms))] == ["20.2 (10.0 to 30.5)", None], "digits of a column"
     assert mean_and_range([None, None]) is None
     some = mean_and_range([1.0, None, 3.0])
     assert (some.mean, some.low, some.high, some.n) == (2.0, 1.0, 3.0, 2)
@@ -92,8 +93,11 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert data["mean"] == [60.0, 95.0, 100.0, 1.0]
     assert (data["low"][0], data["high"][0], data["runs"]) == (50.0, 70.0, [2, 2, 1, 1])
     first, *_ = wide(data)
-    assert list(first) == ["at", *(f"{way}, {name}" for way in ways for name in ("mean", "low", "high"))]
+    assert list(first) == ["at", *(f"{way}{end}" for way in ways for end in ("", ", lowest", ", highest"))]
     assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
+    brief = [list(row.values()) for row in with_ranges(wide(data))]
+    assert brief[0] == [10, "60 (50 to 70)", "1"], "a range of one run is its mean"
+    assert brief[2] == [30, "100", None], "a curve that has ended"
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     ticks = figure.spec["layer"][0]["encoding"]["y"]["axis"]["values"]
     assert [ticks[0], ticks[-1], len(ticks) % 2] == [0, 100, 1], "the top stays if every second label is left out"
