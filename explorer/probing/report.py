@@ -53,11 +53,12 @@ def _json(probe: Probe, model: str, about: str) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A further measurement in the report: its title, its table, and its caption."""
+    """A further measurement in the report: its title, its table, its caption, and the name of its own file."""
 
     title: str
     rows: list[dict[str, Any]]
     caption: str
+    file: str
 
 
 def as_report(

@@ -304,9 +304,17 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_says(at, "These numbers need the model itself: it is gone.", "Over the sample")
 
 
-def test_export_offers_four_files() -> None:
-    offered = [each.proto.label for each in probe("Export").get("download_button")]
-    assert offered == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)"]
+def test_take_away_offers_three_files_with_what_is_in_them_and_what_else_was_measured() -> None:
+    at = probe("Export")
+    offered = [each.proto.label for each in at.get("download_button")]
+    assert offered == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)", "The importance of each head (CSV)"]
+    (first,) = tables(at)
+    rows, columns = re.findall(r"([\d,]+) rows of (\d+) columns", words(at))[0]
+    assert len(first.columns) == int(columns)
+    assert list(first["statistic"])[:2] == ["effective keys", "normalised entropy"]
+    assert int(rows.replace(",", "")) > 100
+    assert 'pd.read_csv("reverse-heads.csv")' in at.code[0].value
+    assert_says(at, "So far 1 such table.", "12 rows. Over 100 of the 200 sentences")
 
 
 def switch_off(at: AppTest, *heads: tuple[int, int]) -> AppTest:
@@ -335,7 +343,7 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     ((before, after),) = re.findall(r"Before: (.*?)\s+After \(edited\): (.*?) :orange", said)
     assert before == "thgildaeh" != after
     assert_says(
-        at, "The change holds on Translate, Attention and Inside, too, until it is cleared; all else that Probe"
+        at, "All changes hold on Translate, Attention and Inside, too, until they are cleared; all else that Probe"
     )
     press(at, "Compare with as many random heads")
     assert_says(at, "The change of the loss with as many random", "less every time")

@@ -32,6 +32,7 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
+_RANGE = 150  # pixels of a mean with its range
 _MOST_ROWS = 20  # of a table that are in sight
 _MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
@@ -141,7 +142,9 @@ def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
     for file, (title, rows, about) in tables.items():
         if title:
             st.markdown(f"**{plain(title)}**")
-        draw_table(with_ranges(rows), about, file=file, in_file=rows, height=table_height(len(rows), most=_MOST_ROWS))
+        shown, height = with_ranges(rows), table_height(len(rows), most=_MOST_ROWS)
+        wide_enough = {name: st.column_config.Column(width=_RANGE) for name in list(shown[0])[1:] if title}
+        draw_table(shown, about, file=file, in_file=rows, height=height, column_config=wide_enough)
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:

@@ -81,6 +81,11 @@ class _Check(NamedTuple):
     ask: str
     work: Callable[[LoadedModel, Sample, Classes, Report], KeptShares | MapAgreement]
 
+    @property
+    def file(self) -> str:
+        """The name of its table's file."""
+        return self.what.replace(" ", "-")
+
 
 def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
     """The two counts over a sample of `size` sentences."""
@@ -141,12 +146,12 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
     if count is not None:
         if isinstance(count, KeptShares):
             st.markdown(f"**{plain(count.verdict())}**")
-        draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
+        draw_table(count.rows(), count.caption(), file=check.file)
         st.caption(plain(count.caption()))
 
 
 def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
     checks = _checks(len(measured.sample), has_encoder=subject.model.model_config.has_encoder)
-    counts = [(check.title, subject.find(check.what)) for check in checks]
-    return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]
+    counts = [(check, subject.find(check.what)) for check in checks]
+    return [Section(of.title, count.rows(), count.caption(), of.file) for of, count in counts if count is not None]

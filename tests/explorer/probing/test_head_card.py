@@ -110,7 +110,9 @@ def test_csv_and_json_are_read_back(measured: Measured) -> None:
 
 def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     evil = "<script>alert(1)</script>"
-    section = Section("The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.")
+    section = Section(
+        "The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.", "importance"
+    )
     report = as_report(measured.probe, evil, f"{evil} & more", [section])
     assert "<script" not in report
     assert not re.search(r"\b(src|href)\s*=", report)
