@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
     Plot,
+    above,
     curves,
     heatmap,
     labels,
@@ -217,8 +218,9 @@ def _patch_map(
         y_title=t("output of layer"),
         span=(-top, top),
         scale_title=scale or t("nats"),
-        height=200 + 30 * len(rows),
+        height=above(columns)[1] + 10 + 36 * len(rows),  # cells of one height under names of any length
     )
-    words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]
+    # An empty cell is NaN, or rounds to 0.
+    words = [[fixed(float(value), 1, signed=True) if abs(value) >= 0.05 else "" for value in line] for line in change]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     return figure

@@ -64,6 +64,7 @@ def two_digits(value: float, *, signed: bool = False) -> str:
 
 
 def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:
+    value = math.nextafter(value, math.copysign(math.inf, value))  # a half is rounded away from zero: −3.25 to −3.3
     text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
     return text.lstrip("+-") if not text.strip("+-0.") else text
 

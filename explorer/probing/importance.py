@@ -235,34 +235,38 @@ class PruningCurve:
         return quality
 
     def summary(self) -> str:
-        """State when the probability per token falls below 90 %, beside random orders, and the last other measure."""
-        quality = self.remaining_quality()
-        own, total = self._fallen(quality[PER_TOKEN]), self.counts[-1]
+        """State when the probability per token falls below 90 %, beside random orders."""
+        own, total = self._fallen(self.remaining_quality()[PER_TOKEN]), self.counts[-1]
         by_chance = sorted(self._fallen(values.tolist()) or total + 1 for values in self.random_quality())
         low, high = (
             str(number) if number <= total else t("more than {total}", total=total)
             for number in (by_chance[0], by_chance[-1])
         )
         random = low if low == high else t("{low} to {high}", low=low, high=high)
-        outcome, times = self._outcome(PER_TOKEN, own), len(by_chance)
+        outcome, times = self._outcome(own), len(by_chance)
         said = [
             t(
-                "{outcome}; in random order, drawn {times} times, with {heads}: later than each of them.",
+                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
+                "later than each of them.",
                 outcome=outcome,
                 times=times,
                 heads=random,
             )
             if (own or total + 1) > by_chance[-1]
             else t(
-                "{outcome}; in random order, drawn {times} times, with {heads}: no later than some of them.",
+                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
+                "no later than some of them.",
                 outcome=outcome,
                 times=times,
                 heads=random,
             )
         ]
-        last, values = list(quality.items())[-1]
-        if len(quality) > 1:
-            said.append(f"{self._outcome(last, self._fallen(values))}.")
+        near = [n for n, *ends in zip(self.counts, *self.interval(), strict=True) if ends[0] <= _STILL_GOOD <= ends[1]]
+        tried = t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts)))
+        close = t(
+            "With {counts} off, the interval contains {percent:g} %.", counts=listed(map(str, near)), percent=_STILL_GOOD
+        )
+        said += [tried, close] if near else [tried]
         if self._few_right:
             said.append(
                 t(
@@ -286,8 +290,8 @@ class PruningCurve:
         """The number of heads that are off when a measure falls below 90 %; None if it never does."""
         return next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
 
-    def _outcome(self, measure: str, fallen: int | None) -> str:
-        name, heads = capitalised(translated(measure)), t("{n} head", "{n:,} heads", n=self.counts[-1])
+    def _outcome(self, fallen: int | None) -> str:
+        name, heads = capitalised(translated(PER_TOKEN)), t("{n} head", "{n:,} heads", n=self.counts[-1])
         if fallen is None:
             return t(
                 "{measure} stays above {percent:g} % however many of {heads} are switched off",
@@ -296,9 +300,11 @@ class PruningCurve:
                 heads=heads,
             )
         return t(
-            "{measure} falls below {percent:g} % of the whole model's with {fallen} of {heads} switched off",
+            "{measure} is at {percent:g} % of the whole model's or more up to {before} of {heads} switched off, and "
+            "below with {fallen}",
             measure=name,
             percent=_STILL_GOOD,
+            before=self.counts[self.counts.index(fallen) - 1],
             fallen=fallen,
             heads=heads,
         )

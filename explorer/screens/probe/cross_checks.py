@@ -66,8 +66,7 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
         f"maps {kind} {layer} {translation.seq}",
         lambda loaded: sentence_maps(loaded, translation, kind, layer, norms[layer]),
     )
-    columns = (*st.columns(2), *st.columns(2))  # of the width of a map with numbers
-    for nth, ((item, caption), column) in enumerate(zip(maps, columns, strict=False)):
+    for nth, ((item, caption), column) in enumerate(zip(maps, st.columns(len(maps)), strict=True)):
         with column:
             draw_map(item, key=f"checks_map_{nth}", prefix=caption)
 

@@ -98,7 +98,7 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
             index=most,
             format_func=lambda row: (
                 f"{first + row + 1} → {translation.trace.predicted_tokens[first + row]} "
-                f"({fixed(float(changes[row]), 2, signed=True)})"
+                f"({t('{n} nats', n=fixed(float(changes[row]), 2, signed=True))})"
             ),
             key=f"patching_row_{translation.seq}_{other}",
             help=t("In brackets: the change of its log-probability with all of the other sentence, in nats."),
