@@ -261,11 +261,10 @@ class PruningCurve:
                 heads=random,
             )
         ]
-        near = [n for n, *ends in zip(self.counts, *self.interval(), strict=True) if ends[0] <= _STILL_GOOD <= ends[1]]
+        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
+        near = listed(str(n) for n, low, high in ends if low <= least <= high)
         tried = t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts)))
-        close = t(
-            "With {counts} off, the interval contains {percent:g} %.", counts=listed(map(str, near)), percent=_STILL_GOOD
-        )
+        close = t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least)
         said += [tried, close] if near else [tried]
         if self._few_right:
             said.append(

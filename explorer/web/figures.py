@@ -35,8 +35,8 @@ def draw_figure(figure: Figure) -> None:
 
 
 def draw_small_figure(figure: Figure) -> None:
-    """Draw a figure under its title in small print; its caption is the alternative text only."""
-    st.caption(plain(figure.title))
+    """Draw a figure under its title in ordinary print; its caption is the alternative text only."""
+    st.markdown(plain(figure.title))
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 

@@ -11,7 +11,7 @@ from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.forest import forest_figure
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
@@ -23,15 +23,16 @@ from explorer.runs.experiment_arms import (
     with_ranges,
 )
 from explorer.runs.experiment_relations import compared, overall
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_overview, how_to_read, open_experiment
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
-from explorer.web.figures import draw_figure, draw_table, table_height
+from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
+_SHIFT = 215  # pixels of a shift with its interval and verdict
 _RANGE = 150  # pixels of a mean with its range
 _MOST_ROWS = 20  # of a table that are in sight
 _MEASURES = {
@@ -87,16 +88,24 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
+    if drawn:
+        draw_how_to_read()
     for nth in range(0, len(drawn), 2):
         for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
             with column:
-                draw_figure(forest_figure(measure))
+                draw_small_figure(forest_figure(measure))
+    if drawn:
+        about = t(
+            "Difference from {first} with its interval: in points, updates, or as a factor of the loss.",
+            first=quoted(drawn[0].first.label),
+        )
+        widths = {results.named(measure): st.column_config.Column(width=_SHIFT) for measure in drawn}
+        draw_table(results.shift_rows(drawn), about, file="shifts", column_config=widths)
+        st.caption(plain(about))
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
-    reading = how_to_read() if drawn else ""
-    words = reading, plain(results.conditions(arms)), plain(results.no_single_cause(arms))
-    st.caption(" ".join(filter(None, words)))
+    st.caption(plain(" ".join(filter(None, (results.conditions(arms), results.no_single_cause(arms))))))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
         figures.append(_length_figure(arms))
@@ -164,7 +173,7 @@ def _length_figure(arms: Sequence[ArmRuns]) -> Figure:
     """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
     curves, longest = length_curves(arms)
     title = t("Right by length, in %; dashed: the longest in training, {n:.0f} letters", n=longest)
-    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
+    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest)
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
