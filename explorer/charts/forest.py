@@ -16,7 +16,7 @@ from explorer.runs.experiment_relations import Compared, beside_first
 
 ROW = 36  # pixels: two lines of text beside an interval
 _LINE, _LETTER = 14, 7  # pixels: the height of a line of the texts, and the width of a letter
-_WIDEST = 190  # pixels of the texts
+_WIDEST = 215  # pixels of the texts
 _AXIS = 56
 _STEPS = (1.0, 2.0, 5.0)  # of the outermost tick, times powers of ten
 _DECIDED = ("higher", "lower", "same")

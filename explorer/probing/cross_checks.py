@@ -37,7 +37,7 @@ from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
 from model.trace import VISIBLE
 
-SENTENCES = 50  # of the sample, at most
+SENTENCES = 50  # of the sample, unless all are asked for
 _FEW_ROWS = 3  # that are named
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
@@ -175,10 +175,12 @@ def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
     return dict(zip(columns, (rounded(part, 3) for part in item.at()), strict=True))
 
 
-def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
-    """Count over the sample how often each predicted token stays the likeliest (<eos> does not count)."""
-    part = subsample(sample, SENTENCES)
-    part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), SENTENCES)]
+def kept_shares(
+    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES
+) -> KeptShares:
+    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count)."""
+    part = subsample(sample, most)
+    part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), most)]
     changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all tokens, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
@@ -270,9 +272,9 @@ def _layer_name(at: Layer) -> str:
     return t("{kind} {layer}", kind=translated(at[0]), layer=short_layer(at[1] + 1))
 
 
-def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgreement:
-    """Compare the three maps of every layer over the sample."""
-    part = subsample(sample, SENTENCES)
+def map_agreement(loaded: LoadedModel, sample: Sample, report: Report, most: int = SENTENCES) -> MapAgreement:
+    """Compare the three maps of every layer over `most` sentences of the sample."""
+    part = subsample(sample, most)
     sums: dict[Layer, list[Floats]] = defaultdict(list)
     for src, read in read_pairs(part, report, later("Setting values to zero")):
         for at, maps in layer_maps(loaded.transformer, src, read).items():

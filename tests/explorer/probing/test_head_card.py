@@ -46,7 +46,7 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     known = sorted(value for value in gains.tolist() if np.isfinite(value))
     assert (worst.gain, median.gain, best.gain) == (known[0], known[round((len(known) - 1) / 2)], known[-1])
     assert all(values[item.index] == item.score for item in order)
-    assert Example(0, 0.86, 0.5).sort_key() == "72 % (0.86, uniform 0.50)"
+    assert Example(0, 0.86, 0.5).sort_key() == "0.86 (uniform 0.50; 72 % of the way to 1)"
     rows = [MIN_ROWS if nth != best.index else 2 for nth in range(len(single.own))]
     assert examples(scores, statistic, 0, 0, rows)["Best"].gain < best.gain, "a mean over two rows is chance"
     assert examples(scores, "aligned_input_without_sinks", 0, 0, [2] * len(rows)), "unless all are as short"
