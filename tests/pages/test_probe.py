@@ -151,12 +151,12 @@ def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
     # Importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts.")
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts, as a")
     assert_says(at, "outside the sinks (the first token and <eos>). Cells at sinks do not count")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
-    assert ("Below 0: less than uniform" in words(at)) is any(": −" in label for label in labels)
+    assert ("Below 0: less than uniform" in words(at)) is any("; −" in label for label in labels)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
     assert "Framed: " not in words(at), "of words, no tokens are framed"
