@@ -133,10 +133,9 @@ def _range(values: Scores, decimals: int) -> str:
 
 def pruning_plot(curve: PruningCurve) -> Plot:
     """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
-    series, by_chance = curve.remaining_quality(), curve.random_quality()
+    by_chance, own = curve.random_quality(), t("probability per token")
     random_orders = t("probability per token, {n} random orders", n=len(by_chance))
-    series = {translated(name): values for name, values in series.items()}
-    drawn = {**series, random_orders: by_chance.mean(axis=0).tolist()}
+    drawn = {own: curve.remaining_quality(), random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
         x_title=t("heads switched off, least important first"),
@@ -144,13 +143,12 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
-    first, values = next(iter(series.items()))
     low, high = curve.interval()
     figure.data[0].error_y = {
         "type": "data",
         "symmetric": False,
-        "array": np.subtract(high, values),
-        "arrayminus": np.subtract(values, low),
+        "array": np.subtract(high, drawn[own]),
+        "arrayminus": np.subtract(drawn[own], low),
     }
     figure.data[-1].error_y = {
         "type": "data",
@@ -159,7 +157,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
     }
     table: dict[str, list[Any]] = {t("heads switched off"): list(curve.counts)}
-    columns = {t("{measure}, low", measure=first): low, t("{measure}, high", measure=first): high, **drawn}
+    columns = {t("{measure}, low", measure=own): low, t("{measure}, high", measure=own): high, **drawn}
     columns |= {
         t("random orders, lowest"): by_chance.min(axis=0),
         t("random orders, highest"): by_chance.max(axis=0),

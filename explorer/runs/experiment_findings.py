@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isnan
-from typing import get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
@@ -31,17 +30,6 @@ _OPEN = {
 def whole(value: float) -> str:
     """Write a number without decimals, as the language does."""
     return in_digits_of(current(), f"{value:,.0f}")
-
-
-def title(what: Compared) -> str:
-    """Name a measure and the arms by verdict: "Right on test after 750 updates: “none” worse; “learned” as good"."""
-    variants = {each: [quoted(row.arm.label) for row in what.rows if row.verdict == each] for each in get_args(Verdict)}
-    parts = [
-        t("{variant} {verdict}", variant=listed(names), verdict=verdict_word(what, verdict))
-        for verdict, names in variants.items()
-        if names
-    ]
-    return t("{measure}: {verdicts}", measure=named(what), verdicts="; ".join(parts))
 
 
 def verdict_word(what: Compared, verdict: Verdict) -> str:
@@ -123,7 +111,7 @@ def means(what: Compared) -> str:
     """State the means of a measure without any interval."""
     rows = [(what.first, what.mean), *((row.arm, row.mean) for row in what.rows)]
     texts = [t("{variant}: {mean}", variant=arm.label, mean=row_text(what, arm, mean)) for arm, mean in rows]
-    return f"{title(what)}. {'; '.join(texts)}."
+    return t("{measure}: {verdicts}.", measure=named(what), verdicts="; ".join(texts))
 
 
 def unit(what: Compared) -> str:

@@ -87,21 +87,17 @@ def _draw_index(names: Iterable[str]) -> None:
 
 def _length(arms: Sequence[ArmRuns]) -> int:
     """About how long a card is, in rows of its charts."""
-    measures = compared(arms)
-    drawn = leading(measures)
-    return 2 + sum(3 + len(each.rows) for each in drawn) + sum(1 for each in measures if each not in drawn)
+    return 2 + sum(4 + len(each.rows) for each in leading(compared(arms)))
 
 
 def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     """Draw the question, which opens the experiment, and how its variants differ."""
     with st.container(border=True, key=f"card_{experiment.name}", gap="xsmall"):
         _draw_title(experiment)
-        measures = compared(arms)
-        drawn = leading(measures)
-        for measure in drawn:
+        for measure in leading(compared(arms)):
             draw_small_figure(replace(forest_figure(measure), title=results.answer(measure)))
-        others = [f"{results.title(each)}." for each in measures if each not in drawn and each.has_intervals]
-        st.caption(plain(" ".join([*others, results.no_single_cause(arms)])))
+        if several := results.no_single_cause(arms):
+            st.caption(plain(several))
 
 
 def _draw_list(title: str, answers: Mapping[str, str]) -> None:

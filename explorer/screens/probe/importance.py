@@ -86,7 +86,7 @@ def _draw_curve(subject: Subject, measured: Measured) -> None:
     curve = subject.measure(
         "curve",
         t("Switching heads off"),
-        lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, report),
+        lambda loaded, report: measure_curve(loaded, measured.sample, report),
     )
     if curve is not None:
         page_parts.draw_plot(pruning_plot(curve), "probe_curve")

@@ -25,9 +25,9 @@ from explorer.runs.experiment_findings import (
     named,
     no_single_cause,
     shift_rows,
-    title,
+    verdict_word,
 )
-from explorer.runs.experiment_relations import LEVEL, compared, differs, leading, overall
+from explorer.runs.experiment_relations import LEVEL, Compared, compared, differs, leading, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import ResultError, StoredRun
@@ -195,23 +195,26 @@ def test_every_comparison_has_its_verdict(
 ) -> None:
     arms = planted(one, two)
     measures = compared(arms)
-    assert tuple(title(each).rpartition(": “two” ")[2] for each in measures) == said
+    assert tuple(word for each in measures for word in verdicts(each)) == said
     claims = {"better", "worse", "sooner", "later", "higher", "lower"} & {*said}
     assert differs(arms) is bool(claims)
-    assert [title(each).rpartition(": “two” ")[2] in claims for each in leading(measures)] == [True] * bool(claims)
+    assert [verdicts(each)[0] in claims for each in leading(measures)] == [True] * bool(claims)
     if said and not claims:
         assert overall(arms) == {"as good": "equal", "too few runs": "too few"}.get(said[0], "undecided")
 
 
-def test_titles_name_the_arms_by_verdict_and_captions_have_each_shift_with_its_interval() -> None:
+def verdicts(what: Compared) -> list[str]:
+    return [verdict_word(what, row.verdict) for row in what.rows]
+
+
+def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
-    assert title(score) == "Right on test (%) after 20 to 50 updates: “arm 1” and “arm 2” worse; “arm 3” as good"
     assert caption(score) == (
         "Points more than “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; “arm 2” −20.0 (−20.2 to −19.8), worse; "
         "“arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    assert title(updates) == "Updates until 99 % on validation: “arm 2” later; “arm 1” and “arm 3” as soon"
+    assert verdicts(updates) == ["as soon", "later", "as soon"]
     assert caption(loss).startswith("Times the loss of “arm 0”: “arm 1” 1.0 (0.")
     assert in_words([score, updates]).endswith(
         "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
@@ -292,9 +295,10 @@ def test_no_interval_goes_beyond_the_ticks_of_its_axis(
 def test_lengths_beyond_training_are_compared_too() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
     score, beyond, *_ = compared(arms)
-    assert title(score).endswith(": “arm 1” worse; “arm 2” and “arm 3” as good")
+    assert verdicts(score) == ["worse", "as good", "as good"]
     assert (
-        title(beyond) == "Right on test beyond the trained lengths (%): “arm 1” better; “arm 2” worse; “arm 3” as good"
+        answer(beyond)
+        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %."
     )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
