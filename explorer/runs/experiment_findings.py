@@ -72,18 +72,15 @@ def _mean(what: Compared, mean: MeanAndRange) -> str:
 
 def caption(what: Compared) -> str:
     """State the shift of each arm with its interval and its verdict."""
-    first, shifts = quoted(what.first.label), _shifts(what)
-    if what.measure == "loss":
-        return t("Times the loss of {first}: {shifts}.", first=first, shifts=shifts)
-    if what.measure == "updates":
-        return t("Updates more than {first}: {shifts}.", first=first, shifts=shifts)
-    return t("Points more than {first}: {shifts}.", first=first, shifts=shifts)
+    shifts = "; ".join(
+        t("{variant} {verdict}", variant=quoted(row.arm.label), verdict=_shift(what, row)) for row in what.rows
+    )
+    return t("{measure}, beside {first}: {shifts}.", measure=named(what), first=quoted(what.first.label), shifts=shifts)
 
 
 def in_words(all_measures: Sequence[Compared]) -> str:
     """State the verdicts on scores, with shifts and intervals."""
-    scores = [what for what in all_measures if what.measure in ("score", "beyond")]
-    return " ".join(t("{measure}: {verdicts}.", measure=named(what), verdicts=_shifts(what)) for what in scores)
+    return " ".join(caption(what) for what in all_measures if what.measure in ("score", "beyond"))
 
 
 def answer(what: Compared) -> str:
@@ -119,11 +116,6 @@ def unit(what: Compared) -> str:
     if what.measure == "loss":
         return t("times the loss")
     return t("updates more") if what.measure == "updates" else t("points more")
-
-
-def _shifts(what: Compared) -> str:
-    shifts = [(quoted(row.arm.label), _shift(what, row)) for row in what.rows]
-    return "; ".join(t("{variant} {verdict}", variant=name, verdict=shift) for name, shift in shifts)
 
 
 def _shift(what: Compared, row: Comparison) -> str:

@@ -211,11 +211,11 @@ def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> N
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
     assert caption(score) == (
-        "Points more than “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; “arm 2” −20.0 (−20.2 to −19.8), worse; "
-        "“arm 3” 0.0 (−0.3 to +0.3), as good."
+        "Right on test (%) after 20 to 50 updates, beside “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; "
+        "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
     assert verdicts(updates) == ["as soon", "later", "as soon"]
-    assert caption(loss).startswith("Times the loss of “arm 0”: “arm 1” 1.0 (0.")
+    assert caption(loss).startswith("Loss on test, beside “arm 0”: “arm 1” 1.0 (0.")
     assert in_words([score, updates]).endswith(
         "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
