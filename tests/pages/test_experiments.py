@@ -78,6 +78,8 @@ def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> Non
     assert address(click(at, "open_all"))["experiment"] == "all"
     assert not any(each.key == "open_all" for each in at.button)
     at = opened("lstm-reverse")
+    assert "**Right on test beyond the trained lengths (%): “LSTM” 32.3 % instead of 1.5 %.**" in words(at)
+    assert "instead of" not in words(opened("norm")), "an answer needs a difference"
     assert "Loss on validation, in nats" not in words(at)
     at.session_state["experiment_measure_exact_match"] = "loss"
     assert "Loss on validation, in nats" in words(run(at))

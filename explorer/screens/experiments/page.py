@@ -22,7 +22,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
     with_ranges,
 )
-from explorer.runs.experiment_relations import compared, overall
+from explorer.runs.experiment_relations import compared, leading, overall
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
@@ -88,6 +88,8 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
+    for measure in leading(measures):
+        st.markdown(f"**{plain(results.answer(measure))}**")
     if drawn:
         draw_how_to_read()
     for nth in range(0, len(drawn), 2):
