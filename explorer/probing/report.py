@@ -10,6 +10,7 @@ from typing import Any
 
 from explorer.locale.language import ENGLISH, current, written_in
 from explorer.locale.messages import t
+from explorer.locale.text import fixed
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, evidence, rule
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, sensitivity, summary
@@ -125,4 +126,4 @@ def _number(value: Any) -> str:
     """Format a table cell: floats with three decimals, other values as text."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else escape(str(value))
+    return fixed(value, 3) if isinstance(value, float) else escape(str(value))

@@ -9,6 +9,7 @@ import re
 import numpy as np
 
 from explorer.files.tables import table_csv
+from explorer.locale.language import written_in
 from explorer.probing.head_card import (
     MIN_ROWS,
     Example,
@@ -127,3 +128,5 @@ def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     ):
         assert part in text
     assert report.count("<table") == 3 + 1
+    with written_in("de"):
+        assert "0,500" in as_report(measured.probe, "reverse", "", [section]), "the decimal mark of the language"
