@@ -46,7 +46,7 @@ def test_the_effect_on_a_sentence(reverse: Translator) -> None:
         assert step.divergence == pytest.approx(kl, rel=1e-3, abs=1e-5)
         assert step.instead == reverse.loaded.target.label(int(q[t].argmax()))
         assert row["likelier after"] == ("" if step.instead == step.predicts else step.instead)
-        assert row["KL (nats)"] == round(step.divergence, 4)
+        assert row["KL (nats)"] == round(step.divergence, 3)
     assert effect.divergence == pytest.approx(np.mean([step.divergence for step in effect.steps]))
     none = effect_on(reverse, TEXT, HeadEdits())
     assert "likelier after" not in step_rows(none)[0], "a column that would repeat another"

@@ -72,31 +72,22 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
     assert "Bold: heads that have their role by this score." in named.caption
 
 
-NOTHING = (None, None, None)
-
-
-def curve(*factors: float, random: list[list[float]], exact: tuple[float | None, ...] = NOTHING) -> PruningCurve:
+def curve(*factors: float, random: list[list[float]]) -> PruningCurve:
     """A curve whose perplexity is multiplied by these factors, beside random orders, each by its own."""
     losses, by_chance = np.log([1.0, *factors]), np.log([[1.0, *line] for line in random])
     changes = around(losses, np.log(1.25))
-    return PruningCurve((0, 1, 2), tuple(losses), exact, NOTHING, changes, by_chance, 4, 5)
+    return PruningCurve((0, 1, 2), tuple(losses), changes, by_chance, 4, 5)
 
 
 def test_the_curve_is_in_percent_of_the_whole_model() -> None:
-    falling = curve(2, 4, random=[[2, 4], [4, 8]], exact=(0.8, 0.76, 0.2))
-    quality = falling.remaining_quality()
-    assert set(quality) == {"probability per token", "exact match"}
-    assert quality["probability per token"] == pytest.approx([100, 50, 25])
-    assert quality["exact match"] == pytest.approx([100, 95, 25])
+    falling = curve(2, 4, random=[[2, 4], [4, 8]])
+    assert falling.remaining_quality() == pytest.approx([100, 50, 25])
     assert np.allclose(falling.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
     assert np.allclose(falling.random_quality(), [[100, 50, 25], [100, 25, 12.5]])
-    few = curve(2, 4, random=[[2, 4], [4, 8]], exact=(0.2, 0.6, 0.0))
-    assert "exact match" not in few.remaining_quality()
-    assert "Exact match is left out: the whole model has 1 of 5 right." in few.summary()
-    assert "left out" not in falling.summary()
     for said in (
-        "Probability per token falls below 90 % of the whole model's with 1 of 2 heads switched off",
-        "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off.",
+        "Probability per token is at 90 % of the whole model's or more up to 0 of 2 heads switched off, and below with "
+        "1; in random order, drawn 2 times, it is first seen below with 1: no later than some of them. Tried were 0, 1 "
+        "and 2 heads, nothing between. With 0 off, the interval contains 90 %.",
         "The order was chosen on 4 sentences and scored on 5 others",
     ):
         assert said in falling.summary()
@@ -105,9 +96,9 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
 @pytest.mark.parametrize(
     ("factors", "random", "said"),
     [
-        ((1, 2), [[2, 2], [3, 4]], "drawn 2 times, with 1: later than each of them."),
-        ((1, 2), [[2, 2], [1, 4]], "drawn 2 times, with 1 to 2: no later than some of them."),
-        ((2, 2), [[2, 2], [1, 1]], "drawn 2 times, with 1 to more than 2: no later than some of them."),
+        ((1, 2), [[2, 2], [3, 4]], "drawn 2 times, it is first seen below with 1: later than each of them."),
+        ((1, 2), [[2, 2], [1, 4]], "it is first seen below with 1 to 2: no later than some of them."),
+        ((2, 2), [[2, 2], [1, 1]], "it is first seen below with 1 to more than 2: no later than some of them."),
         ((1, 1), [[1, 2], [1, 2]], "stays above 90 % however many of 2 heads are switched off; in random order, "),
     ],
 )

@@ -214,7 +214,7 @@ def test_the_clearest_head_comes_first_by_the_numbers_in_its_row() -> None:
 
     planted = probed(encoder=(mixed(lambda q: q + 1, 0.5), mixed(lambda q: q + 1, 0.8), both))
     rows = list(clearest_first(planted, ["encoder"], ()).values())
-    assert [row["role"] for row in rows] == [f"previous token + {SINK}", "next token", "next token"], (
+    assert [row["role"] for row in rows] == [f"previous token, also {SINK}", "next token", "next token"], (
         "the clearer first"
     )
     lows = [float(row["above uniform"].split("(+")[1].split(" ")[0]) for row in rows]
