@@ -1,19 +1,16 @@
 """Aggregates of attention, each against an independent computation."""
 
 import numpy as np
-import pytest
 import torch
 
 from explorer.decoding.aggregates import (
     head_norms,
     layer_norms,
-    pooled,
 )
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.text.tokenizer import CharacterTokenizer, Encoding
 from model.transformer import Transformer
-from tests.explorer.attention_files import weights_of
 from tests.tiny import VOCAB, tiny_model
 
 TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
@@ -25,20 +22,6 @@ SOURCE = (*SOURCE_IDS, EOS)
 def encoding() -> Encoding:
     n = len(SOURCE_IDS)
     return Encoding(SOURCE_IDS, tuple("abcd"), tuple((i, i + 1) for i in range(n)), tuple(range(n)), "abcd")
-
-
-def test_mean_and_maximum_over_heads_and_layers() -> None:
-    weights = weights_of(2, 3, 4, 5)
-    mean, maximum = pooled(weights, "mean", (1,)), pooled(weights, "maximum", (1,))
-    for layer, query, key in np.ndindex(2, 4, 5):
-        cells = [float(weights[layer, head, query, key]) for head in range(3)]
-        assert mean[layer, query, key] == pytest.approx(sum(cells) / 3, abs=1e-7)
-        assert maximum[layer, query, key] == np.float32(max(cells))
-    np.testing.assert_array_equal(pooled(weights, "maximum", (0, 1)), np.maximum(maximum[0], maximum[1]))
-    np.testing.assert_allclose(pooled(weights, "mean", (0, 1)), (mean[0] + mean[1]) / 2, atol=1e-7)
-    assert pooled(weights, "mean", (0, 1)).dtype == np.float32
-    head = weights_of(1, 1, 6, 6, seed=3)
-    np.testing.assert_array_equal(pooled(np.repeat(head, 7, axis=1), "mean", (1,))[0], head[0, 0])  # exactly
 
 
 def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]:

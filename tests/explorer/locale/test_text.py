@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, shortened, why
+from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, why
 
 
 @pytest.mark.parametrize(
@@ -103,21 +103,6 @@ def test_addresses_do_not_become_links(text: str) -> None:
     assert shown.replace("\u2060", "") == text
     for start in ("www.", "http://", "https://", "@evil"):
         assert start not in shown.lower()
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "short"),
-    [
-        ("reading", 6, "readi…"),
-        ("图书馆", 6, "图书馆"),
-        ("图书馆", 5, "图书…"),
-        ("👩‍👩‍👧👩‍👩‍👧", 3, "👩‍👩‍👧…"),
-        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
-        ("e" + "\u0301" * 400, 5, "…"),
-    ],
-)
-def test_a_text_is_cut_between_letters(text: str, most: int, short: str) -> None:
-    assert shortened(text, most) == short
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=60))

@@ -56,31 +56,6 @@ def test_a_missing_corpus_gets_a_message(reverse: LoadedModel, tmp_path: Path, m
         examples_for(SampleChoice(), other)
 
 
-LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
-
-
-CHOICES = {
-    "": SampleChoice(),
-    "task.50": SampleChoice(size=50),
-    "task.50.translated": SampleChoice(size=50, translated=True),
-    "own": SampleChoice("own", LINES),
-    "own.7": SampleChoice("own", ("x",), 7, True),
-    "scenes": SampleChoice("scenes"),
-}
-
-
-@pytest.mark.parametrize(("text", "choice"), CHOICES.items(), ids=CHOICES)
-def test_a_choice_is_restored_from_its_link(text: str, choice: SampleChoice) -> None:
-    link = to_link(choice)
-    if text.startswith("task") or not text:
-        assert link == text, "the default sample needs no parameter"
-    if link:
-        assert from_link(link) == choice
-        assert from_link(link).key == choice.key
-    assert all(letter.isalnum() or letter in ".-_" for letter in link), "it needs no escapes in an address"
-    assert len({other.key for other in CHOICES.values()}) == len(CHOICES)
-
-
 def test_a_list_that_is_too_long_says_so_when_it_is_opened_and_none_can_fill_the_memory() -> None:
     letters = random.Random(1)
     lines = tuple("".join(letters.choices("abcdefghijklmnop", k=60)) for _ in range(400))

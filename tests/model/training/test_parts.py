@@ -136,20 +136,6 @@ def test_each_example_is_seen_once_an_epoch_over_all_processes(n: int, rounds: i
     assert sorted(seen) == list(range(n))
 
 
-def test_processes_and_accumulation_divide_the_same_updates() -> None:
-    def sets(made: Corpus) -> list[set[int]]:
-        return [
-            {i for share in update.shares for batch in share if batch.weight for i in batch.indices}
-            for update in made.updates(1)
-        ]
-
-    alone = sets(corpus(50, gradient_accumulation_steps=4))
-    assert alone == sets(corpus(50, gradient_accumulation_steps=2, processes=2)) == sets(corpus(50, processes=4))
-    assert alone != sets(corpus(50, gradient_accumulation_steps=1))
-    made = corpus(50)
-    assert made.updates(0) == corpus(50).updates(0) != made.updates(1), "epochs differ and are reproducible"
-
-
 @given(max_steps=st.integers(1, 10_000), count=st.integers(0, 20), fewer=st.integers(2, 16))
 def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int, fewer: int) -> None:
     steps = planned_steps(max_steps, count)
