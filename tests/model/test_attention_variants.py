@@ -36,19 +36,6 @@ def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> N
 
 
 @pytest.mark.parametrize("block", SELF)
-def test_a_rotated_query_and_key_give_the_score(block: str) -> None:
-    kept = points_of(positions="rope")
-    n_heads = kept[f"{block}.query"].size(1)
-    split = {
-        name: kept[f"{block}.{name}"].unflatten(-1, (n_heads, -1)).transpose(1, 2) for name in ("q_proj", "k_proj")
-    }
-    assert torch.equal(kept[f"{block}.query"], rotary(split["q_proj"]))
-    assert torch.equal(kept[f"{block}.key"], rotary(split["k_proj"]))
-    scores = kept[f"{block}.query"] @ kept[f"{block}.key"].mT / math.sqrt(split["q_proj"].size(-1))
-    torch.testing.assert_close(kept[f"{block}.scores"], scores)
-
-
-@pytest.mark.parametrize("block", SELF)
 def test_the_bias_lowers_the_score_with_the_distance(block: str) -> None:
     kept = points_of(positions="alibi")
     query, key, scores = (kept[f"{block}.{name}"] for name in ("query", "key", "scores"))

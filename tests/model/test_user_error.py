@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.folder import CheckpointError, check_name
 from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable, refused_by_system
 from tests.paths import ROOT
 
@@ -55,17 +54,6 @@ def test_every_error_of_ours_is_bounded() -> None:
         if isinstance(base, ast.Name) and hasattr(builtins, base.id) and base.id.endswith("Error")
     }
     assert found - internal == {"UserError"}
-
-
-def test_a_message_carries_its_sentence_and_its_fields() -> None:
-    """So that a page can look the sentence up in another language; foreign braces are not fields."""
-    error = UserError("'{name}' has {n:,} tokens.", name="{x}", n=1200)
-    assert str(error) == "'{x}' has 1,200 tokens."
-    assert (error.text.message, error.text.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
-    assert str(UserError("a {brace} without fields")) == "a {brace} without fields"
-    with pytest.raises(CheckpointError) as raised:
-        check_name("../evil")
-    assert raised.value.text.fields == {"name": "../evil"}
 
 
 def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:

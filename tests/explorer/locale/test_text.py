@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, why
+from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,6 @@ def test_a_rounded_number_is_the_nearest_of_its_decimals(value: float, decimals:
     shown = fixed(value, decimals).replace("−", "-")
     assert abs(float(shown) - value) <= 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-9
     assert shown.startswith("-") == (float(shown) < 0)
-
-
-def test_our_own_errors_speak_for_themselves_and_the_systems_name_file_and_reason() -> None:
-    assert why(ValueError("The head is missing.")) == "The head is missing."
-    assert why(OSError("odd")) == "A file cannot be read or written: odd."
-    full = OSError(28, "No space left on device", "/somewhere/deep/config.json")
-    assert why(full) == (
-        "config.json cannot be written: the disk is full, or your share of it. Free some space and try again."
-    )
 
 
 @pytest.mark.parametrize(

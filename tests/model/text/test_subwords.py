@@ -61,27 +61,6 @@ def test_merges_are_applied_as_the_library_applies_them() -> None:
             assert [i - FIRST_PIECE for i in merges.apply(word)] == library.encode(word).ids
 
 
-def test_dropout_follows_the_seed_and_keeps_the_text() -> None:
-    keys = [SOURCE.keys(sentence) for sentence in ENGLISH]
-
-    def sampled(seed: int, dropout: float) -> list[tuple[int, ...]]:
-        rng = random.Random(seed)
-        return [SOURCE.encode_with_dropout(k, dropout, rng) for k in keys]
-
-    assert sampled(1, 0.3) == sampled(1, 0.3)
-    assert sampled(1, 0.3) != sampled(2, 0.3)
-    assert [SOURCE.decode(ids) for ids in sampled(1, 0.3)] == list(ENGLISH)
-    assert sampled(1, 0.0) == [SOURCE.encode(sentence).ids for sentence in ENGLISH]
-    assert sum(map(len, sampled(1, 0.3))) > sum(map(len, sampled(1, 0.0)))
-    fresh, drawn = SubwordTokenizer.from_dict(SOURCE.to_dict()), random.Random(3)
-    assert isinstance(fresh, SubwordTokenizer)  # from which nothing was sampled before
-    assert fresh.encode_with_dropout(keys[1], 0.2, drawn) == SOURCE.encode_with_dropout(keys[1], 0.2, random.Random(3))
-    everything_dropped = [SOURCE.merges.symbols(k)[k.startswith(" ") and n == 0 :] for n, k in enumerate(keys[0])]
-    assert SOURCE.encode_with_dropout(keys[0], 1.0, random.Random(0)) == tuple(
-        i for word in everything_dropped for i in word
-    )
-
-
 def test_dropout_skips_merges_as_often_as_it_should() -> None:
     merges = learn_merges({"ab": 10}, 300)
     rng = random.Random(0)

@@ -120,15 +120,6 @@ def test_awkward_text_comes_back_and_so_does_a_stored_tokenizer(kind: str) -> No
         comes_back(KINDS[kind]([sentence]), sentence)
 
 
-@every_kind
-def test_half_a_character_is_a_replacement_character_and_a_long_text_is_read(kind: str) -> None:
-    tokenizer = KINDS[kind](["a b"])
-    encoding = tokenizer.encode("a \ud800 b")
-    assert encoding.text == "a \ufffd b"
-    assert [encoding.text[start:end] for start, end in encoding.offsets][-1] == "b"
-    assert len(tokenizer.encode("a " * 4999 + "a").ids) >= 5000
-
-
 @pytest.mark.parametrize(
     ("character", "label"),
     [

@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from model.config import PAD, ConfigError, DataConfig, TrainConfig
+from model.config import PAD, ConfigError, TrainConfig
 from model.data.batching import EncodedPairs
 from model.fast import cross_entropy as loss
 from model.fast.cross_entropy import projected_cross_entropy
 from model.masks import padding_mask
-from model.presets import PRESETS, get_preset
 from model.training.corpus import Corpus, real_labels
 from model.training.evaluation import is_better
 from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
-from model.training.settings import make_settings, parse_assignments
+from model.training.settings import parse_assignments
 from model.training.snapshots import how_many, planned_steps, thinned
 from tests.model.engine import string_setup, syllable_task
 from tests.tiny import sources, targets, tiny_model
@@ -148,23 +147,6 @@ def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int
         assert (steps[0], steps[-1]) == (kept[0], kept[-1]) == (0, max_steps)
     config = TrainConfig(snapshots=16, snapshot_megabytes=10)
     assert [how_many(config, size) for size in (100_000, 1_000_000, 100_000_000)] == [16, 5, 0]
-
-
-def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_ever_had() -> None:
-    given = parse_assignments(["d_model=32", "norm_first=true", "lowercase=yes", "batch_tokens=64", "schedule=warmup"])
-    settings = make_settings(DataConfig(task="reverse", tokenizer="characters"), get_preset("tiny"), given)
-    assert (settings.model.d_model, settings.model.d_ff, settings.model.norm_first) == (32, 128, True)
-    assert (settings.training.max_tokens, settings.training.schedule) == (64, "inverse_sqrt")
-    assert (settings.data.lowercase, settings.data.tokenizer) == (True, "characters")
-    assert parse_assignments(["batch_tokens=64", "max_tokens=65"]) == {"max_tokens": "65"}, "a later word wins"
-    for name in PRESETS:
-        training = make_settings(DataConfig(), get_preset(name), {}).training
-        assert training.warmup_steps < training.max_steps
-    with pytest.raises(ConfigError, match="Did you mean 'tiny'"):
-        get_preset("tiney")
-    for word in ("d_model=big", "norm_first=maybe", "schedule=linear", "dropout=1.5", "max_steps=0"):
-        with pytest.raises(ConfigError):
-            make_settings(DataConfig(), get_preset("tiny"), parse_assignments([word]))
 
 
 @pytest.mark.parametrize(
