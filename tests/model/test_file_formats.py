@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec import Struct
 
-from model.file_formats import FormatError, Line, checked, decode, fits
+from model.file_formats import FormatError, Line, checked, decode
 
 TORN = "not valid JSON"
 LARGE = "too large"
@@ -56,8 +56,3 @@ def test_parts_that_may_be_missing_are_left_out_with_a_reason() -> None:
     with pytest.raises(FormatError, match="'name'"):
         checked(value | {"name": 3}, Parts, optional=("first", "second"))
     assert value["first"] == [1, "x"]
-
-
-@pytest.mark.parametrize(("value", "good"), [("abc", True), ("a\u202eb", False), ("a\n", False), (3, False)])
-def test_a_value_fits_its_type_or_not(value: object, good: bool) -> None:
-    assert fits(value, Line) is good

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model import relabel, train
-from model.data import Example, get_task
+from model.data import Example
 from model.data.files import save_splits
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
 from tests.model.commands import failure
@@ -140,9 +140,3 @@ def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: py
     assert "other added data (files: more.jsonl)" in failure(train.main, ["--resume", "cut", *where], capsys)
     assert train.main(["--resume", "cut", "--add-data", str(moved), *where]) == 0
     assert (folder / "cut" / WEIGHTS).read_bytes() == (folder / "union" / WEIGHTS).read_bytes()
-
-
-def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
-    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
-    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
-    assert relabel.columns(get_task("reverse")) == ("source", "target")

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.decoding import domain
 from explorer.decoding.decoding import chosen_rows
-from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, reference, references
+from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, references
 from explorer.decoding.translator import Translation, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -65,14 +65,6 @@ def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_wher
         token for row in translated("multi30k-en-de", football.source).trace.top_tokens for token in row
     }
     assert hint_for(football.source, (elsewhere,), translated("multi30k-en-de", football.source)) == ""
-
-
-def test_every_pair_of_a_task_is_known() -> None:
-    known = references({"task": "adjective-swap", "folder": ""})
-    for examples in get_task("adjective-swap").splits.values():
-        assert all(known[example.source] == example.target for example in examples)
-    assert reference(" We READ red books", known) == "nous lisons livres rouge"
-    assert reference("we read red green books", known) == ""
 
 
 def test_chosen_rows_are_those_whose_token_is_not_the_likeliest() -> None:

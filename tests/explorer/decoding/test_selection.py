@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from explorer.decoding import head_change
 from explorer.decoding.coordinates import Place, strongest_cell
 from explorer.decoding.head_change import Change, added, fitting, from_link
-from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
+from explorer.decoding.selection import Selection, from_query, to_query
 from explorer.decoding.view_options import ViewOptions, format_view, is_view, parse_view
 from model.config import ATTENTION_KINDS, ModelConfig
 from tests.explorer.planted import planted_trace
@@ -30,11 +30,6 @@ selections = st.builds(
 @given(selections)
 def test_a_link_restores_the_selection(selection: Selection) -> None:
     assert from_query(to_query(selection)) == (selection, [])
-
-
-def test_a_sentence_too_long_for_a_link_takes_its_path_with_it() -> None:
-    query = to_query(Selection(model="m", text="x" * (MAX_TEXT + 1), path=(5, 2), step=3, cell=(1, 2)))
-    assert query == {"model": "m", "step": "3"}
 
 
 @pytest.mark.parametrize(

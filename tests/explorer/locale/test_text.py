@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted
+from explorer.locale.text import count, fixed, percent, plain, plural, printable, quoted
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,6 @@ def test_control_and_reordering_characters_become_printable(text: str, shown: st
 )
 def test_counted_nouns(given: tuple[Any, ...], expected: str) -> None:
     assert plural(*given) == expected
-
-
-@pytest.mark.parametrize(
-    ("items", "expected"), [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")]
-)
-def test_lists(items: tuple[str, ...], expected: str) -> None:
-    assert listed(items) == expected
-    assert listed(iter(items), "or") == expected.replace("and", "or")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Every formula of the head statistics, of rows and of whole samples, against loops over single numbers."""
 
 import math
-import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +13,7 @@ from explorer.probing.pattern_cells import punctuation, rarest
 from explorer.probing.pattern_shares import relative_map, shares_of_bins
 from model.analysis.recorded_batches import Observed
 from model.config import ATTENTION_KINDS, AttentionKind
-from tests.explorer.probed import HEADS, observed, one_hot, probe_of, random_observed, with_untrained
+from tests.explorer.probed import probe_of, random_observed, with_untrained
 
 
 def loops(weights: np.ndarray, score) -> float:
@@ -200,16 +199,3 @@ def test_it_is_not_the_mean_over_sentences_except_of_one_sentence(items: list[Ob
         ("coverage_spread", "own", "mean"),
     ):
         assert np.allclose(getattr(alone.corpus[name], part), getattr(alone.scores[name], other)), name
-
-
-def test_coverage_of_all_source_tokens(items: list[Observed]) -> None:
-    found = tallied(items).result()["coverage_spread"]
-    covered = [float(c) for item in items for c in item.trace.cross[0, 1].sum(axis=0, dtype=np.float64)[:-1]]
-    assert found.own[0, 1] == pytest.approx(statistics.pstdev(covered) / statistics.fmean(covered))
-
-
-def test_a_perfect_head_makes_no_error_and_the_end_of_a_sentence_counts_as_no_link() -> None:
-    gold = tuple((i,) for i in range(4))
-    perfect = observed(5, 5, cross=(lambda q, n: one_hot(q, n), HEADS["end"]), alignment=gold)
-    assert tallied([perfect]).result()["error_rate"].own.tolist() == [[0.0, 1.0]]
-    assert set(tallied([random_observed()]).result()) == {"coverage_spread"}, "without known alignments"

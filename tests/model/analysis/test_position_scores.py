@@ -1,7 +1,5 @@
 """What follows from each scheme of positions, for scores, for tables and for shuffled words."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from model.analysis.word_order import by_length, longest, no_positions, shuffle
 from model.config import EOS
 from model.data.task import Example
-from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
+from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table
 from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import sources, tiny_config, tiny_model
 
@@ -28,14 +26,6 @@ def test_one_rotation_moves_every_row(length: int, d_model: int, base: float, da
     one, rest, whole = (rotations(k, d_model, base) for k in (1, offset - 1, offset))
     torch.testing.assert_close(one @ rest, whole, rtol=0, atol=1e-11)
     torch.testing.assert_close(one @ one.transpose(-2, -1), torch.eye(2).double().expand_as(one), rtol=0, atol=1e-12)
-
-
-@given(d_model=even, base=bases)
-def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
-    waves = wavelengths(d_model, base)
-    assert waves[0].item() == pytest.approx(2 * math.pi)
-    angles = 2 * math.pi / waves
-    torch.testing.assert_close(sinusoidal_table(2, d_model, base)[1, ::2], angles.sin(), rtol=0, atol=1e-12)
 
 
 IDS = (5, 6, 7, 8, 9, EOS)

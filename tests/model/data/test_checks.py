@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model.data.checks import FEW, LEFT_OUT, Checked, Finding, best_score, check
+from model.data.checks import LEFT_OUT, Checked, Finding, best_score, check
 from model.data.files import Pairs, read_pairs
 from model.data.number_words import number_words
 from model.data.task import DataError, Example
@@ -106,17 +106,6 @@ def test_contradictions_bound_the_score() -> None:
     assert "best score" not in found(without)
 
 
-def test_validation_pairs_of_ones_own_leave_training() -> None:
-    valid = Pairs((Example("The Dog!", "der Hund"), Example("new", "neu")), {}, "1", "2")
-    checked = check(pairs_of(("the dog", "der Hund")), valid)
-    leak = found(checked)["leaking"]
-    assert (leak.count, leak.lines, leak.choice) == (1, (121,), None)
-    assert "the dog" not in {pair.source for pair in checked.splits["train"]}
-    assert checked.splits["valid"] == valid.examples
-    with pytest.raises(DataError, match="the source of every training pair is among the validation pairs"):
-        check(valid, valid)
-
-
 def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
     rows = [(f"word {n}{mark}", f"Wort {n}") for n in range(60) for mark in ("", "!", "?")]
     splits = check(pairs_of(*rows, clean=0)).splits
@@ -127,13 +116,6 @@ def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
     assert found(check(pairs_of(*sums, clean=0), valid))["leaking"].count == 1, (
         "a sign between numbers is no punctuation"
     )
-
-
-def test_few_pairs_are_called_few() -> None:
-    few = found(check(pairs_of(clean=10)))["few"]
-    assert "10 pairs are far too few" in few.sentence
-    assert "1 held-out pair can hardly show" in few.sentence
-    assert "few" not in found(check(pairs_of(clean=FEW)))
 
 
 def test_unusable_rows_are_findings_with_their_lines(tmp_path: Path) -> None:

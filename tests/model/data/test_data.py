@@ -9,7 +9,6 @@ import pytest
 
 from model.config import UNK
 from model.data import MADE_HERE, Example, get_task
-from model.data.adjective_swap import SUBJECTS, VERBS
 from model.data.dates import FAMILIES, FIRST, LAST, family_of, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
 from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
@@ -67,14 +66,6 @@ def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
     assert len(set(answers.values())) == 480
     assert answers["I read red books"] == "je lis livres rouge"
     assert answers["she sees small houses"] == "elle voit maisons petit"
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_adjective_swap_training_has_every_subject_with_every_verb(seed: int) -> None:
-    train = get_task("adjective-swap", split_seed=seed).splits["train"]
-    pairs = {tuple(e.target.split()[:2]) for e in train}
-    forms = {(je, VERBS[v][(0, 0, 1, 1, 2, 3)[i]]) for i, je in enumerate(SUBJECTS.values()) for v in VERBS}
-    assert pairs == forms
 
 
 def test_letters_are_transformed_and_aligned() -> None:

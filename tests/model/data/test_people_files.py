@@ -42,28 +42,6 @@ def test_unicode_with_its_mark_needs_no_question(tmp_path: Path, encoding: str, 
 # Pasted text
 
 
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("one, two\t1,2", "a tab"),
-        ("one -> 1", "“->”"),
-        ("one → 1", "“→”"),
-        ("one = 1", "“=”"),
-        ("one; 1", "a semicolon"),
-        ("one,1", "a comma"),
-        ("one | 1", "“|”"),
-    ],
-)
-def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
-    table, ending, separator = pasted_table(f"{line}\r\n\r\n{line.replace('1', '2')}\n")
-    assert ending == ".tsv"
-    assert separator == name
-    (tmp_path / "a.tsv").write_text(table, encoding="utf-8")
-    pairs = read_pairs(tmp_path / "a.tsv").examples
-    assert [example.source[:3] for example in pairs] == ["one", "one"]
-    assert pairs[1].target.startswith("2")
-
-
 def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(pasted_table("a -> b\nc\nd -> e\nf -> g -> h").text, encoding="utf-8")
     assert read_pairs(tmp_path / "a.tsv").skipped == {"not divided into 2 columns as the other rows are": (2, 4)}

@@ -7,7 +7,7 @@ import pytest
 
 from model.config import EOS, PAD, SOS, DataConfig
 from model.text.pieces import TokenizerError
-from model.text.subwords import FIRST_PIECE, SubwordTokenizer, learn_merges, train_joint
+from model.text.subwords import FIRST_PIECE, SubwordTokenizer, train_joint
 from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict
 
 ENGLISH = (
@@ -59,13 +59,6 @@ def test_merges_are_applied_as_the_library_applies_them() -> None:
     for word in words:
         if merges.symbols(word)[-1] >= FIRST_PIECE and min(merges.symbols(word)) >= FIRST_PIECE:
             assert [i - FIRST_PIECE for i in merges.apply(word)] == library.encode(word).ids
-
-
-def test_dropout_skips_merges_as_often_as_it_should() -> None:
-    merges = learn_merges({"ab": 10}, 300)
-    rng = random.Random(0)
-    split = sum(len(merges.apply_dropout("ab", 0.25, rng)) == 2 for _ in range(4000))
-    assert 0.22 < split / 4000 < 0.28
 
 
 def test_the_extremes_an_empty_corpus_a_typed_byte_and_a_word_of_many_thousand_letters() -> None:
