@@ -67,20 +67,3 @@ def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:
         total += teacher_forced(model, alone)
     assert total.tokens == together.tokens.tokens
     assert total.nll == pytest.approx(together.tokens.nll, rel=1e-5)
-
-
-def test_groups_and_task_specific_equality() -> None:
-    examples = [Example("a", "a"), Example("b", "b"), Example("cc", "cc")]
-    scores = score_examples(
-        tiny_model(),
-        LETTERS,
-        LETTERS,
-        examples,
-        DecodeConfig(),
-        equivalent=lambda prediction, example: len(example.source) == 1,
-        group=lambda example: f"{len(example.source)} letters",
-    )
-    assert scores.exact_match == pytest.approx(2 / 3)
-    assert scores.groups == {"1 letters": 1.0, "2 letters": 0.0}
-    keys = "exact_match token_accuracy loss sentences bleu bleu_signature bleu_lc_tok"
-    assert set(scores.flat()) == set(keys.split())

@@ -11,7 +11,6 @@ from explorer.probing.sample import (
     SampleError,
     default_choice,
     examples_for,
-    is_alignment,
     word_links,
 )
 from explorer.probing.tables import gold_note
@@ -34,14 +33,6 @@ def test_without_right_alignments_no_head_is_said_to_align() -> None:
     assert found.probe.gold == ""
     assert "error_rate" not in found.probe.kinds["cross"].corpus
     assert "not testable here" in gold_note(found.probe)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("0-0", True), ("0-0  1-2 ", True), ("", False), ("0-0,1-1", False), ("a-b", False), ("0?0 1-1", True)],
-)
-def test_what_is_an_alignment(text: str, expected: bool) -> None:
-    assert is_alignment(text) is expected
 
 
 def test_pairs_of_words_become_pairs_of_tokens() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from explorer.decoding.head_change import Change
-from explorer.decoding.translator import InputError, Translator
+from explorer.decoding.translator import Translator
 from explorer.probing.edit_effect import Quality, effect_on, quality_words, step_rows
 from model.analysis.importance import SentenceLosses
 from model.checkpoint import load_model
@@ -52,14 +52,6 @@ def test_the_effect_on_a_sentence(reverse: Translator) -> None:
     assert "likelier after" not in step_rows(none)[0], "a column that would repeat another"
     assert none.after.path == none.before.path
     assert none.divergence == pytest.approx(0.0, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("kind", "told"), [("encoder", "4 source tokens"), ("cross", "4 source"), ("decoder", "steps")]
-)
-def test_a_pattern_of_another_length_gets_a_message(reverse: Translator, kind: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        edits_of(reverse, TEXT, Change(kind, 1, 1, "pattern", other="abc"))
 
 
 def test_a_change_in_words_names_the_measures_that_are_known() -> None:

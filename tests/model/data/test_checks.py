@@ -1,11 +1,9 @@
 """The check of a person's own pairs: each fault planted once, and pairs without a fault."""
 
-from pathlib import Path
-
 import pytest
 
 from model.data.checks import LEFT_OUT, Checked, Finding, best_score, check
-from model.data.files import Pairs, read_pairs
+from model.data.files import Pairs
 from model.data.number_words import number_words
 from model.data.task import DataError, Example
 from tests import own_data
@@ -116,14 +114,6 @@ def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
     assert found(check(pairs_of(*sums, clean=0), valid))["leaking"].count == 1, (
         "a sign between numbers is no punctuation"
     )
-
-
-def test_unusable_rows_are_findings_with_their_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("".join(f"a{n}\tb{n}\n" for n in range(200)) + "only\t\nx\ty\tz\n", encoding="utf-8")
-    found_in = [finding for finding in check(read_pairs(path)).findings if finding.kind == "unusable"]
-    assert [finding.lines for finding in found_in] == [(201,), (202,)]
-    assert found_in[0].text() == "1 row cannot be used: an empty side. (line 201)"
 
 
 def test_choices_that_cannot_be() -> None:
