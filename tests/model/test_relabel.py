@@ -31,25 +31,6 @@ def rows(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_each_model_writes_the_side_that_it_translates_into(
-    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "both.jsonl"
-    command = [*wrong, *REVERSE, "--model", "reverse", "--reverse", "reverse", "--out", str(out), "--beam", "2"]
-    assert relabel.main(command) == 0
-    found = rows(out)
-    forward = [row for row in found if row["made"] == "target"]
-    backward = [row for row in found if row["made"] == "source"]
-    assert len(found) == len(forward) + len(backward) == 2 * len(WORDS)
-    assert {(row["source"], row["target"]) for row in forward} == {(word, word[::-1]) for word in WORDS}
-    assert {(row["source"], row["target"]) for row in backward} == {("s" + word[::-1], f"{word}s") for word in WORDS}
-    assert f"12 pairs written to {out}" in capsys.readouterr().out
-    first = out.read_bytes()
-    assert relabel.main([*command, "--overwrite"]) == 0
-    assert out.read_bytes() == first
-    assert list(tmp_path.glob("*.tmp")) == []
-
-
 def test_own_pairs_are_read_from_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is held out for validation is not translated, nor what is too long, which is said."""
     table, out = tmp_path / "own.tsv", tmp_path / "more.jsonl"

@@ -314,11 +314,3 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
         assert Launch("run", record["pid"], record["started"], tuple(record["arguments"])) == launch
     finally:
         process.kill()
-
-
-def test_the_range_of_the_remaining_time(tmp_path: Path) -> None:
-    for low, high, left in ((10, 20.5, (10.0, 20.5)), (13.5, "soon", (12.5, 12.5)), (None, -1, (12.5, 12.5))):
-        write_status(tmp_path / "run", "running", eta_s=12.5, eta_low_s=low, eta_high_s=high)
-        status = read_status(tmp_path, "run")
-        assert status is not None
-        assert status.left == left

@@ -47,20 +47,6 @@ def test_both_sides_share_one_vocabulary_and_split_words_as_their_language_does(
     assert SOURCE.counts[SOURCE.pieces.index(" football")] == 9
 
 
-def test_merges_are_applied_as_the_library_applies_them() -> None:
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
-
-    merges = SOURCE.merges
-    library = Tokenizer(BPE({piece: i for i, piece in enumerate(merges.pieces)}, list(merges.merges)))
-    words = {key for sentence in ENGLISH for key in SOURCE.keys(sentence)}
-    words |= {key for sentence in GERMAN for key in TARGET.keys(sentence)}
-    assert len(words) > 50
-    for word in words:
-        if merges.symbols(word)[-1] >= FIRST_PIECE and min(merges.symbols(word)) >= FIRST_PIECE:
-            assert [i - FIRST_PIECE for i in merges.apply(word)] == library.encode(word).ids
-
-
 def test_the_extremes_an_empty_corpus_a_typed_byte_and_a_word_of_many_thousand_letters() -> None:
     typed = "<0xC3> <eos> <pad>"
     for tokenizer in (SubwordTokenizer.train([]), SubwordTokenizer.train([typed] * 5, lang="xx", vocab_size=400)):
