@@ -10,34 +10,9 @@ import pytest
 import torch
 
 from model.recording import AttentionRecorder
-from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError
+from model.trace import AttentionTrace, TraceError
 from tests.explorer.planted import planted_trace
 from tests.tiny import sources, targets, tiny_model
-
-HOSTILE = ["<sos>", "</script>", "<img src=x onerror=alert(1)>", "l'été", "मुझे", "שלום", "人工知能", "👩‍👩‍👧"]
-
-
-@pytest.mark.parametrize("tokens", [HOSTILE, ["a"], [" ", "a\nb", "", "x" * 50]], ids=["hostile", "one", "blank"])
-def test_a_trace_comes_back_from_its_file(tokens: list[str], tmp_path: Path) -> None:
-    plain = planted_trace(tokens, tokens[::-1], layers=(1, 3), heads=(4, 2), edits=("cross layer 1 head 2: zero",))
-    mask = np.full_like(plain.encoder_mask, PADDING)
-    mask[:, 0] = VISIBLE
-    cross = np.random.default_rng(0).random(plain.cross.shape, dtype=np.float32)
-    trace = dataclasses.replace(plain, cross=cross, encoder_mask=mask)
-    path = tmp_path / "exactly this name"
-    trace.save_npz(path)
-    assert [entry.name for entry in path.parent.iterdir()] == ["exactly this name"]
-    found = AttentionTrace.load_npz(path)
-    for field in dataclasses.fields(AttentionTrace):
-        before, after = getattr(trace, field.name), getattr(found, field.name)
-        assert type(after) is type(before), field.name
-        if isinstance(before, np.ndarray):
-            assert after.dtype == before.dtype, field.name
-            np.testing.assert_array_equal(after, before)
-        else:
-            assert after == before, field.name
-    with np.load(path, allow_pickle=False) as archive:
-        assert all(archive[name].dtype.kind in "fiuU" for name in archive.files), "plain arrays"
 
 
 @pytest.fixture

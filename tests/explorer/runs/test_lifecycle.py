@@ -68,25 +68,6 @@ def refusing(runs: Runs) -> Launch:
     return launch
 
 
-def test_start_makes_a_process_that_is_listed_at_once_and_stop_ends_it(runs: Runs) -> None:
-    assert runs.entries() == runs.statuses() == []
-    assert runs.status("mine") is runs.entry("mine") is None
-    launch = started(runs)
-    assert launch.alive
-    assert launch.arguments == tuple(WAIT)
-    assert [(entry.name, entry.busy) for entry in runs.entries()] == [("mine", True)]
-    assert [status.state for status in runs.statuses()] == ["starting"]
-    # With a folder whose state is damaged, it is left alone while its process lives.
-    folder = save_run(runs.checkpoints / "mine")
-    (folder / STATUS).write_text("{")
-    with pytest.raises(RunError, match="stop it first"):
-        runs.delete("mine")
-    shutil.rmtree(folder)
-    runs.stop("mine")
-    until(lambda: not launch.alive)
-    assert runs.entries() == []
-
-
 def test_a_name_is_used_once(runs: Runs) -> None:
     save_run(runs.checkpoints / "old")
     started(runs)

@@ -129,15 +129,6 @@ def test_each_write_is_one_change_of_the_address(session: Session) -> None:
     assert len(changes) == 1
 
 
-def test_an_empty_value_is_not_written_but_may_be_requested(session: Session) -> None:
-    session.arrives(run="")
-    assert session.run(RUN.asked) == {"run": ""}
-    assert session.write(RUN, run="b") == {"run": "b"}
-    assert (session.run(RUN.asked), session.run(RUN.written)) == ({}, {"run": "b"})
-    assert session.write(RUN, run="") == {}
-    assert (session.run(RUN.present), session.run(RUN.written)) == ({}, {})
-
-
 def test_a_page_writes_only_what_stands_in_its_address(session: Session) -> None:
     def page_run() -> None:
         with address.page_run("positions", moved=False):
