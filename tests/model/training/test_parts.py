@@ -10,20 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from model.config import PAD, ConfigError, TrainConfig
+from model.config import ConfigError, TrainConfig
 from model.data.batching import EncodedPairs
 from model.fast import cross_entropy as loss
 from model.fast.cross_entropy import projected_cross_entropy
-from model.masks import padding_mask
-from model.training.corpus import Corpus, real_labels
+from model.training.corpus import Corpus
 from model.training.evaluation import is_better
-from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
 from model.training.settings import parse_assignments
 from model.training.snapshots import how_many, planned_steps, thinned
 from tests.model.engine import string_setup, syllable_task
-from tests.tiny import sources, targets, tiny_model
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "constant", "cosine"])
@@ -73,31 +70,6 @@ def test_label_smoothing_is_pytorchs(smoothing: float, seed: int, slice_logits: 
     found, nll = projected_cross_entropy(sure, torch.tensor([[1.0], [-1.0]]), torch.tensor([0, 0]), 0.0)
     assert (found.item(), nll.item()) == pytest.approx((600.0, 600.0))
     torch.testing.assert_close(torch.autograd.grad(found, sure)[0], torch.tensor([[0.0], [-2.0]]))
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
-    """Summed over real target tokens, it equals the loss of all logits with padding ignored; so do its gradients."""
-    src, tgt = sources(5, 3), targets(6, 2)
-    labels = torch.cat((tgt[:, 1:], tgt.new_full((2, 1), PAD)), dim=1)
-    labels[0, -1] = 2
-    labels[1, 1] = 2
-    model = tiny_model(output_bias=bias).double()
-    ours, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, *real_labels(labels))
-    ours.backward()
-    gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-    model.zero_grad()
-    logits = model.output(model.decode(tgt, model.encode(src), src_mask=padding_mask(src)))
-    whole = F.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
-    )
-    whole.backward()
-    torch.testing.assert_close(ours, whole)
-    plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum")
-    torch.testing.assert_close(nll, plain.detach())
-    for name, parameter in model.named_parameters():
-        torch.testing.assert_close(gradients[name], parameter.grad, msg=name)
 
 
 def test_streams_depend_on_their_purpose_alone() -> None:
