@@ -31,23 +31,6 @@ def test_the_least_recently_used_is_dropped_first() -> None:
     assert cache.bytes == 99
 
 
-def test_large_results_do_not_drop_small_ones() -> None:
-    calls: list[int] = []
-
-    @cached
-    def make(number: int) -> np.ndarray:
-        calls.append(number)
-        return np.zeros(number, np.uint8)
-
-    small = make(10)
-    for size in range(50_000, 60_000, 1000):
-        make(size)
-    assert make(10) is small
-    assert calls.count(10) == 1
-    make(50_000)
-    assert calls.count(50_000) == 2  # dropped by the other large ones
-
-
 def test_arguments_are_the_key_and_count_except_those_with_an_underscore() -> None:
     @cached
     def join(left: str, _right: str, *, end: str = ".") -> str:
