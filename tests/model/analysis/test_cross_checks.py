@@ -15,7 +15,7 @@ from model.edits import patch
 from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
-from tests.explorer.decoding.test_aggregates import PATH, encoding
+from tests.model.analysis.test_head_details import PATH, encoding
 from tests.model.test_decoder_only import CONTINUES, PREFIX_MODEL
 from tests.tiny import random_ids, tiny_model
 
