@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import EOS, SOS, DecodeConfig
+from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoder_only import DecoderOnly
 from model.decoding.decode import Decoding, decode_recorded
 from model.text.tokenizer import CharacterTokenizer
+from model.trace import kinds_of
 from model.training.loss import TrainingLoss
 from tests.tiny import sources, targets, tiny_model
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_gradients")
 LETTERS = CharacterTokenizer("abcdefghi", (1,) * 9)
 PREFIX_MODEL: dict[str, Any] = {"architecture": "decoder", "positions": "learned", "norm_first": True}
 CONTINUES = PREFIX_MODEL | {"separator": False}
+CLOSE = {"rtol": 0, "atol": 1e-5}
 
 
 def decoder(**changes: Any) -> DecoderOnly:
@@ -26,9 +28,47 @@ def decoder(**changes: Any) -> DecoderOnly:
     return model
 
 
+def at_once(model: DecoderOnly, ids: torch.Tensor) -> torch.Tensor:
+    """The decoder's output for a whole sequence."""
+    return model.decode(ids, model.encode(ids), src_mask=None)
+
+
 def recorded(model: DecoderOnly, text: str, prefix: tuple[int, ...] = (), **search: Any) -> Decoding:
     config = DecodeConfig(**({"max_length": 5} | search))
     return decode_recorded(model, LETTERS.encode(text), LETTERS, config, prefix=prefix)
+
+
+def test_a_prefix_model_reads_source_separator_and_target_as_one_sequence() -> None:
+    model, src, tgt = decoder(), sources(4, 2), targets(3, 3)
+    joined = model.joined(src, tgt)
+    assert joined.tolist() == [[*src[0], *tgt[0]], [PAD, PAD, *src[1, :2], *tgt[1]]]
+    alone = at_once(model, torch.cat((src[1:, :2], tgt[1:]), dim=1))
+    torch.testing.assert_close(model(src, tgt)[1], model.logits(alone)[0, -3:], **CLOSE)
+    assert model.config.prompt((7, 8)) == (7, 8, EOS, SOS)
+
+
+@pytest.mark.parametrize("changes", [PREFIX_MODEL, CONTINUES], ids=["prefix", "continues"])
+def test_every_row_is_recorded_with_what_it_reads_and_predicts(changes: dict[str, Any]) -> None:
+    model = decoder(**changes)
+    decoding = recorded(model, "cab")
+    trace, read = decoding.trace, (*model.config.prompt((6, 4, 5)), *decoding.answer)[:-1]
+    assert kinds_of(trace) == ("decoder",)
+    assert trace.read_tokens == tuple(LETTERS.label(i) for i in read)
+    assert (
+        trace.predicted_tokens
+        == tuple(LETTERS.label(i) for i in decoding.path)
+        == (*trace.read_tokens[1:], trace.predicted_tokens[-1])
+    )
+    assert (trace.src_tokens, trace.encoder.size, trace.cross.size) == ((), 0, 0)
+    assert trace.tgt_words[:3] == (0, 0, 0)
+    logits = model.logits(at_once(model, torch.tensor([read])))[0]
+    logits[:, [PAD, SOS]] = -torch.inf
+    probabilities = logits.softmax(-1)
+    rows = torch.arange(len(read))
+    np.testing.assert_allclose(trace.probabilities, probabilities[rows, list(decoding.path)], atol=1e-5)
+    np.testing.assert_allclose(trace.top_probabilities[:, 0], probabilities.amax(-1), atol=1e-5)
+    np.testing.assert_allclose(trace.decoder.sum(-1), 1.0, atol=1e-5)
+    assert (np.triu(trace.decoder, 1) == 0).all()
 
 
 def test_words_of_source_and_target_are_apart_unless_they_are_one_text() -> None:
@@ -59,7 +99,7 @@ def test_nothing_is_read_beyond_the_last_position() -> None:
     full = recorded(model, "abcd", (5, 6, 7, 8, 9, 10, 11), max_length=0)
     assert full.path == (5, 6, 7, 8, 9, 10)
     with pytest.raises(ValueError, match="learned 6 positions"):
-        model.decode(torch.full((1, 7), 5))
+        at_once(model, torch.full((1, 7), 5))
 
 
 @pytest.mark.parametrize("fused", [True, False])
