@@ -1,6 +1,5 @@
 """Sentences about the importance of heads, computed from given numbers."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,10 @@ import pytest
 
 from explorer.charts.measured_heads import layer_head_map
 from explorer.probing.importance import Importance, PruningCurve
-from explorer.probing.random_heads import DRAWS, RandomHeads, random_sets
+from explorer.probing.random_heads import DRAWS, RandomHeads
 from model.analysis.bootstrap import Estimate
-from model.analysis.importance import Ablation, heads_of
+from model.analysis.importance import Ablation
 from model.config import AttentionKind
-from model.points import Head
-from tests.tiny import tiny_config
 
 LOSS: dict[AttentionKind, list[list[float]]] = {"encoder": [[0.5, -0.0004]], "decoder": [[0.1]], "cross": [[2.0]]}
 
@@ -121,22 +118,3 @@ def test_a_set_stands_out_beside_random_ones_in_one_of_twenty_cases() -> None:
     assert every.beside(0.3) == "as many other heads, all 2 sets of them: +0.100 to +0.200, less every time"
     one = RandomHeads((0.8,), others=True, alike=False).beside(0.3)
     assert one == "as many other heads, of which there is one set: +0.800, more"
-
-
-def test_random_sets_have_as_many_heads_of_each_kind() -> None:
-    config = tiny_config()  # four heads in the encoder, twelve in the decoder and in cross-attention
-    chosen: list[Head] = [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 1), ("cross", 2, 3)]
-    sets = random_sets(chosen, config)
-    assert sets == random_sets(chosen, config)
-    assert len({frozenset(heads) for heads in sets}) == DRAWS, "no set comes twice"
-    alone = random_sets(chosen[:1], config)
-    assert sorted(alone) == [[("encoder", layer, head)] for layer in range(2) for head in range(2)][1:], "all there are"
-    for heads in sets:
-        assert Counter(kind for kind, *_ in heads) == {"encoder": 2, "cross": 2}
-        assert not set(heads) & set(chosen)
-    whole_kind: list[Head] = [("encoder", layer, head) for layer in range(2) for head in range(2)]
-    for heads in random_sets(whole_kind, config, draws=3):
-        assert len(set(heads)) == 4
-        assert not set(heads) & set(whole_kind), "a kind without other heads is filled up from other kinds"
-    most = random_sets([*heads_of(config)[1:]], config, draws=3)
-    assert all(len(set(heads)) == 27 for heads in most), "with too few others, the set itself takes part"

@@ -1,7 +1,6 @@
 """Statistics of heads over a sample, and the roles of heads: planted heads must be recognised."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -169,17 +168,6 @@ def test_the_lexical_score_is_the_smaller_of_two_so_that_reading_backwards_is_no
     by_hand = [float((weights * one).sum(axis=1)[rows].mean()) for one in (along, against)]
     assert by_hand[1] < by_hand[0] - 0.1, "only beside the mirrored diagonal is it seen to know positions alone"
     assert sentence_scores(item, "cross")["lexical"][0, 0] == pytest.approx(by_hand[1])
-
-
-@pytest.mark.parametrize(("uniform", "untrained", "deviation"), [(0.02, 0.5, 0.1), (0.5, 0.12, 0.1)])
-def test_a_role_needs_its_margin_over_both_baselines(uniform: float, untrained: float, deviation: float) -> None:
-    measured: Any = SimpleNamespace(
-        estimate=SimpleNamespace(low=np.array([[0.9]])),
-        over_uniform=SimpleNamespace(low=np.array([[uniform]])),
-        over_untrained=SimpleNamespace(low=np.array([[untrained]])),
-        untrained_std=np.array([deviation]),
-    )
-    assert shortfall(measured, 0, 0) == pytest.approx(MARGIN - 0.02)
 
 
 def test_a_head_keeps_its_role_whatever_the_lengths() -> None:
