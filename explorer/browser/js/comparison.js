@@ -44,7 +44,13 @@ export function compareDecodings(a, b, at, titles, texts) {
   const most = minus.map(({ header }) => header.caption);
   const all = [...figures, ...minus];
   if (isSame)
-    for (const { header } of all) header.grid = all.map(({ header: { rows, ends, columns } }) => [rows, ends, columns]);
+    for (const { header } of all)
+      header.grid = [header, ...all.map((each) => each.header)].map(({ rows, ends, columns }) => [
+        rows,
+        ends,
+        columns,
+        1,
+      ]);
   return {
     figures: all,
     said: [...most, pairInWords(one, other, at.row - 1, minus), said, comparability(one, other)]

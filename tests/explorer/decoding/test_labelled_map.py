@@ -10,6 +10,7 @@ from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
+    cell_row,
     compare,
     compare_rows,
     pair_in_words,
@@ -38,6 +39,26 @@ from tests.explorer.planted import planted_trace
 def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens: tuple[str, ...] = ()) -> LabelledMap:
     trace = planted_trace(tokens) if tokens else planted_trace()
     return head_map(attention_maps(trace, kind), layer, head)
+
+
+def test_the_row_of_a_cell_is_that_of_its_map_with_a_frame_around_the_cell() -> None:
+    whole = planted("cross", 2, 0)
+    row = cell_row(planted_trace(), Place("cross", 2, 0, row=3, column=1), 4)
+    np.testing.assert_array_equal(row.values, whole.values[2:3])
+    assert (row.row_labels, row.columns) == (whole.row_labels[2:3], whole.columns)
+    assert wire.read(encode(row, ""))[0]["frames"] == [[0, 3]]
+
+
+def test_the_difference_in_a_row_of_maps_has_no_names_of_rows() -> None:
+    a, b = planted(head=1), planted(head=2)
+    minus = difference(a, b, "B minus A")
+    assert minus
+    own, *others = wire.read(encode(minus, "", grid=[a, b, minus]))[0]["grid"]
+    assert own == others[2]
+    assert not any(own[0])
+    assert len(own[0]) == len(a.rows) == len(others[0][0])
+    assert all(others[0][0])
+    assert own[3] < others[0][3], "it needs less room"
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
