@@ -180,11 +180,13 @@ function draw(S) {
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   if (small && !minus)
     notes.push(
-      signed
-        ? t("no number: less than {least} from 0", {
-            least: inSentence(least ? `${least}` : (0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
-          })
-        : t("no number: below 0.005"),
+      least
+        ? t("no colour and no number: less than {least} from 0", { least: inSentence(`${least}`) })
+        : signed
+          ? t("no number: less than {least} from 0", {
+              least: inSentence((0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
+            })
+          : t("no number: below 0.005"),
     );
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);

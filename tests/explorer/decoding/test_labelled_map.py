@@ -205,7 +205,7 @@ def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_do
 def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
     b = cross("a man .", "Mann .", (0, 0))
-    assert marked(a, b)[2].startswith("Few words in common: only the rows of “.” can be compared. ≠ marks words")
+    assert marked(a, b)[2].startswith("Few words in common: only the rows that write “.” can be compared. ≠ marks")
     assert "Few words" not in marked(a, cross("two old children play", "zwei alte Kinder spielen .", (0, 0)))[2]
     none = marked(a, cross("men", "Leute", (0, 0)))[2]
     assert none == "No row has a counterpart to be compared with. ≠ marks words that differ."
