@@ -210,14 +210,14 @@ export function drawLead(S) {
   say(
     how,
     S.box.clientWidth < 760
-      ? t(
-          "Rows: {rows}; the one in view has a frame, in the pictures a tick at either end. Columns: {columns}. Tap a picture to open it.",
-          { rows, columns },
-        )
-      : t(
-          "Rows: {rows}; the one in view has a frame, in the pictures a tick at either end. Columns: {columns}. Click a picture to open it.",
-          { rows, columns },
-        ),
+      ? t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Tap a picture to open it.", {
+          rows,
+          columns,
+        })
+      : t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Click a picture to open it.", {
+          rows,
+          columns,
+        }),
   );
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }

@@ -117,9 +117,10 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const besides = measured.map(({ left, right, over }) => left + Math.max(right, over) + 3);
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
-  const sizes = besides.map((beside, i) =>
-    fitCells([{ ...cells, beside, above: labels.above }], (wide * all[i][3]) / all[0][3] - 6, HIGH),
-  );
+  const sizes = besides.map((beside, i) => {
+    const [{ length: queries }, , { length: keys }, share] = all[i];
+    return fitCells([{ keys, queries, beside, above: labels.above }], (wide * share) / all[0][3] - 6, HIGH);
+  });
   const fitting = Math.min(...sizes);
   S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE));
   S.plot.upright &&= !isInRow;

@@ -93,20 +93,19 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     most = map_caption(difference) if difference else ""
     if most or words:
         st.markdown(plain(f"{most} {words}".strip()))
-    if difference is None:
-        st.caption(plain(comparison.caption))
-        for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
-            with column:
-                draw_map(each, key=f"compare_{key}", away=translation.model)
-    else:  # in a row; their whole titles stand above it
+    if other:  # in a row; their whole titles stand above it
         st.caption(plain(f"{first.title}. {second.title}. {comparison.caption}"))
-        row = {"A": first, "B": second, "B − A": difference}
-        columns = st.columns([in_row(each)[-1] for each in row.values()], gap=None)
-        for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=True):
+        row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
+        columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap=None)
+        for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
             with column:
                 draw_map(each, key=f"compare_{key}", title=name, away=translation.model, grid=list(row.values()))
-    if other:
         _draw_pair_files(comparison, words, translation, other)
+        return
+    st.caption(plain(comparison.caption))
+    for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
+        with column:
+            draw_map(each, key=f"compare_{key}", away=translation.model)
 
 
 def _write_pair(a: Translation, b: Translation) -> None:

@@ -59,6 +59,8 @@ def test_the_difference_in_a_row_of_maps_has_no_names_of_rows() -> None:
     assert len(own[0]) == len(a.rows) == len(others[0][0])
     assert all(others[0][0])
     assert own[3] < others[0][3], "it needs less room"
+    two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
+    assert (others[0][1], two[0][1][:1]) == ([], [f"→ {a.predicted[0]}"]), "two maps have room for what rows predict"
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
