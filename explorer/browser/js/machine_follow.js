@@ -110,11 +110,19 @@ function follow(S, token, point = "") {
   setWay(S, wanted, !!point);
 }
 
+/** All stops of the followed token; a token of a prompt predicts nothing. @param {MachineState} S */
+function allStops({ data: { alternatives, blocks, stages }, step, trail: { side } }) {
+  const stops = stopsOf(stages, blocks, side);
+  if (side === "source" || alternatives.ids[step].length) return stops;
+  const ends = blocks.filter(({ stack }) => stack === "output").map(({ name }) => name);
+  return stops.filter(({ block }) => !ends.includes(block));
+}
+
 /** Takes the short way or that with all stages, and goes to its stop that is nearest to one. @param {MachineState} S @param {TrailStop} wanted @param {boolean} [exactly] whether the way must have that stop */
 function setWay(S, wanted, exactly = false) {
   const F = S.trail;
-  const { stages, blocks, diagram } = S.data;
-  const all = stopsOf(stages, blocks, F.side);
+  const { blocks, diagram } = S.data;
+  const all = allStops(S);
   const short = shortWay(all, blocks, wanted.block, diagram.norm === "pre");
   const isAt = (/** @type {TrailStop} */ { block, part, stage }) =>
     block === wanted.block && (!wanted.part || wanted.part === (part || (stage && shortOf(stage.point))));
@@ -274,8 +282,7 @@ function drawStages(S) {
   const way = S.find(".way");
   select.hidden = way.hidden = !data;
   if (!data) return;
-  const count = stopsOf(data.stages, data.blocks, side).length;
-  say(way, whole ? t("Short way") : t("All {count}", { count }));
+  say(way, whole ? t("Short way") : t("All {count}", { count: allStops(S).length }));
   const named = `${side} ${last} ${stops.map(({ block }) => block)}`;
   if (select.dataset.named !== named) {
     const groups = stops.flatMap((stop, at) => {

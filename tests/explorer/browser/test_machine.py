@@ -10,7 +10,9 @@ import torch
 from explorer.browser import wire
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encode_details
+from explorer.browser.machine_stages import stages_of
 from explorer.browser.machine_structs import NumbersRequest, TensorSlice
+from explorer.browser.machine_words import parts_of
 from explorer.browser.structs import MachinePlace, Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
@@ -134,3 +136,15 @@ def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
 def test_only_what_exists_can_be_opened(asked: MachinePlace, opened: MachinePlace) -> None:
     decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", "paper")
     assert MachineView(decoding, PAPER, blocks_of(PAPER)).fitting(asked) == opened
+
+
+def test_a_decoder_alone_is_told_of_as_a_transformer_with_two_sublayers() -> None:
+    config = loaded_model("reverse-decoder").model_config
+    (block, *_) = (each for each in blocks_of(config) if each.attention)
+    parts = parts_of(block, config)
+    assert "W_Q" in parts["query"].words and "without a matrix" not in parts["query"].words
+    titles = {stage.point: stage.title for stage in stages_of(config)}
+    assert titles["decoder.0.residual2"] == "Residual: x + feed-forward"
+    lstm = loaded_model("reverse-lstm").model_config
+    (cross,) = (each for each in blocks_of(lstm) if each.attention)
+    assert "without a matrix" in parts_of(cross, lstm)["query"].words
