@@ -100,7 +100,7 @@ def _unchanged(rows: Sequence[Several], trained: int) -> list[str]:
         return []
     return [
         t(
-            "From {first} to {last} tokens the answer is the same, also beyond the {trained} tokens of training.",
+            "The answer is the same from {first} to {last} tokens; the longest input in training had {trained}.",
             first=first.tokens,
             last=rows[-1].tokens,
             trained=trained,

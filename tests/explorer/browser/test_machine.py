@@ -142,7 +142,8 @@ def test_a_decoder_alone_is_told_of_as_a_transformer_with_two_sublayers() -> Non
     config = loaded_model("reverse-decoder").model_config
     (block, *_) = (each for each in blocks_of(config) if each.attention)
     parts = parts_of(block, config)
-    assert "W_Q" in parts["query"].words and "without a matrix" not in parts["query"].words
+    assert "W_Q" in parts["query"].words
+    assert "without a matrix" not in parts["query"].words
     titles = {stage.point: stage.title for stage in stages_of(config)}
     assert titles["decoder.0.residual2"] == "Residual: x + feed-forward"
     lstm = loaded_model("reverse-lstm").model_config

@@ -66,9 +66,9 @@ def test_answers_are_said_to_be_the_same_only_if_they_are_from_trained_to_longer
     answers: tuple[str, ...], trained: int, first: int
 ) -> None:
     each = tuple(Several(n, 10 * n, answer, 1) for n, answer in enumerate(answers, start=1))
-    sentence = f"From {first} to 40 tokens the answer is the same, also beyond the {trained} tokens of training."
+    sentence = f"The answer is the same from {first} to 40 tokens; the longest input in training had {trained}."
     said = verdict(each, trained, LOST)
-    assert said.endswith(sentence) if first else "the answer is the same" not in said
+    assert said.endswith(sentence) if first else "The answer is the same" not in said
 
 
 def test_once_tells_nothing() -> None:
