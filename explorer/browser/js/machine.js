@@ -155,7 +155,14 @@ function draw(S) {
   if (!S.data) return;
   // Measured before anything changes, while the layout is known.
   const near = getComputedStyle(S.box).getPropertyValue("--machine-near").trim(); // the block that a lesson asks to open
-  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth, near });
+  Object.assign(S, {
+    missing: new Map(),
+    lit: null,
+    ahead: false,
+    paints: [],
+    room: S.find(".sheet").clientWidth,
+    near,
+  });
   const { target } = S.data;
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
@@ -174,6 +181,7 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
+  for (const paint of S.paints) paint(); // once the diagram is measured: the browser lays out the page once
   showOrigin(S);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

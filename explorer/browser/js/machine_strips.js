@@ -199,7 +199,7 @@ export function drawStage(S, content, text, numbers) {
   const from = make("section", "origin", make("p", "equation", sums), said);
   from.setAttribute("aria-label", t("Where is this number from?"));
   content.replaceChildren(...text, table, from, ...changeOf(S, stage, spot));
-  for (const paint of paints) paint();
+  S.paints = paints;
   if (S.refocus)
     /** @type {HTMLElement | null} */ (content.querySelector("[role=slider], [aria-pressed=true]"))?.focus({
       preventScroll: true,

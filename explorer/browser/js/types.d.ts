@@ -618,6 +618,8 @@ export interface MachineState extends ViewState {
   spot: MachineSpot | null;
   /** Whether all terms of a long sum are shown, and whether the chosen number gets the focus. */
   allTerms: boolean;
+  /** Functions that paint the strips of the stage. */
+  paints: (() => void)[];
   /** The number that is lit in the pictures. */
   lit: MachineSpot | null;
   trail: MachineTrail;
