@@ -1,10 +1,13 @@
-"""What another language costs: processor time of every page's run, and bytes of the first screen, beside English."""
+"""What another language costs beside English: processor time and calls of pages' runs, bytes of the first screen."""
 
 import gzip
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
-from statistics import mean, stdev
+from statistics import quantiles
 from time import process_time
+from types import FrameType
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -34,15 +37,57 @@ def again(code: str, at: AppTest) -> None:
         run(at)
 
 
-def difference(page: str, lab: Lab, first: str) -> float:
-    """How much more processor time a run in the other language takes, in percent; the visit in `first` begins first."""
+def calls(work: Callable[[], object]) -> int:
+    """How many functions a run calls, in Python or C: a measure of work that other load does not move."""
+    called = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal called
+        called += event in {"call", "c_call"}
+
+    threading.setprofile(count)
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return called
+
+
+def difference(page: str, lab: Lab, first: str) -> tuple[float, float]:
+    """How much more processor time and how many more calls a run in the other language takes, in percent.
+
+    The visit in `first` begins first. Of the calls the fewest of three runs count: some runs look for new files.
+    """
     visits = {
         code: visit(page, lang=code, model=MODEL, text=SENTENCE)
         for code in sorted((ENGLISH, LANGUAGE), key=lambda code: code != first)
     }
     works = {code: partial(again, code, at) for code, at in visits.items()}
     took = turns(works, lab.times(N_RUNS), clock=process_time)
-    return 100 * (median(took[LANGUAGE]) / median(took[ENGLISH]) - 1)
+    called = {code: min(calls(work) for _ in range(3)) for code, work in works.items()}
+    return (
+        100 * (median(took[LANGUAGE]) / median(took[ENGLISH]) - 1),
+        100 * (called[LANGUAGE] / called[ENGLISH] - 1),
+    )
+
+
+def worst(what: str, more: dict[str, list[float]], detail: str) -> Row:
+    """The page with the largest median over its visits, and all pages' medians and quartiles beside it."""
+    medians = {page: median(values) for page, values in more.items()}
+    page = max(medians, key=medians.__getitem__)
+    spreads = {each: quantiles(values, n=4, method="inclusive") for each, values in more.items()}
+    return Row.within(
+        f"the page that German slows most: {what} of a run, more than in English ({page})",
+        medians[page],
+        "%",
+        MOST_SLOWER,
+        detail=f"{detail}; median and quartiles of {len(more[page])} visits: "
+        + ", ".join(
+            f"{each} {medians[each]:+.1f} ({low:+.1f} to {high:+.1f})" for each, (low, _, high) in spreads.items()
+        ),
+    )
 
 
 @benchmark("languages", threads=1)
@@ -51,17 +96,12 @@ def measure(lab: Lab) -> Iterator[Row]:
     with pytest.MonkeyPatch.context() as patch:
         speed_up(patch)
         begun = (ENGLISH, LANGUAGE) * lab.times(N_VISITS)
-        slower = {page: [difference(page, lab, first) for first in begun] for page in PAGES}
-    means = {page: mean(more) for page, more in slower.items()}
-    errors = {page: stdev(more) / len(more) ** 0.5 for page, more in slower.items()}
-    worst = max(means, key=means.__getitem__)
-    yield Row.within(
-        f"the page that German slows most: processor time of a run, more than in English ({worst})",
-        means[worst],
-        "%",
-        MOST_SLOWER,
-        detail=f"mean and standard error of {len(begun)} visits, each with {N_RUNS} runs of both; "
-        + ", ".join(f"{page} {more:+.1f} ± {errors[page]:.1f}" for page, more in means.items()),
+        more = {page: [difference(page, lab, first) for first in begun] for page in PAGES}
+    yield worst(
+        "processor time", {page: [time for time, _ in each] for page, each in more.items()}, f"{N_RUNS} runs of both"
+    )
+    yield worst(
+        "calls of functions", {page: [called for _, called in each] for page, each in more.items()}, "fewest of 3 runs"
     )
     bytes_more = first_screen(LANGUAGE) - first_screen(ENGLISH)
     yield Row.within("the first screen's code in German, compressed, more than in English", bytes_more, "kB", MOST_KB)
