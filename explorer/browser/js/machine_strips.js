@@ -262,7 +262,7 @@ function cellsOf(S, { name, values, lit, total, weights }, names, headed, choose
     return box;
   };
   const titles = names.map((text, i) => {
-    const title = make(choose ? "button" : "span", "key", make("bdi", "", text));
+    const title = Object.assign(make(choose ? "button" : "span", "key", make("bdi", "", text)), { title: text });
     if (!choose) return title;
     Object.assign(title, { type: "button", ariaPressed: `${i === lit}` });
     title.onclick = () => choose(i);
