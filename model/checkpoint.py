@@ -19,9 +19,9 @@ import torch
 from safetensors import SafetensorError, TensorSpec
 from torch import Tensor, nn
 
+from model.analysis.size import budget
 from model.architectures import Model, assign_weights, empty_transformer, make_model
 from model.config import (
-    ATTENTION_KINDS,
     FORMAT_VERSION,
     ConfigError,
     DataConfig,
@@ -338,16 +338,11 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     """A model with the weights of one safetensors file."""
     # The sizes come from an untrusted file: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
-    square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
-    per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
-    if config.architecture != "lstm":
-        inner = {kind: config.n_heads(kind) * config.d_head(kind) for kind in ATTENTION_KINDS if config.n_layers(kind)}
-        attention = {kind: 2 * config.d_model * (width + config.key_value_width(kind)) for kind, width in inner.items()}
-        encoder = attention.pop("encoder") + feed_forward if config.has_encoder else 0
-        per_layer = (encoder, sum(attention.values()) + feed_forward)
-    least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
-    least += config.tgt_vocab_size * config.d_model
-    if least > sum(math.prod(shape) for shape in stored.values()):
+    if config.architecture == "lstm":  # four gates that read two vectors; the encoder's are half as wide
+        needed = (6 * config.n_encoder_layers + 8 * config.n_decoder_layers) * config.d_model**2
+    else:
+        needed = sum(part.parameters for part in budget(config, 1, 1))
+    if needed > 2 * sum(math.prod(shape) for shape in stored.values()):  # of a smaller difference, the shape is named
         raise CheckpointError("{label} holds too few weights for the sizes in its configuration.", label=label(path))
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(

@@ -66,14 +66,16 @@ class DecoderOnlyStack(Decoder):
     def forward(
         self,
         x: Tensor,
-        cross_kv: tuple[KeyValue, ...] = (),
+        cross_kv: tuple[KeyValue, ...],
         past_kv: tuple[KeyValue, ...] = (),
         *,
         self_mask: Mask,
-        cross_mask: Mask = None,
+        cross_mask: Mask,
         start: int = 0,
     ) -> tuple[Tensor, tuple[KeyValue, ...]]:
-        """Run the layers from `start` on; `cross_kv` and `cross_mask` have no effect."""
+        """Run the layers from `start` on; in steps, `cross_mask` [batch, 1, 1, prompt] hides the padding of prompts."""
+        if self_mask is None:
+            self_mask = extended(cross_mask, x.size(1) + (past_kv[0][0].size(2) if past_kv else 0))
         self_kv = []
         for i in range(start, len(self.layers)):
             x, kv = self.layers[i](x, past_kv[i] if past_kv else None, self_mask=self_mask)
@@ -131,28 +133,6 @@ class DecoderOnly(TransformerVariant):
         """An empty memory, [batch, 0, d_model]: there is no encoder, and :meth:`decode` reads everything."""
         return self.tgt_embedding.weight.new_empty(src.size(0), 0, self.config.d_model)
 
-    def decode(
-        self,
-        tgt: Tensor,
-        memory: Tensor | None = None,
-        *,
-        src_mask: Tensor | None = None,
-        tgt_mask: Mask = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
-        """Read a whole sequence at once, prompt and continuation; `memory` and `src_mask` have no effect.
-
-        Shapes:
-            tgt: [batch, seq] ids, padding on either side; tgt_mask: masks.target_mask(tgt) by default.
-            returns: hidden [batch, seq, d_model].
-        """
-        if tgt_mask is None:
-            tgt_mask = target_mask(tgt, causal=self.config.causal)
-        with tapped(tap):
-            hidden: Tensor
-            hidden, _ = self.decoder(self.embed(tgt), self_mask=tgt_mask)
-        return hidden
-
     def joined(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Source and target as one sequence, [batch, seq]; its last columns are those of the target.
 
@@ -172,7 +152,8 @@ class DecoderOnly(TransformerVariant):
             src, tgt: as for :meth:`joined`; returns [batch, tgt, tgt_vocab].
         """
         with tapped(tap):
-            return self.logits(self.decode(self.joined(src, tgt)))[:, -tgt.size(1) :]
+            hidden = self.decode(self.joined(src, tgt), self.encode(src), src_mask=None)
+            return self.logits(hidden)[:, -tgt.size(1) :]
 
     def start(self, src: Tensor, *, tap: Tap | None = None) -> DecodeState:
         """Read a prompt at once, and return the state after it.
@@ -194,19 +175,8 @@ class DecoderOnly(TransformerVariant):
         if not state.causal or not src.size(1):
             return state
         with tapped(tap):
-            _, self_kv = self.decoder(self.embed(src), self_mask=target_mask(src) & mask)
+            _, self_kv = self.decoder(self.embed(src), (), self_mask=target_mask(src) & mask, cross_mask=None)
         return state.after(src, self_kv)
-
-    def step(self, tokens: Tensor, state: DecodeState, *, tap: Tap | None = None) -> tuple[Tensor, DecodeState]:
-        """Read one more token per hypothesis; as in the encoder-decoder."""
-        read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)
-        offset = state.position if state.causal else 0
-        with tapped(tap):
-            hidden, self_kv = self.decoder(
-                self.embed(read, offset=offset), (), state.self_kv, self_mask=extended(state.src_mask, read.size(1))
-            )
-            logits = self.logits(hidden[:, -1])
-        return logits, state.after(read, self_kv if state.causal else ())
 
 
 def padding_first(ids: Tensor) -> Tensor:

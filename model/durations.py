@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from model.plurals import plural
 
 _IN_SECONDS, _IN_MINUTES, _IN_HOURS = 90, 90 * 60, 72 * 3600  # ranges that end below these are written in this unit
@@ -28,8 +30,8 @@ def span(low: float, high: float) -> str:
 
 
 def rounded_span(low: float, high: float) -> tuple[str, str, str]:
-    """Round the ends of a range of seconds to a common unit: ("20", "45", "s")."""
+    """Round the ends of a range of seconds to a common unit, the longer one up: ("20", "45", "s")."""
     units = ((_IN_SECONDS, 1, "s", _STEP), (_IN_MINUTES, 60, "min", 1), (_IN_HOURS, 3600, "h", 0.5))
     size, unit, step = next((unit[1:] for unit in units if high < unit[0]), (86_400, "days", 1))
-    first, last = (f"{max(step * round(end / size / step), step):g}" for end in (low, high))
-    return first, last, unit
+    first, last = (max(step * steps, step) for steps in (round(low / size / step), math.ceil(high / size / step)))
+    return f"{first:g}", f"{last:g}", unit

@@ -175,7 +175,7 @@ def decode(content: bytes) -> Any:
     return value
 
 
-Kind = TypeVar("Kind", bound=Struct)
+Kind = TypeVar("Kind")
 
 
 def checked(value: Any, kind: type[Kind], optional: Sequence[str] = ()) -> tuple[Kind, list[str]]:

@@ -22,10 +22,11 @@ class Preset:
     training: Mapping[str, Any]
 
 
-PRESETS = {
-    name: Preset(name, **values)
-    for name, values in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
-}
+PRESETS: dict[str, Preset] = {}
+for _name, _own in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    _like = PRESETS.get(_own.get("like", ""), Preset("", "", {}, {}))
+    _model, _training = {**_like.model, **_own.get("model", {})}, {**_like.training, **_own.get("training", {})}
+    PRESETS[_name] = Preset(_name, _own["title"], _model, _training)
 
 
 def get_preset(name: str) -> Preset:

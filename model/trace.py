@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,8 @@ class AttentionTrace:
 
     def __post_init__(self) -> None:
         n_src, n_tgt = len(self.src_tokens), len(self.read_tokens)
-        sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
-        for kind, size in sizes.items():
+        for kind in ATTENTION_KINDS:
+            size = no_weights(kind, n_src, n_tgt).shape[2:]
             weights, mask = getattr(self, kind), getattr(self, f"{kind}_mask")
             if weights.ndim != 4 or weights.shape[2:] != size:
                 raise TraceError(
@@ -192,6 +193,19 @@ def future_mask(length: int) -> Codes:
 def prefix_mask(length: int, *, causal: bool) -> Codes:
     """[query, key] codes of `length` real tokens that are read at once: without a causal mask, all are VISIBLE."""
     return future_mask(length) if causal else np.full((length, length), VISIBLE, dtype=np.uint8)
+
+
+def no_weights(kind: AttentionKind, n_src: int, n_tgt: int) -> Floats:
+    """The array of a missing kind: no layers, but query and key axes as long as its tokens."""
+    shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]
+    return np.zeros((0, 0, *shape), np.float32)
+
+
+def maps_of(weights: Mapping[AttentionKind, Floats], n_src: int, n_tgt: int, decoder_mask: Codes) -> dict[str, Any]:
+    """The weights and masks of a trace without padding, by field; kinds without weights have no layers."""
+    every: dict[str, Floats] = {kind: weights.get(kind, no_weights(kind, n_src, n_tgt)) for kind in ATTENTION_KINDS}
+    masks = {f"{kind}_mask": np.full(array.shape[2:], VISIBLE, np.uint8) for kind, array in every.items()}
+    return {**every, **masks, "decoder_mask": decoder_mask}
 
 
 def kinds_of(trace: AttentionTrace) -> tuple[AttentionKind, ...]:

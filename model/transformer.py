@@ -124,7 +124,7 @@ class Transformer(EncoderDecoder):
         tgt: Tensor,
         memory: Tensor,
         *,
-        src_mask: Tensor,
+        src_mask: Mask,
         tgt_mask: Mask = None,
         tap: Tap | None = None,
     ) -> Tensor:

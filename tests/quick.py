@@ -12,7 +12,7 @@ TESTS = Path(__file__).parent
 FILES = {
     "explorer/browser": "payload views",
     "explorer/charts": "plots",
-    "explorer/decoding": "attention_maps aggregates cache head_edits labelled_map selection translator",
+    "explorer/decoding": "attention_maps cache head_edits labelled_map selection translator",
     "explorer/files": "manifest show",
     "explorer/lessons": "answers expressions lesson_file library",
     "explorer/locale": "text",

@@ -13,6 +13,7 @@ from explorer.charts.chart import HEIGHT, Figure, Table
 from explorer.charts.vega_chart import marker, named, specification, value_axis
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
+from explorer.runs.experiment_arms import range_columns
 
 PHONE = 330  # width in pixels of a figure on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # larger than usual: it is the main figure of its page
@@ -98,17 +99,12 @@ def half_words(data: Table, x_title: str) -> str:
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
-    """Pivot the data into a table: one row per x, three columns per variant."""
+    """Pivot the data into a table: one row per x, three columns per variant; large numbers have one decimal."""
+    decimals = 1 if max(data["high"], default=0.0) >= 10 else 4
     rows: dict[float, dict[str, Any]] = {}
-    for i, x in enumerate(data["x"]):
+    for x, *values, _, variant in zip(*(data[name] for name in COLUMNS), strict=True):
         row = rows.setdefault(x, {t("at"): round(x)})
-        variant = data["variant"][i]
-        columns = {
-            t("{variant}, mean", variant=variant): "mean",
-            t("{variant}, low", variant=variant): "low",
-            t("{variant}, high", variant=variant): "high",
-        }
-        row |= {column: float(f"{data[of][i]:.4g}") for column, of in columns.items()}
+        row |= {of: round(value, decimals) for of, value in zip(range_columns(variant), values, strict=True)}
     return [rows[x] for x in sorted(rows)]
 
 

@@ -1,8 +1,8 @@
-"""Draw how the variants of an experiment differ from the first one: a shift with its interval for each."""
+"""Draw how each variant of an experiment differs from the first one: its runs, and a shift with its interval."""
 
 from __future__ import annotations
 
-from math import isfinite
+from math import copysign, isfinite, log
 from typing import Any
 
 import altair as alt
@@ -11,47 +11,53 @@ from explorer.charts.chart import GREY, Figure, Table
 from explorer.charts.vega_chart import specification
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
-from explorer.runs.experiment_findings import caption, row_text, shift_text, title, unit, verdict_word
-from explorer.runs.experiment_relations import Compared
+from explorer.runs.experiment_findings import caption, named, row_text, shift_text, unit, verdict_word
+from explorer.runs.experiment_relations import Compared, beside_first
 
 ROW = 36  # pixels: two lines of text beside an interval
 _LINE, _LETTER = 14, 7  # pixels: the height of a line of the texts, and the width of a letter
-_WIDEST = 190  # pixels of the texts
+_WIDEST = 215  # pixels of the texts
 _AXIS = 56
 _STEPS = (1.0, 2.0, 5.0)  # of the outermost tick, times powers of ten
 _DECIDED = ("higher", "lower", "same")
+_COLUMNS = ("text", "decided", "shift", "low", "high", "says", "run")
 
 
 def forest_figure(what: Compared) -> Figure:
-    """Draw the shift of each variant; shaded is the margin within which it counts as none.
+    """Draw the shift of each variant, and its runs as small dots; shaded is the margin within which it counts as none.
 
-    The axis is linear within the margin and logarithmic outside it, since the margin is what verdicts depend on.
+    The axis is linear within the margin and logarithmic outside it; that of a loss, of factors, is logarithmic.
     """
     loss = what.measure == "loss"
     none, low, high = (1.0, 1 / what.margin, what.margin) if loss else (0.0, -what.margin, what.margin)
-    data: Table = {
-        "text": [f"{what.first.label}\n{row_text(what, what.first, what.mean)}"],
-        "decided": [True],
-        "shift": [none],
-        "low": [None],
-        "high": [None],
-        "says": [""],
-    }
+    rows: list[tuple[Any, ...]] = [
+        (f"{what.first.label}\n{row_text(what, what.first, what.mean)}", True, none, None, None, "", None)
+    ]
     for row in what.rows:
         known = isfinite(row.low) and isfinite(row.high)
         mean, verdict = row_text(what, row.arm, row.mean), verdict_word(what, row.verdict)
         text = mean if row.verdict == "not compared" else t("{mean}, {verdict}", mean=mean, verdict=verdict)
-        data["text"].append(f"{row.arm.label}\n{text}")
-        data["decided"].append(row.verdict in _DECIDED)
-        data["says"].append(shift_text(what, row) if known else verdict)
-        for name, value in (("shift", row.shift), ("low", row.low), ("high", row.high)):
-            data[name].append(value if known else None)
-    data |= {"from": [low] * len(data["text"]), "to": [high] * len(data["text"])}
-    ends = [value for name in ("low", "high", "from", "to") for value in data[name] if value is not None]
+        says = shift_text(what, row) if known else verdict
+        interval = (row.shift, row.low, row.high) if known else (None, None, None)
+        rows.append((f"{row.arm.label}\n{text}", row.verdict in _DECIDED, *interval, says, None))
+    texts = tuple(row[0] for row in rows)
+    for text, arm in zip(texts, (what.first, *(row.arm for row in what.rows)), strict=True):
+        rows += [(text, None, None, None, None, "", run) for run in beside_first(what, arm)]
+    ends = [low, high, *(value for row in rows for value in (*row[3:5], row[6]) if value is not None)]
     ticks = shift_ticks(min(ends), max(ends), what.margin, loss=loss)
-    return Figure(
-        _spec(tuple(data["text"]), what.margin, ticks, unit(what), loss=loss), data, caption(what), title(what)
-    )
+    data: Table = {name: [row[nth] for row in rows] for nth, name in enumerate(_COLUMNS)}
+    data |= {"from": [low] * len(rows), "to": [high] * len(rows)}
+    if not loss:
+        ticks = tuple(place(tick, what.margin) for tick in ticks)
+        for name in ("shift", "low", "high", "run", "from", "to"):
+            data[name] = [None if value is None else place(value, what.margin) for value in data[name]]
+    return Figure(_spec(texts, what.margin, ticks, unit(what), loss=loss), data, caption(what), named(what))
+
+
+def place(shift: float, margin: float) -> float:
+    """Where a shift is drawn: linear up to the margin, which is at 1, and by its logarithm from there."""
+    size = abs(shift) / margin
+    return copysign(size if size <= 1 else 1 + log(size), shift)
 
 
 def shift_ticks(least: float, most: float, margin: float, *, loss: bool) -> tuple[float, ...]:
@@ -74,10 +80,12 @@ def _sizes(end: float, margin: float, step: float) -> list[float]:
 def _spec(
     texts: tuple[str, ...], margin: float, ticks: tuple[float, ...], x_title: str, *, loss: bool
 ) -> dict[str, Any]:
-    """Specify the texts, the shaded margin, and an interval and a dot in each row, grey where it decides nothing."""
-    kind: dict[str, Any] = {"type": "log"} if loss else {"type": "symlog", "constant": margin}
-    axis = alt.Axis(values=list(ticks), format=",.12~r", title=x_title, titleFontSize=12, titlePadding=2)
-    scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, **kind)
+    """Specify texts, the shaded margin, and in each row runs, an interval and a dot, grey where nothing is decided."""
+    size = "abs(datum.value)"
+    shift = f"{margin:g} * ({size} <= 1 ? datum.value : (datum.value < 0 ? -1 : 1) * exp({size} - 1))"  # see `place`
+    number = f"format({'datum.value' if loss else shift}, ',.4~r')"
+    axis = alt.Axis(values=list(ticks), labelExpr=number, title=x_title, titleFontSize=12, titlePadding=2)
+    scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, type="log" if loss else "linear")
     x: dict[str, Any] = {"scale": scale, "axis": axis}
     room = min(_WIDEST, _LETTER * max(len(line) for text in texts for line in text.split("\n")))
     names = alt.Axis(
@@ -93,13 +101,16 @@ def _spec(
         labelLimit=room,
         labelOverlap=False,
     )
+    names_axis = alt.Y("text:N", axis=names, scale=alt.Scale(domain=list(texts), padding=0))
     base = alt.Chart().encode(
-        y=alt.Y("text:N", axis=names, scale=alt.Scale(domain=list(texts), padding=0)),
+        y=names_axis,
         tooltip=[alt.Tooltip("text:N", title=" "), alt.Tooltip("says:N", title=x_title)],
     )
     layers: list[Any] = [
         alt.Chart().mark_rect(opacity=0.15, color=GREY).encode(x=alt.X("min(from):Q", **x), x2="max(to):Q")
     ]
+    runs = alt.Chart().mark_point(filled=True, size=12, opacity=0.6, color=GREY, yOffset=8)
+    layers.append(runs.encode(y=names_axis, x=alt.X("run:Q", **x)))
     for decided in (True, False):
         colour = alt.value(GREY) if not decided else alt.Color("decided:N", legend=None, scale=alt.Scale(domain=[True]))
         some = base.transform_filter(alt.datum.decided == decided).encode(color=colour)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
     Plot,
+    above,
     curves,
     heatmap,
     labels,
@@ -132,10 +133,9 @@ def _range(values: Scores, decimals: int) -> str:
 
 def pruning_plot(curve: PruningCurve) -> Plot:
     """Plot the remaining quality, in percent of the whole model's, against the number of heads switched off."""
-    series, by_chance = curve.remaining_quality(), curve.random_quality()
+    by_chance, own = curve.random_quality(), t("probability per token")
     random_orders = t("probability per token, {n} random orders", n=len(by_chance))
-    series = {translated(name): values for name, values in series.items()}
-    drawn = {**series, random_orders: by_chance.mean(axis=0).tolist()}
+    drawn = {own: curve.remaining_quality(), random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
         x_title=t("heads switched off, least important first"),
@@ -143,13 +143,12 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
-    first, values = next(iter(series.items()))
     low, high = curve.interval()
     figure.data[0].error_y = {
         "type": "data",
         "symmetric": False,
-        "array": np.subtract(high, values),
-        "arrayminus": np.subtract(values, low),
+        "array": np.subtract(high, drawn[own]),
+        "arrayminus": np.subtract(drawn[own], low),
     }
     figure.data[-1].error_y = {
         "type": "data",
@@ -158,7 +157,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
         "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
     }
     table: dict[str, list[Any]] = {t("heads switched off"): list(curve.counts)}
-    columns = {t("{measure}, low", measure=first): low, t("{measure}, high", measure=first): high, **drawn}
+    columns = {t("{measure}, low", measure=own): low, t("{measure}, high", measure=own): high, **drawn}
     columns |= {
         t("random orders, lowest"): by_chance.min(axis=0),
         t("random orders, highest"): by_chance.max(axis=0),
@@ -217,8 +216,9 @@ def _patch_map(
         y_title=t("output of layer"),
         span=(-top, top),
         scale_title=scale or t("nats"),
-        height=200 + 30 * len(rows),
+        height=above(columns)[1] + 10 + 36 * len(rows),  # cells of one height under names of any length
     )
-    words = [[fixed(float(value), 1, signed=True) if np.isfinite(value) else "" for value in line] for line in change]
+    # An empty cell is NaN, or rounds to 0.
+    words = [[fixed(float(value), 1, signed=True) if abs(value) >= 0.05 else "" for value in line] for line in change]
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     return figure

@@ -13,11 +13,11 @@ import altair as alt
 
 from explorer.charts.chart import DASHES, HEIGHT, Figure, Table
 from explorer.charts.vega_chart import dots, marker, named, specification, step_axis, value_axis
-from explorer.locale.catalogue import in_digits_of
-from explorer.locale.language import cached_by_language, current
+from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, fixed, percent
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
+from model.analysis.run_curves import loss_text
 from model.headline import headline_name
 
 CACHED = 16  # figures of each kind, shared by everybody who watches a run
@@ -131,23 +131,31 @@ def score_name(metrics: Metrics) -> str:
 
 @cached_by_language(CACHED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Draw exact match and token accuracy, or BLEU, at each evaluation of one run."""
+    """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run."""
     main = score_name(metrics)
     bleu = main == "bleu"
-    names, title, top = (("bleu",), "BLEU", None) if bleu else (_IN_PERCENT, t("right (%)"), 100.0)
+    names = ("exact_match", "bleu") if bleu else _IN_PERCENT
+    title = t("BLEU, and right (%)") if bleu else t("right (%)")
     rows = [row for name in names for row in _rows(metrics.evals, name, translated(MEASURES[name][0]))]
     points = _measured(metrics, main)
     if points:
-        last, best = (
-            t("BLEU {number:.1f}", number=value) if bleu else t("{percent:.1f} % exactly right", percent=100 * value)
-            for value in _ends(points, main)
-        )
-        caption = t("{last} at step {step:,.0f}; best so far {best}.", last=last, step=points[-1]["step"], best=best)
+        last, best = (_quality(point, main) for point in (points[-1], max(points, key=lambda point: point[main])))
+        caption = t("{last} at step {step:,.0f}; at best {best}.", last=last, step=points[-1]["step"], best=best)
     else:
         caption = t("Not scored yet: the first evaluation is still to come.")
     curves = tuple(translated(MEASURES[name][0]) for name in names)
-    spec = _spec(title, max_steps, curves, dotted=curves, top=top)
-    return Figure(spec, _columns(rows), caption, t("BLEU on validation") if bleu else t("Right on validation, in %"))
+    spec = _spec(title, max_steps, curves, dotted=curves, top=100.0)
+    heading = t("Right on validation in %, and BLEU") if bleu else t("Right on validation, in %")
+    return Figure(spec, _columns(rows), caption, heading)
+
+
+def _quality(point: Point, main: str) -> str:
+    """The main score of an evaluation in words, a BLEU with the share of right answers."""
+    if main != "bleu":
+        return t("{percent:.1f} % exactly right", percent=100 * point[main])
+    if "exact_match" not in point:
+        return t("BLEU {number:.1f}", number=point[main])
+    return t("BLEU {number:.1f} ({percent} exactly right)", number=point[main], percent=_value("exact_match", point))
 
 
 @cached_by_language(CACHED)
@@ -224,6 +232,12 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
     return Figure(spec, data, caption, translated(_HEADINGS[measure]))
 
 
+def measures_of(metrics: Metrics) -> list[str]:
+    """The measures by which runs are compared that this one has; BLEU only where it is its main score."""
+    names = [name for name in COMPARED if _measured(metrics, name)]
+    return [name for name in names if name != "bleu" or score_name(metrics) == "bleu"]
+
+
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     """Tabulate the evaluations, newest first, each with the latest training loss before it."""
     train = _measured(metrics, TRAINING_LOSS)
@@ -267,8 +281,7 @@ def _scored(name: str, point: Point) -> str:
 def _value(name: str, point: Point) -> str:
     value = point[name]
     if name in ("loss", TRAINING_LOSS):
-        number = f"{value:,.0f}" if value >= 100 else f"{value:.2f}" if value >= 0.1 else f"{value:#.2g}"
-        return in_digits_of(current(), number)
+        return loss_text(value)
     return percent(value, 1) if name in _IN_PERCENT else fixed(value, 1)
 
 

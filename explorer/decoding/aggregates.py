@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import AttentionMaps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, labelled
+from explorer.decoding.labelled_map import SHARE, LabelledMap, labelled
 from explorer.decoding.names import title_in_kind
 from explorer.locale.messages import message, t, translated
 
@@ -120,7 +120,7 @@ def aggregate(name: str, maps: AttentionMaps, at: Place, numbers: Callable[[Sour
     if name == "norm":
         return labelled(maps, norms, t("{head}: ‖weight × value × W_O‖", head=head), unit=message("length"), top=None)
     title = t("{head}: norms as shares of their row", head=head)
-    return labelled(maps, shares(norms), title, unit=message("share"))
+    return labelled(maps, shares(norms), title, unit=SHARE)
 
 
 def pooled(weights: Floats, how: How, axes: tuple[int, ...]) -> Floats:

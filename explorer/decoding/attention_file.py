@@ -23,7 +23,7 @@ from explorer.decoding.decoding import Decoding
 from explorer.locale.messages import Later, later, t
 from explorer.locale.text import shortened
 from model.config import ATTENTION_KINDS, AttentionKind
-from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
+from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask, no_weights
 from model.user_error import UserError
 
 MAX_BYTES = 20_000_000  # of a file
@@ -125,7 +125,7 @@ def trace_of(
     src_labels, src_words = labels_and_words(src)
     read_labels, tgt_words = labels_and_words(read)
     predicted = labels_and_words(given["predicted_tokens"])[0] if "predicted_tokens" in given else ()
-    all_weights = {kind: weights.get(kind, _no_weights(kind, len(read), len(src))) for kind in ATTENTION_KINDS}
+    all_weights = {kind: weights.get(kind, no_weights(kind, len(src), len(read))) for kind in ATTENTION_KINDS}
     trace = AttentionTrace(
         encoder=all_weights["encoder"],
         decoder=all_weights["decoder"],
@@ -208,7 +208,7 @@ def row_at(kind: str, wrong: NDArray[np.bool_]) -> Later:
 def _mask(
     kind: AttentionKind, weights: NDArray[np.float32] | None, arrays: Mapping[str, NDArray[Any]], n_tgt: int, n_src: int
 ) -> NDArray[np.uint8]:
-    shape = _no_weights(kind, n_tgt, n_src).shape[2:]
+    shape = no_weights(kind, n_src, n_tgt).shape[2:]
     name = f"{kind}_mask"
     if name not in arrays:
         causal = kind == "decoder" and weights is not None and not np.triu(weights, 1).any()
@@ -224,12 +224,6 @@ def _mask(
     if weights is not None and weights[..., mask != VISIBLE].any():
         raise OwnAttentionError("{name} masks cells in which {kind} has weights.", name=name, kind=kind)
     return mask
-
-
-def _no_weights(kind: AttentionKind, n_tgt: int, n_src: int) -> NDArray[np.float32]:
-    """The array of a missing kind: no layers, but query and key axes as long as its tokens."""
-    shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]
-    return np.zeros((0, 0, *shape), np.float32)
 
 
 def _notes(

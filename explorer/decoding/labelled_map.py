@@ -19,6 +19,7 @@ from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
 Floats = NDArray[np.float32]
 SCORE = message("score")  # the unit of maps of scores before softmax
+SHARE = message("share")  # that of maps of what keys add to a row, or what it lacks without them
 _DIFFERENCE = "difference of "  # before the unit of a map that is the difference of two others
 SIGN = "≠"  # before the label of a token that a map beside this one does not have there
 _NOISE = 0.05  # difference of two weights below which a cell has neither colour nor number
@@ -276,6 +277,10 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
         )
         return less if number < 0 else more
     unit = map_.quantity
+    if map_.unit == SHARE:  # of an effect: nothing is looked at
+        return t(
+            "The largest {unit} is {value}, of {key} in row {query}.", unit=unit, value=value, query=query, key=key
+        )
     if chosen:
         return t(
             "Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from explorer.locale import language
 from explorer.locale.catalogue import Pack, in_digits_of
@@ -64,6 +64,7 @@ def two_digits(value: float, *, signed: bool = False) -> str:
 
 
 def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:
+    value = math.nextafter(value, math.copysign(math.inf, value))  # a half is rounded away from zero: −3.25 to −3.3
     text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
     return text.lstrip("+-") if not text.strip("+-0.") else text
 
@@ -71,6 +72,17 @@ def _fixed(value: float, decimals: int, *, signed: bool = False) -> str:
 def rounded(value: float, decimals: int) -> float | None:
     """Round a number for a table, as :func:`fixed` does; None if it is unknown."""
     return float(_fixed(value, decimals)) if math.isfinite(value) else None
+
+
+def most_decimals(values: Iterable[Any]) -> int | None:
+    """The most decimals, up to 4, that any number of a column has; None for a column of other things."""
+    most = 0
+    for value in values:
+        if not isinstance(value, float | int | None):
+            return None
+        if isinstance(value, float) and math.isfinite(value):
+            most = max(most, len(f"{value:.4f}".rstrip("0").partition(".")[2]))
+    return most
 
 
 def percent(share: float, decimals: int = 0) -> str:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from explorer.decoding.aggregates import shares as row_shares
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.labelled_map import LabelledMap, labelled
+from explorer.decoding.labelled_map import SHARE, LabelledMap, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, percent, rounded
+from explorer.locale.text import fixed, listed, percent, quoted, rounded
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -37,7 +37,8 @@ from model.config import EOS, SOS, AttentionKind
 from model.scoring import evenly_spaced
 from model.trace import VISIBLE
 
-SENTENCES = 50  # of the sample, at most
+SENTENCES = 50  # of the sample, unless all are asked for
+_FEW_ROWS = 3  # that are named
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
@@ -68,27 +69,35 @@ def sentence_maps(
     weights, norm_shares = maps.weights[layer].mean(axis=0), row_shares(norms)
     zeroed = value_zeroing(loaded.transformer, *_read(translation), kind, layer).astype(np.float32)
     choice = (maps.mask == VISIBLE).sum(axis=1) > 1  # a row that sees one key has none
+    shown = labelled(maps, weights, t("Weights"))
+    names = [name for name, several in zip(shown.row_labels, choice, strict=True) if several]
     by_norms = t(
         "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.",
-        agreement=agreement(weights[choice], norm_shares[choice]),
+        agreement=agreement(weights[choice], norm_shares[choice], names),
     )
     by_zeroing = t(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
-        agreement=agreement(weights[choice], zeroed[choice]),
+        agreement=agreement(weights[choice], zeroed[choice], names),
     )
     return (
-        (labelled(maps, weights, t("Weights")), t("Mean over the heads of the layer.")),
-        (labelled(maps, norm_shares, t("Weighted by norms"), unit=t("share")), by_norms),
-        (labelled(maps, zeroed, t("Values set to zero"), unit=t("share")), by_zeroing),
+        (shown, t("Mean over the heads of the layer.")),
+        (labelled(maps, norm_shares, t("Weighted by norms"), unit=SHARE), by_norms),
+        (labelled(maps, zeroed, t("Values set to zero"), unit=SHARE), by_zeroing),
     )
 
 
-def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
-    """State in how many rows two maps [query, key] have their largest value at the same key; rows have a choice."""
-    same = int((map_a.argmax(axis=1) == map_b.argmax(axis=1)).sum())
+def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating], names: Sequence[str] = ()) -> str:
+    """State in how many rows two maps [query, key] have their largest value at the same key; rows have a choice.
+
+    If they have it elsewhere in a few of the rows, these are named by their `names`.
+    """
+    equal = map_a.argmax(axis=1) == map_b.argmax(axis=1)
+    same, others = int(equal.sum()), [quoted(name) for name, is_same in zip(names, equal, strict=False) if not is_same]
     varied = [(a, b) for a, b in zip(map_a, map_b, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
     rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
     n_rows = t("{n} row", "{n:,} rows", n=len(map_a))
+    if 0 < len(others) <= _FEW_ROWS:
+        n_rows = t("{rows}, not in {others}", rows=n_rows, others=listed(others))
     if not rows:
         return t("the largest key is the same in {same} of {rows}", same=same, rows=n_rows)
     return t(
@@ -166,10 +175,12 @@ def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
     return dict(zip(columns, (rounded(part, 3) for part in item.at()), strict=True))
 
 
-def kept_shares(loaded: LoadedModel, sample: Sample, classes: Classes, report: Report) -> KeptShares:
-    """Count over the sample how often each predicted token stays the likeliest (<eos> does not count)."""
-    part = subsample(sample, SENTENCES)
-    part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), SENTENCES)]
+def kept_shares(
+    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES
+) -> KeptShares:
+    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count)."""
+    part = subsample(sample, most)
+    part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), most)]
     changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all tokens, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
@@ -261,9 +272,9 @@ def _layer_name(at: Layer) -> str:
     return t("{kind} {layer}", kind=translated(at[0]), layer=short_layer(at[1] + 1))
 
 
-def map_agreement(loaded: LoadedModel, sample: Sample, report: Report) -> MapAgreement:
-    """Compare the three maps of every layer over the sample."""
-    part = subsample(sample, SENTENCES)
+def map_agreement(loaded: LoadedModel, sample: Sample, report: Report, most: int = SENTENCES) -> MapAgreement:
+    """Compare the three maps of every layer over `most` sentences of the sample."""
+    part = subsample(sample, most)
     sums: dict[Layer, list[Floats]] = defaultdict(list)
     for src, read in read_pairs(part, report, later("Setting values to zero")):
         for at, maps in layer_maps(loaded.transformer, src, read).items():

@@ -182,7 +182,7 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
     others = any(step.instead != step.predicts for step in effect.steps)
 
     def likelier(step: Step) -> dict[str, Any]:
-        token, probability = step.instead, round(step.instead_probability, 4)
+        token, probability = step.instead, round(step.instead_probability, 3)
         cells = (token, probability) if token != step.predicts else ("", None)
         return dict(zip((t("likelier after"), t("its probability")), cells, strict=True)) if others else {}
 
@@ -191,10 +191,10 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
             t("step"): number,
             t("reads"): step.reads,
             t("predicts"): step.predicts,
-            t("probability before"): round(step.before, 4),
-            t("probability after"): round(step.after, 4),
+            t("probability before"): round(step.before, 3),
+            t("probability after"): round(step.after, 3),
             **likelier(step),
-            t("KL (nats)"): round(step.divergence, 4),
+            t("KL (nats)"): round(step.divergence, 3),
         }
         for number, step in enumerate(effect.steps, start=1)
     ]

@@ -36,9 +36,9 @@ class Example:
         return (self.score - self.chance) / (1 - self.chance)
 
     def sort_key(self) -> str:
-        """Write the gain, by which sentences are sorted, with the two scores behind it."""
+        """Write the score and that of uniform attention, with the gain by which sentences are sorted."""
         gain, score, chance = percent(self.gain), fixed(self.score, 2), fixed(self.chance, 2)
-        return t("{gain} ({score}, uniform {uniform})", gain=gain, score=score, uniform=chance)
+        return t("{score} (uniform {uniform}; {gain} of the way to 1)", score=score, uniform=chance, gain=gain)
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:

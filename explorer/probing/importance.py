@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.names import index_name
-from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, listed
-from explorer.probing.edit_effect import few_right, interval, reference_scores, with_interval
+from explorer.locale.messages import later, t, translated
+from explorer.locale.text import fixed, listed
+from explorer.probing.edit_effect import interval, with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
@@ -29,20 +29,16 @@ from model.analysis.importance import (
     least_first,
     mean_ablate_each,
     pruning_counts,
-    pruning_curve,
     without,
 )
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import AttentionKind
-from model.data import Task
 from model.points import Head
-from model.scoring import scoring_batches
 from model.transformer import Transformer
 
 SENTENCES = 100  # of the sample, at most
 ORDERS = 4  # random ones beside a pruning curve
-PER_TOKEN, EXACT = message("probability per token"), message("exact match")
 _MOST_NAMED = 2  # heads that tie
 _MOST_TRIED = 3  # heads that are proposed for a change
 _STILL_GOOD = 90.0  # percent of the whole model's quality
@@ -196,38 +192,28 @@ def name_of(head: Head) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PruningCurve:
-    """Quality as heads are removed: their number, and loss (nats), exact match (0 to 1) and BLEU at each point.
+    """Quality as heads are removed: their number, and the loss (nats) at each point.
 
-    Exact match and BLEU are None if they are unknown. `changes`: the change of the loss at each point with its
-    interval over sentences, [point]. `random`: the loss in random orders, [order, point]. The order was chosen on
-    `chosen_on` sentences, and everything is scored on `scored_on` others.
+    `changes`: the change of the loss at each point with its interval over sentences, [point]. `random`: the loss in
+    random orders, [order, point]. The order was chosen on `chosen_on` sentences, and everything is scored on
+    `scored_on` others.
     """
 
     counts: tuple[int, ...]
     loss: tuple[float, ...]
-    exact: tuple[float | None, ...]
-    bleu: tuple[float | None, ...]
     changes: Estimate
     random: NDArray[np.float64]
     chosen_on: int
     scored_on: int
-
-    @property
-    def _few_right(self) -> bool:
-        """Whether the whole model has so few sentences right that a share of them is noise."""
-        return self.exact[0] is not None and few_right(self.exact[0], self.scored_on)
 
     def interval(self) -> tuple[list[float], list[float]]:
         """The interval of the remaining probability per token, in percent: low and high at each point."""
         low, high = (100 * np.exp(-end) for end in (self.changes.high, self.changes.low))
         return low.tolist(), high.tolist()
 
-    def remaining_quality(self) -> dict[str, Sequence[float]]:
-        """Each measure by its English name, in percent of the whole model's; the loss as the probability per token."""
-        exact = [None] if self._few_right else self.exact
-        measures = {PER_TOKEN: np.exp(-np.array(self.loss)), EXACT: exact, "BLEU": self.bleu}
-        complete = {name: values for name, values in measures.items() if None not in values and values[0] > 0}
-        return {name: [float(100 * v / values[0]) for v in values] for name, values in complete.items()}
+    def remaining_quality(self) -> list[float]:
+        """The probability per token at each point, in percent of the whole model's."""
+        return [100 * math.exp(self.loss[0] - loss) for loss in self.loss]
 
     def random_quality(self) -> NDArray[np.float64]:
         """The remaining probability per token in random orders, in % of the whole model's: [order, point]."""
@@ -235,42 +221,37 @@ class PruningCurve:
         return quality
 
     def summary(self) -> str:
-        """State when the probability per token falls below 90 %, beside random orders, and the last other measure."""
-        quality = self.remaining_quality()
-        own, total = self._fallen(quality[PER_TOKEN]), self.counts[-1]
+        """State when the probability per token falls below 90 %, beside random orders."""
+        own, total = self._fallen(self.remaining_quality()), self.counts[-1]
         by_chance = sorted(self._fallen(values.tolist()) or total + 1 for values in self.random_quality())
         low, high = (
             str(number) if number <= total else t("more than {total}", total=total)
             for number in (by_chance[0], by_chance[-1])
         )
         random = low if low == high else t("{low} to {high}", low=low, high=high)
-        outcome, times = self._outcome(PER_TOKEN, own), len(by_chance)
+        outcome, times = self._outcome(own), len(by_chance)
         said = [
             t(
-                "{outcome}; in random order, drawn {times} times, with {heads}: later than each of them.",
+                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
+                "later than each of them.",
                 outcome=outcome,
                 times=times,
                 heads=random,
             )
             if (own or total + 1) > by_chance[-1]
             else t(
-                "{outcome}; in random order, drawn {times} times, with {heads}: no later than some of them.",
+                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
+                "no later than some of them.",
                 outcome=outcome,
                 times=times,
                 heads=random,
             )
         ]
-        last, values = list(quality.items())[-1]
-        if len(quality) > 1:
-            said.append(f"{self._outcome(last, self._fallen(values))}.")
-        if self._few_right:
-            said.append(
-                t(
-                    "Exact match is left out: the whole model has {right} of {sentences} right.",
-                    right=round((self.exact[0] or 0) * self.scored_on),
-                    sentences=self.scored_on,
-                )
-            )
+        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
+        near = listed(str(n) for n, low, high in ends if low <= least <= high)
+        tried = t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts)))
+        close = t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least)
+        said += [tried, close] if near else [tried]
         said.append(
             t(
                 "“Probability per token” is that of the right token (geometric mean). Bars: its 95 % interval over "
@@ -286,19 +267,19 @@ class PruningCurve:
         """The number of heads that are off when a measure falls below 90 %; None if it never does."""
         return next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
 
-    def _outcome(self, measure: str, fallen: int | None) -> str:
-        name, heads = capitalised(translated(measure)), t("{n} head", "{n:,} heads", n=self.counts[-1])
+    def _outcome(self, fallen: int | None) -> str:
+        heads = t("{n} head", "{n:,} heads", n=self.counts[-1])
         if fallen is None:
             return t(
-                "{measure} stays above {percent:g} % however many of {heads} are switched off",
-                measure=name,
+                "Probability per token stays above {percent:g} % however many of {heads} are switched off",
                 percent=_STILL_GOOD,
                 heads=heads,
             )
         return t(
-            "{measure} falls below {percent:g} % of the whole model's with {fallen} of {heads} switched off",
-            measure=name,
+            "Probability per token is at {percent:g} % of the whole model's or more up to {before} of {heads} switched "
+            "off, and below with {fallen}",
             percent=_STILL_GOOD,
+            before=self.counts[self.counts.index(fallen) - 1],
             fallen=fallen,
             heads=heads,
         )
@@ -331,42 +312,31 @@ def halves(sample: Sample) -> tuple[Sample, Sample]:
     return part.part(range(0, len(part), 2)), part.part(range(1, len(part), 2) or range(1))
 
 
-def measure_curve(loaded: LoadedModel, sample: Sample, task: Task | None, report: Report) -> PruningCurve:
-    """Measure the pruning curve on half of the sample, in the order of importance on the other half.
+def measure_curve(loaded: LoadedModel, sample: Sample, report: Report) -> PruningCurve:
+    """Measure the pruning curve (Michel et al. 2019, §4.2) on half of the sample, ordered by importance on the other.
 
-    It comes with translations if all references are known, and with the loss in random orders.
+    Beside it is the loss in random orders.
     """
     choice, part = halves(sample)
     model = loaded.transformer
     order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
-    target = loaded.target if all(part.references) else None
-    counts = pruning_counts(len(order))
-    n_batches = len(batches_of(part.pairs)) + (len(scoring_batches(part.pairs)) if target else 0)
-    inner = counts[1:-1]  # every order begins and ends with the same heads
-    n_checks = len(counts) * n_batches + ORDERS * len(inner) * len(batches_of(part.pairs))
-    check = progress_check(report, n_checks, later("Switching heads off, the least important first"))
-    losses, exacts, bleus, changes = [], [], [], []
-    whole: SentenceLosses | None = None
-    for step in pruning_curve(model, part.pairs, order, target, check=check):
-        whole = whole or step.scores
-        losses.append(step.scores.loss)
-        changes.append(whole.loss_change(step.scores))
-        right, bleu = reference_scores(loaded, part, task, step.translations) if target else (None, None)
-        exacts.append(None if right is None else float(right.mean()))
-        bleus.append(bleu)
     generator = random.Random(0)
     orders = [generator.sample(order, len(order)) for _ in range(ORDERS)]
-    by_chance = [
-        [losses[0], *(edited_loss(model, part.pairs, without(each[:n]), check=check).loss for n in inner), losses[-1]]
-        for each in orders
-    ]
-    joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))
+    counts = pruning_counts(len(order))
+    inner = counts[1:-1]  # every order begins and ends with the same heads
+    n_checks = (len(counts) + ORDERS * len(inner)) * len(batches_of(part.pairs))
+    check = progress_check(report, n_checks, later("Switching heads off, the least important first"))
+
+    def losses(heads: Sequence[Head], numbers: Sequence[int]) -> list[SentenceLosses]:
+        return [edited_loss(model, part.pairs, without(heads[:n]) if n else None, check=check) for n in numbers]
+
+    own = losses(order, counts)
+    changes = [own[0].loss_change(each).at() for each in own]
+    by_chance = [[own[0].loss, *(each.loss for each in losses(heads, inner)), own[-1].loss] for heads in orders]
     return PruningCurve(
         tuple(counts),
-        tuple(losses),
-        tuple(exacts),
-        tuple(bleus),
-        joined,
+        tuple(each.loss for each in own),
+        Estimate(*(np.array(ends) for ends in zip(*changes, strict=True))),
         np.array(by_chance),
         len(choice),
         len(part),

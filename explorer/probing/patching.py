@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name, short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import capitalised, fixed, listed, percent, quoted, rounded
+from explorer.locale.text import capitalised, fixed, listed, percent, quoted, rounded, two_digits
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import read_pairs, subsample
@@ -107,8 +107,8 @@ class Patched:
         return t(
             "With all of the other sentence, {token} has {other} instead of {own} ({change} nats).",
             token=quoted(self.predicted),
-            other=percent(math.exp(self.grid.other), 1),
-            own=percent(math.exp(self.grid.own), 1),
+            other=_probability(self.grid.other),
+            own=_probability(self.grid.own),
             change=fixed(change, 2, signed=True),
         )
 
@@ -150,7 +150,6 @@ class Patched:
             )
             return f"{none} {apart}".strip()
         point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
-        patched = math.exp(self.grid.own + change[point, position])
         where = t("embedding") if point == 0 else t("output of {layer}", layer=short_layer(point))
         near = np.abs(change[:, position]) >= NEAR * abs(change[point, position])
         if near.sum() > 1:
@@ -169,11 +168,16 @@ class Patched:
             position=position + 1,
             token=quoted(self.columns[stack][position]),
             where=where,
-            probability=percent(patched, 1),
+            probability=_probability(self.grid.own + change[point, position]),
             change=fixed(float(change[point, position]), 2, signed=True),
             outcome=outcome,
         )
         return f"{largest} {apart}".strip()
+
+
+def _probability(log: float) -> str:
+    """A probability by its logarithm, in percent; two digits of a small one."""
+    return percent(math.exp(log), 1) if log > math.log(0.01) else f"{two_digits(100 * math.exp(log))} %"
 
 
 def point_names(n_points: int) -> list[str]:

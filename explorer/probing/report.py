@@ -10,6 +10,7 @@ from typing import Any
 
 from explorer.locale.language import ENGLISH, current, written_in
 from explorer.locale.messages import t
+from explorer.locale.text import fixed
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, evidence, rule
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, sensitivity, summary
@@ -53,11 +54,12 @@ def _json(probe: Probe, model: str, about: str) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A further measurement in the report: its title, its table, and its caption."""
+    """A further measurement in the report: its title, its table, its caption, and the name of its own file."""
 
     title: str
     rows: list[dict[str, Any]]
     caption: str
+    file: str
 
 
 def as_report(
@@ -124,4 +126,4 @@ def _number(value: Any) -> str:
     """Format a table cell: floats with three decimals, other values as text."""
     if value is None:
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else escape(str(value))
+    return fixed(value, 3) if isinstance(value, float) else escape(str(value))

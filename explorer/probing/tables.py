@@ -131,11 +131,11 @@ def clearest_first(
     def titled(place: Head) -> dict[str, Any]:
         role, row, item = head_roles[place], rows[place], probe.kinds[place[0]]
         judged = row.get(t("judged by"))
-        parts = role.name.split(" + ")
-        if role.clear:
-            first = role.judged.index(_clearest(item, role, *place[1:]))
-            parts = [parts[first], *parts[:first], *parts[first + 1 :]]
-        name = role_title(" + ".join(parts)) if role.clear or not judged else t("none; nearest: {score}", score=judged)
+        name = role.title if role.clear or not judged else t("none; nearest: {score}", score=judged)
+        if role.clear and " + " in role.name:
+            parts = role.name.split(" + ")
+            clearest = parts.pop(role.judged.index(_clearest(item, role, *place[1:])))
+            name = t("{role}, also {other}", role=role_title(clearest), other=role_title(" + ".join(parts)))
         numbers = {key: row[key] for key in row if key not in (t("kind"), t("head"), t("role"), t("judged by"))}
         return {t("head"): name_of(place), t("role"): name, **numbers}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import subprocess
 import sys
 import threading
@@ -11,28 +11,26 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
+import psutil
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
+from explorer.locale.text import weight_percent
 from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import budget
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
-from model.data import get_task
 from model.data.proposal import TokenKind
 from model.presets import Preset
-from model.text.tokenizer_kinds import build_tokenizers
 from model.user_error import UserError
 from model.wording import Later
 
 TIMEOUT_SECONDS = 60.0
-_WORD = re.compile(r"\w+|[^\w\s]")
 MOST_COUNTED = 10**9  # parameters that are counted without a trial
 _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimate
 PATIENCE_SECONDS = 10.0
@@ -40,14 +38,13 @@ PATIENCE_SECONDS = 10.0
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
 ROUGH = 4.0
-"""A run takes at most about this multiple of the rough time, before the first trial on this machine."""
+"""A run on a free machine takes at most about this multiple of the rough time, before the first trial on it."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
-BUSIER = 1.5
-"""A run may take this many times what its trial let expect: of two runs beside a dozen others, one took 1.47 times."""
+LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512
-FEW_TOKENS = 100  # characters, or the words of a small task
+FEW_TOKENS, MANY_TOKENS = {"characters": 30}, 120  # of a small task, without those of own pairs
 REFUSAL = 2  # exit code of the command when its message is one sentence for the user
 
 
@@ -66,9 +63,9 @@ class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it stays as busy as it was while updates
-    were timed; `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs
-    of step and learning rate.
+    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it becomes somewhat busier than it was
+    while updates were timed; `evaluation_seconds`: the part of `seconds` that evaluations take; `examples` by split;
+    `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
     """
 
     parameters: int
@@ -83,20 +80,16 @@ class Plan(msgspec.Struct, frozen=True):
     src_vocab_size: int
     tgt_vocab_size: int
     tokens_per_update: int
-    busy_seconds: float = 0.0
+    busy_seconds: float
+    evaluation_seconds: float
     skipped: int = 0
     examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
 
     @property
-    def longest(self) -> float:
-        """The seconds on a machine that becomes somewhat busier than it was while updates were timed."""
-        return BUSIER * max(self.busy_seconds, self.seconds)
-
-    @property
     def duration_text(self) -> str:
-        """The time that the whole run takes, from a free machine to one that stays as busy as it is now."""
-        return span(self.seconds, self.longest)
+        """The time that the whole run takes, from a free machine to one that is busier than now."""
+        return span(self.seconds, self.busy_seconds)
 
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
@@ -104,14 +97,15 @@ class Plan(msgspec.Struct, frozen=True):
         said = [
             t(
                 "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
-                "{epochs:.3g} times through {data}, and the evaluations. Vocabulary: {source_tokens} and "
-                "{target_tokens}.",
+                "{epochs} times through {data}. Evaluations take {share} of the time. Vocabulary: "
+                "{source_tokens} and {target_tokens}.",
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
                 tokens=float(f"{self.tokens_per_update:.2g}"),
                 speed=float(f"{self.tokens_per_s:.2g}"),
-                epochs=self.epochs,
+                epochs=t("{n:,.0f}", n=self.epochs) if self.epochs >= 10 else t("{n:.1f}", n=self.epochs),
+                share=weight_percent(self.evaluation_seconds / self.seconds),
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
                 target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
@@ -125,15 +119,22 @@ class Plan(msgspec.Struct, frozen=True):
                     n=self.skipped,
                 )
             )
-        said.append(t("The shorter time is that of a machine that does nothing else."))
         return " ".join(said)
+
+    @staticmethod
+    def range_sentence() -> str:
+        """What the two ends of the time assume."""
+        return t(
+            "The shorter time is that of a machine that does nothing else, the longer one half as long "
+            "again as under its present load. The run gives way to other programs: if they need more, it can take "
+            "several times as long."
+        )
 
 
 class Sizes(NamedTuple):
-    """The sizes of a run by arithmetic, before any trial: parameters, exact or about; about memory and seconds."""
+    """About the sizes of a run by arithmetic, before any trial: parameters, memory and seconds."""
 
     parameters: int
-    exact: bool
     memory: int
     seconds: float
 
@@ -143,13 +144,8 @@ def sizes_at_once(
 ) -> Sizes | None:
     """Compute the sizes of a run whose data settings are `data`, of own pairs with the chosen `kind` of tokens.
 
-    None where only the trial can: it starts from another model, its words are not on this machine, or it is too large.
+    None where only the trial can: it starts from another model, or is too large.
     """
-    from model.architectures import empty_model
-    from model.embeddings import count_parameters
-
-    if order.init:
-        return None
     changes = {name: value_of(KINDS[name], text) for name, text in order.changes}
 
     def changed(start: Mapping[str, Any], names: type) -> dict[str, Any]:
@@ -157,34 +153,21 @@ def sizes_at_once(
 
     data = from_dict(DataConfig, changed(to_dict(data), DataConfig))
     model = from_dict(ModelConfig, changed(preset.model, ModelConfig))
-    joint = not model.has_encoder
-    try:
-        if kind is not None and kind.kind == data.tokenizer:
-            sides = kind.src_vocab_size, kind.tgt_vocab_size
-            both = sides[0] if data.tokenizer == "subwords" else sum(sides)
-            source, target = (both, both) if joint else sides
-        else:
-            source, target = _vocabularies(order.task, data, joint)
-    except UserError:
-        return None  # the trial says why
-    config = replace(model, src_vocab_size=source, tgt_vocab_size=target)
-    if sum(part.parameters for part in budget(config, 1, 1)) > MOST_COUNTED:
+    if kind is not None and kind.kind == data.tokenizer:
+        sides = kind.src_vocab_size, kind.tgt_vocab_size
+    else:
+        sides = (data.vocab_size if data.tokenizer == "subwords" else FEW_TOKENS.get(data.tokenizer, MANY_TOKENS),) * 2
+    if not model.has_encoder:
+        sides = (sides[0] if data.tokenizer == "subwords" else sum(sides),) * 2
+    config = replace(model, src_vocab_size=sides[0], tgt_vocab_size=sides[1])
+    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    if order.init or parameters > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
-    parameters = count_parameters(empty_model(config))
     training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    exact = data.tokenizer == "characters" and not order.data
-    return Sizes(parameters, exact, memory, rough_seconds(parameters, training))
-
-
-def preset_seconds(preset: Preset, data: DataConfig, kind: TokenKind | None = None) -> float:
-    """The rough time of a preset's updates on two cores, with vocabularies of about the right size."""
-    size = kind.tgt_vocab_size if kind else data.vocab_size if data.tokenizer == "subwords" else FEW_TOKENS
-    model = from_dict(ModelConfig, {**preset.model, "src_vocab_size": size, "tgt_vocab_size": size})
-    training = from_dict(TrainConfig, dict(preset.training))
-    return rough_seconds(sum(part.parameters for part in budget(model, 1, 1)), training)
+    return Sizes(parameters, memory, rough_seconds(parameters, training))
 
 
 def rough_seconds(parameters: int, training: TrainConfig) -> float:
@@ -196,20 +179,6 @@ def rough_seconds(parameters: int, training: TrainConfig) -> float:
 def update_seconds(parameters: int, tokens: float) -> float:
     """The time of an update, by a multiplication and an addition per parameter, forward and twice back."""
     return _UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND
-
-
-@lru_cache(maxsize=64)
-def _vocabularies(task: str, config: DataConfig, joint: bool) -> tuple[int, int]:
-    """The sizes of the vocabularies of source and target, where learning or loading them takes long as expected."""
-    if config.tokenizer == "subwords":
-        return config.vocab_size, config.vocab_size
-    pairs = get_task(task).splits["train"]
-    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    if config.tokenizer == "words":  # what cuts them is not loaded for a rough number
-        sources, targets = ([" ".join(_WORD.findall(text)) for text in texts] for texts in (sources, targets))
-        config = replace(config, tokenizer="whitespace")
-    source, target = build_tokenizers(config, sources, targets, joint=joint)
-    return len(source), len(target)
 
 
 def memory_text(size: int) -> str:
@@ -288,11 +257,21 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self.pace = ROUGH  # the longest time of sizes without a trial, as a multiple of the rough one
+        self._calm, self._slower = ROUGH, 0.0  # of the latest trial: see `longest`
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
+
+    def longest(self, seconds: float) -> float:
+        """The longest time of sizes without a trial, given their rough `seconds`.
+
+        Other programs are expected to go on for an hour as in the latest trial; before the first trial, as many as
+        want to compute on each core share it.
+        """
+        calm = self._calm * seconds
+        slower = self._slower or max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
+        return calm + (slower - 1) * min(calm, LOADED_SECONDS)
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -332,7 +311,7 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self.pace = UNTIMED * plan.longest / rough
+            self._calm, self._slower = UNTIMED * plan.seconds / rough, plan.busy_seconds / plan.seconds
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import fixed
+from explorer.locale.text import fixed, most_decimals
 from explorer.runs.command import TrainingOrder
 from explorer.runs.settings import DEFAULTS, KINDS, Changes, value_of
 from model.experiments.catalogue import EXPERIMENTS
@@ -221,8 +221,28 @@ def _split_columns(arm: ArmRuns) -> dict[str, float | None]:
 def _columns(name: str, values: Sequence[float | None], digits: int) -> dict[str, float | None]:
     summary = mean_and_range(values)
     numbers = (None,) * 3 if summary is None else (summary.mean, summary.low, summary.high)
-    columns = (name, t("{name}, lowest", name=name), t("{name}, highest", name=name))
-    return {key: value and round(value, digits) for key, value in zip(columns, numbers, strict=True)}
+    return {key: value and round(value, digits) for key, value in zip(range_columns(name), numbers, strict=True)}
+
+
+def range_columns(name: str) -> tuple[str, str, str]:
+    """The columns of a mean and of the lowest and the highest run."""
+    return name, t("{name}, lowest", name=name), t("{name}, highest", name=name)
+
+
+def with_ranges(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with mean, lowest and highest run in one cell: "99.6 (98.6 to 99.9)"."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    ranges = {name: columns for name in names if (columns := range_columns(name))[1] in names}
+    ends = {column for columns in ranges.values() for column in columns[1:]}
+    decimals = {name: most_decimals(row.get(of) for row in rows for of in ranges[name]) or 0 for name in ranges}
+
+    def cell(row: Mapping[str, Any], name: str) -> Any:
+        if name not in ranges or row.get(name) is None:
+            return row.get(name)
+        mean, low, high = (fixed(row[of], decimals[name]) for of in ranges[name])
+        return mean if low == high else t("{number} ({low} to {high})", number=mean, low=low, high=high)
+
+    return [{name: cell(row, name) for name in names if name not in ends} for row in rows]
 
 
 def validation_curves(arms: Sequence[ArmRuns], measure: str) -> Curves:

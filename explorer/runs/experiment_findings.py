@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isnan
-from typing import get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
@@ -33,23 +32,15 @@ def whole(value: float) -> str:
     return in_digits_of(current(), f"{value:,.0f}")
 
 
-def title(what: Compared) -> str:
-    """Name a measure and the arms by verdict: "Right on test after 750 updates: “none” worse; “learned” as good"."""
-    named = {each: [quoted(row.arm.label) for row in what.rows if row.verdict == each] for each in get_args(Verdict)}
-    parts = [
-        t("{variant} {verdict}", variant=listed(names), verdict=verdict_word(what, verdict))
-        for verdict, names in named.items()
-        if names
-    ]
-    return t("{measure}: {verdicts}", measure=_named(what), verdicts="; ".join(parts))
-
-
 def verdict_word(what: Compared, verdict: Verdict) -> str:
     """The word for a verdict on a measure: "worse", "later", "undecided"."""
+    if verdict in ("above", "below"):
+        word = _WORDS[what.measure]["higher" if verdict == "above" else "lower"]
+        return t("{verdict}, by how much is open", verdict=translated(word))
     return translated((_WORDS[what.measure] | _OPEN)[verdict])
 
 
-def _named(what: Compared) -> str:
+def named(what: Compared) -> str:
     """Name a measure with its conditions."""
     if what.measure == "updates":
         return t("Updates until {target} on validation", target=what.first.target)
@@ -81,32 +72,43 @@ def _mean(what: Compared, mean: MeanAndRange) -> str:
 
 def caption(what: Compared) -> str:
     """State the shift of each arm with its interval and its verdict."""
-    first, shifts = quoted(what.first.label), _shifts(what)
-    if what.measure == "loss":
-        return t("Times the loss of {first}: {shifts}.", first=first, shifts=shifts)
-    if what.measure == "updates":
-        return t("Updates more than {first}: {shifts}.", first=first, shifts=shifts)
-    return t("Points more than {first}: {shifts}.", first=first, shifts=shifts)
+    shifts = "; ".join(
+        t("{variant} {verdict}", variant=quoted(row.arm.label), verdict=_shift(what, row)) for row in what.rows
+    )
+    return t("{measure}, beside {first}: {shifts}.", measure=named(what), first=quoted(what.first.label), shifts=shifts)
 
 
 def in_words(all_measures: Sequence[Compared]) -> str:
-    """State all verdicts, of scores with shifts and intervals."""
-    return " ".join(
-        (
-            t("{measure}: {verdicts}", measure=_named(what), verdicts=_shifts(what))
-            if what.measure in ("score", "beyond")
-            else title(what)
-        )
-        + "."
-        for what in all_measures
-    )
+    """State the verdicts on scores, with shifts and intervals."""
+    return " ".join(caption(what) for what in all_measures if what.measure in ("score", "beyond"))
+
+
+def answer(what: Compared) -> str:
+    """State the means of the arms that differ beside that of the first one."""
+    means = [
+        t("{variant} {mean}", variant=quoted(row.arm.label), mean=_mean(what, row.mean))
+        for row in what.rows
+        if row.verdict in ("higher", "lower") and row.mean
+    ]
+    first = "–" if what.mean is None else _mean(what, what.mean)
+    return t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
+
+
+def shift_rows(all_measures: Sequence[Compared]) -> list[dict[str, str]]:
+    """One table row for each arm beside the first one: its shift by each measure, with interval and verdict."""
+    rows: dict[str, dict[str, str]] = {}
+    for what in all_measures:
+        for row in what.rows:
+            cells = rows.setdefault(row.arm.label, {t("variant"): row.arm.label})
+            cells[named(what)] = _shift(what, row)
+    return list(rows.values())
 
 
 def means(what: Compared) -> str:
     """State the means of a measure without any interval."""
     rows = [(what.first, what.mean), *((row.arm, row.mean) for row in what.rows)]
     texts = [t("{variant}: {mean}", variant=arm.label, mean=row_text(what, arm, mean)) for arm, mean in rows]
-    return f"{title(what)}. {'; '.join(texts)}."
+    return t("{measure}: {verdicts}.", measure=named(what), verdicts="; ".join(texts))
 
 
 def unit(what: Compared) -> str:
@@ -116,15 +118,11 @@ def unit(what: Compared) -> str:
     return t("updates more") if what.measure == "updates" else t("points more")
 
 
-def _shifts(what: Compared) -> str:
-    return "; ".join(_shift(what, row) for row in what.rows)
-
-
 def _shift(what: Compared, row: Comparison) -> str:
-    name, verdict = quoted(row.arm.label), verdict_word(what, row.verdict)
+    verdict = verdict_word(what, row.verdict)
     if row.verdict in ("too few", "not compared") or isnan(row.shift):
-        return t("{variant} {verdict}", variant=name, verdict=verdict)
-    return t("{variant} {shift}, {verdict}", variant=name, shift=shift_text(what, row), verdict=verdict)
+        return verdict
+    return t("{mean}, {verdict}", mean=shift_text(what, row), verdict=verdict)
 
 
 def shift_text(what: Compared, row: Comparison) -> str:

@@ -4,7 +4,8 @@ Each arm is compared with the first one by its score, the updates to the target 
 the trained lengths, if the experiment has such a split. Each comparison is a shift with an exact interval
 (:mod:`model.analysis.rank_test`), whose level is divided by the number of comparisons in the experiment (Bonferroni):
 the chance that any of them misses its shift stays below `LEVEL`. The verdict is read from the interval: a difference if
-it leaves out 0 and the shift is at least the margin, equality if it lies within the margin. Three runs of each of two
+it leaves out 0 and the shift is at least the margin, equality if it lies within the margin; "above" or "below" if it
+leaves out 0 and the shift is smaller, so that only the direction is decided. Three runs of each of two
 arms have no such interval: they cannot tell, which is not the same as no difference.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 from math import exp, inf, isinf, log, nan
+from statistics import median
 from typing import Literal
 
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
@@ -25,7 +27,7 @@ INTERVALS = 2  # evaluations are so far apart that a smaller difference in updat
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 
 MeasureName = Literal["score", "beyond", "updates", "loss"]
-Verdict = Literal["higher", "lower", "same", "undecided", "too few", "not compared"]
+Verdict = Literal["higher", "lower", "same", "above", "below", "undecided", "too few", "not compared"]
 Outcome = Literal["difference", "equal", "undecided", "too few", "nothing"]
 
 
@@ -120,7 +122,9 @@ def _verdict(shift: float, low: float, high: float, margin: float) -> Verdict:
         return "too few"
     if abs(shift) >= margin and (low > 0 or high < 0):
         return "higher" if shift > 0 else "lower"
-    return "same" if -margin <= low and high <= margin else "undecided"
+    if -margin <= low and high <= margin:
+        return "same"
+    return "above" if low > 0 else "below" if high < 0 else "undecided"
 
 
 def comparisons(arms: Sequence[ArmRuns]) -> int:
@@ -141,8 +145,19 @@ def overall(arms: Sequence[ArmRuns]) -> Outcome:
     verdicts = [row.verdict for each in compared(arms) if each.measure in ("score", "beyond") for row in each.rows]
     if differs(arms):
         return "difference"
-    order: tuple[Outcome, ...] = ("too few", "undecided")
-    return next((each for each in order if each in verdicts), "equal" if verdicts else "nothing")
+    if "too few" in verdicts:
+        return "too few"
+    if {"above", "below", "undecided"} & {*verdicts}:
+        return "undecided"
+    return "equal" if verdicts else "nothing"
+
+
+def beside_first(what: Compared, arm: ArmRuns) -> list[float]:
+    """By how much each run of an arm differs from the median run of the first one; of a loss, by which factor."""
+    own, first = ([value for value in _values(what.measure, each) if value is not None] for each in (arm, what.first))
+    if not first:
+        return []
+    return [value / median(first) if what.measure == "loss" else value - median(first) for value in own]
 
 
 def leading(measures: Sequence[Compared]) -> list[Compared]:

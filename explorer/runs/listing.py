@@ -9,8 +9,9 @@ from typing import Any
 from explorer.decoding.examples import FILES
 from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import shortened
+from explorer.locale.text import count, shortened
 from explorer.runs.lifecycle import Entry
+from explorer.runs.origin import device_text
 from explorer.runs.progress import range_text, score_text
 from explorer.runs.viewer_mode import REASON
 from model.analysis.run_curves import is_perfect
@@ -46,23 +47,23 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
-    scores = results.get("test") or results.get("valid") or {}
-    test, n = "test" in results, scores.get("sentences")
+    scores, test = _scored(entry)
+    n = scores.get("sentences")
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
     known = by_heart(summary.get("task"))
     return {
         t("name"): entry.name,
+        t("data"): _data(entry),
+        t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else round(100 * exact, 6),
-        t("right, 95 %"): None if known else _interval("exact_match", exact, n),
+        t("right, 95 %"): t("not tested") if known and exact is not None else _interval("exact_match", exact, n),
         "BLEU": bleu,
         t("BLEU, 95 %"): None if known else _interval("bleu", bleu, n),
-        t("verdict"): verdict_text(entry, verdict),
-        t("test"): n if test and type(n) is int else None,
+        t("test"): n if test and not known and type(n) is int else None,
         t("validation"): n if not test and type(n) is int else None,
         t("minutes"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
         t("parameters"): summary.get("parameters"),
-        t("data"): _data(entry),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
         t("updates"): number(results, "trained_steps"),
@@ -71,9 +72,47 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
 
 def card(entry: Entry, verdict: Verdict | None) -> str:
     """What a narrow screen says of an entry in one line: verdict, score with its interval, and data."""
+    scores, test = _scored(entry)
+    score = _score(entry, scores)
+    said = score if test or not score else t("{score} on validation", score=score)
+    return " · ".join(filter(None, (verdict_text(entry, verdict), said, _data(entry))))
+
+
+def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
+    """What came of runs as rows of a table beside their settings: size, score, and the sentences that were scored."""
+    named = {name: (_row(entry, None), _score(entry, _scored(entry)[0])) for name, entry in entries.items()}
+    rows = [
+        {t("setting"): t("Parameters"), **{name: count(row[t("parameters")] or 0) for name, (row, _) in named.items()}}
+    ]
+    rows.append({t("setting"): t("Score"), **{name: score or "–" for name, (_, score) in named.items()}})
+    for label in (t("test"), t("validation")):
+        numbers = {name: row[label] for name, (row, _) in named.items()}
+        if any(numbers.values()):
+            texts = {name: "–" if n is None else t("{n:,}", n=n) for name, n in numbers.items()}
+            rows.append({t("setting"): t("Scored sentences ({split})", split=label), **texts})
+    return rows
+
+
+def outcome(entry: Entry) -> str:
+    """The main score of an entry, and of which sentences it is; empty without one, or if they were learned by heart."""
+    scores, test = _scored(entry)
+    if by_heart(entry.summary.get("task")) or not (score := _score(entry, scores)):
+        return ""
+    n = scores.get("sentences") or 0
+    if test:
+        return t("On {n} test sentence: {score}", "On {n:,} test sentences: {score}", n=n, score=score)
+    return t(
+        "On {n} validation sentence, which also chose the weights: {score}",
+        "On {n:,} validation sentences, which also chose the weights: {score}",
+        n=n,
+        score=score,
+    )
+
+
+def _scored(entry: Entry) -> tuple[Mapping[str, Any], bool]:
+    """The last scores of an entry, and whether they are of test sentences, which chose nothing."""
     results = entry.summary.get("results") or {}
-    scores = results.get("test") or results.get("valid") or {}
-    return " · ".join(filter(None, (verdict_text(entry, verdict), _score(entry, scores), _data(entry))))
+    return results.get("test") or results.get("valid") or {}, "test" in results and results.get("split") != "valid"
 
 
 def _score(entry: Entry, scores: Mapping[str, Any]) -> str:
@@ -150,6 +189,8 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
     if (steps := number(results, "trained_steps")) is not None:
         seed, split = training.get("seed"), data.get("split_seed")
         parts.append(t("{data}, seed {seed}, split seed {split}", data=_data(entry), seed=seed, split=split))
+        if device := entry.summary.get("device"):
+            parts.append(t("Trained on {device}", device=device_text(device)))
         if init := entry.summary.get("init"):
             continued = t(
                 "Its {n:,.0f} updates continue the training of “{model}”; the curves show these alone",
@@ -157,9 +198,8 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
                 model=init,
             )
             parts.append(continued)
-    scores = results.get("test") or {}
-    if (said := _score(entry, scores)) and not by_heart(entry.summary.get("task")):
-        parts.append(t("On {n:,} test sentences: {score}", n=scores.get("sentences") or 0, score=said))
+    if said := outcome(entry):
+        parts.append(said)
     if entry.bundled:
         parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
     elif read_only:

@@ -29,6 +29,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
+_MODEL = {item.name for item in fields(ModelConfig)}
+# Of the settings of a model, those that an architecture other than the Transformer of both stacks reads.
+_READ_BY = {
+    "lstm": {"architecture", "d_model", "n_encoder_layers", "n_decoder_layers", "dropout", "scale_scores"},
+    "decoder": _MODEL - {"n_encoder_layers", "n_encoder_heads"},
+}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 
@@ -126,7 +132,7 @@ def computed_sentence(runtime: Any) -> str:
         return ""
     computed = t(
         "Computed on {device} in {precision} with {threads}",
-        device=translated(_DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], _OTHER)),
+        device=device_text(str(runtime.get("device", "cpu"))),
         precision=runtime.get("precision"),
         threads=t("{n} thread", "{n:,} threads", n=_whole(runtime.get("threads"), 1)),
     )
@@ -136,6 +142,11 @@ def computed_sentence(runtime: Any) -> str:
     version = runtime.get("torch_version")
     parts.append(t("PyTorch {version}", version=version) if version else t("PyTorch (version not stored)"))
     return ", ".join(parts) + "."
+
+
+def device_text(device: str) -> str:
+    """The device of a run in words: "cuda:0" is a GPU."""
+    return translated(_DEVICES.get(device.partition(":")[0], _OTHER))
 
 
 def losses_are_alike(folder: Path) -> bool:
@@ -155,9 +166,15 @@ def _sections(config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json."""
+    """Read the settings of a run by name, with its runtime and origin; empty without a readable config.json.
+
+    Settings that its architecture does not read are None.
+    """
     config = _config(folder)
     settings = _sections(config, _SECTIONS)
+    architecture = settings.get("architecture")
+    if architecture in _READ_BY:
+        settings |= dict.fromkeys(_MODEL - _READ_BY[architecture])
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")
@@ -215,20 +232,23 @@ def comparable(folders: Mapping[str, Path]) -> list[list[str]]:
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """One table row per setting that is not the same in all runs: its label, and its value in each."""
+    """One table row per setting that is not the same in all runs that read it: its label, and its value in each."""
     rows = []
     for name in dict.fromkeys(name for settings in runs.values() for name in settings):
         values = {run: _text(name, settings.get(name)) for run, settings in runs.items()}
-        if len(set(values.values())) > 1:
+        read = {values[run] for run, settings in runs.items() if settings.get(name, "") is not None}
+        if len(read) > 1:
             rows.append({t("setting"): label_of(name), **values})
     return rows
 
 
 def _text(name: str, value: Any) -> str:
+    if value is None:
+        return "–"
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
     if get_origin(KINDS.get(name)) is Literal:
         return str(value).replace("_", " ")
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -89,7 +89,8 @@ class Division:
 
     def sentence(self, source: Source, pairs: Overview) -> str:
         """Describe what is used: number of pairs, headings, and split."""
-        if self.n_valid < LITTLE_SHOWN:
+        warned = any(finding.kind.startswith("few") for finding in self.findings)
+        if self.n_valid < LITTLE_SHOWN and not warned:
             parts = t(
                 "{train:,} to learn from, {held_out:,} held out to check what was learned (the score of fewer than "
                 "{least} shows little)",

@@ -9,14 +9,13 @@ from typing import Any
 
 from explorer.decoding.cache import cached
 from explorer.decoding.model_summary import by_heart
-from explorer.locale.catalogue import in_digits_of
 from explorer.locale.durations import span
-from explorer.locale.language import cached_by_language, current
+from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import count, fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
-from model.analysis.run_curves import Curves, bounds, is_perfect
+from model.analysis.run_curves import Curves, bounds, is_perfect, loss_text
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
@@ -70,16 +69,21 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
 
 def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
-    value = metrics.latest("evals", score)
     sentences = int(metrics.latest("evals", "sentences") or 0)
-    quality = ("BLEU" if score == "bleu" else t("Exactly right"), _UNKNOWN)
-    if value is not None:
-        name = t("{score}, of {sentences:,}", score=quality[0], sentences=sentences) if sentences else quality[0]
-        quality = (name, score_text(score, value, sentences))
+    quality = []
+    for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
+        if measure == "bleu" and score != "bleu":
+            continue  # not measured, or without meaning
+        value = metrics.latest("evals", measure)
+        name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
+        quality.append((name, _UNKNOWN if value is None else score_text(measure, value, sentences)))
+    losses = (
+        (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
+        (t("Validation loss"), metrics.latest("evals", "loss")),
+    )
     return (
-        (t("Training loss"), _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
-        (t("Validation loss"), _loss(metrics.latest("evals", "loss"))),
-        quality,
+        *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
+        *quality,
         (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 
@@ -93,15 +97,10 @@ def score_text(score: str, value: float, sentences: int) -> str:
 
 
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
-    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.2–99.9" if it is narrow."""
-    return "–".join(in_digits_of(current(), f"{end:g}") for end in bounds(name, value, sentences))
-
-
-def _loss(value: float | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    text = f"{value:,.0f}" if value >= 100 else f"{value:.3f}" if value >= 0.1 or not value else f"{value:.2g}"
-    return in_digits_of(current(), text)
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.7–100.0" if it is narrow."""
+    ends = bounds(name, value, sentences)
+    decimals = max(len(f"{end:g}".partition(".")[2]) for end in ends)
+    return "–".join(fixed(end, decimals) for end in ends)
 
 
 def sample_table(

@@ -124,6 +124,12 @@ def setting(preset: Preset, changes: Changes, name: str) -> Any:
     return value_of(KINDS[name], given[name]) if name in given else preset.training.get(name, DEFAULTS[name])
 
 
+def evaluation_every(preset: Preset, steps: int) -> int:
+    """Updates between evaluations: those of the preset, or in proportion fewer for a run that is shorter than its."""
+    every, usual = (preset.training.get(name, DEFAULTS[name]) for name in ("eval_every", "max_steps"))
+    return max(1, every * steps // usual) if 0 < steps < usual else int(every)
+
+
 def as_text(value: Any) -> str:
     """Write a value as `--set` expects it."""
     if isinstance(value, bool):

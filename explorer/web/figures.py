@@ -17,13 +17,13 @@ from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.scripts import direction
-from explorer.locale.text import plain
+from explorer.locale.text import fixed, most_decimals, plain
 from explorer.web.downloads import download_button
 
 if TYPE_CHECKING:
     from explorer.decoding.labelled_map import LabelledMap
 
-CONFIG = {"displayModeBar": False, "scrollZoom": False}
+_MOST_WRITTEN = 10_000  # cells of a table whose numbers are written here
 
 
 def draw_figure(figure: Figure) -> None:
@@ -35,21 +35,23 @@ def draw_figure(figure: Figure) -> None:
 
 
 def draw_small_figure(figure: Figure) -> None:
-    """Draw a figure under its title in small print; its caption is the alternative text only."""
-    st.caption(plain(figure.title))
+    """Draw a figure under its title in ordinary print; its caption is the alternative text only."""
+    st.markdown(plain(figure.title))
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
-def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: Any) -> Any:
+def draw_table(
+    table: Columns | Rows, alt: str, *, file: str = "", in_file: Columns | Rows | None = None, **options: Any
+) -> Any:
     """Draw a table given by columns or rows, with a button for its CSV if `file` names one; returns its selection.
 
-    `alt` describes its contents; `options` go to `st.dataframe`. Streamlit's own button is switched off
-    (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as formulas.
+    `alt` describes its contents; `in_file` is the table of the CSV, if that is another one; `options` go to
+    `st.dataframe`. Streamlit's own button is switched off (`client.disableDataExport`), because its files may contain
+    cells that a spreadsheet runs as formulas.
     """
-    data = _arrow(dict(table)) if isinstance(table, Mapping) else list(table)
-    selected = st.dataframe(data, hide_index=True, alt=alt, placeholder="", **options)
+    selected = st.dataframe(_written(table), hide_index=True, alt=alt, placeholder="", **options)
     if file:
-        make = partial(table_csv, table)
+        make = partial(table_csv, in_file or table)
         download_button(
             f"{file}.csv",
             make,
@@ -65,6 +67,27 @@ def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: An
 def table_height(rows: int, most: int) -> int:
     """The height in pixels of a table that shows all rows, up to `most`."""
     return 35 * (min(rows, most) + 1) + 3
+
+
+def _written(table: Columns | Rows) -> Any:
+    """The table with its numbers written as the language does; they sort as numbers.
+
+    All numbers of a column have the decimals of the one with most. Writing takes 20 µs a cell, so a table of very many
+    cells is left as it is.
+    """
+    columns = dict(table) if isinstance(table, Mapping) else _columns(table)
+    decimals = {name: most for name, values in columns.items() if (most := most_decimals(values)) is not None}
+    if not any(decimals.values()) or sum(map(len, columns.values())) > _MOST_WRITTEN:
+        return _arrow(columns) if isinstance(table, Mapping) else list(table)
+    import pandas as pd
+
+    styles: dict[Any, Any] = {name: partial(fixed, decimals=most) for name, most in decimals.items()}
+    return pd.DataFrame(columns).style.format(styles, na_rep="")
+
+
+def _columns(rows: Rows) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _arrow(columns: dict[str, Any]) -> pa.Table:

@@ -54,9 +54,9 @@ def choose_run(name: str, key: str = RUN) -> None:
 
 
 def wanted(key: str, names: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Those of the `names` that another page or a link asks for, or else those `kept` since an earlier run.
+    """Those of the `names` that another page or a link asks for, or else those `kept`.
 
-    If a link names a missing one, :func:`draw_missing` says so.
+    If a link names a missing one, nothing else is opened, and :func:`draw_missing` says so.
     """
     group, here = address.choice(key), key in st.session_state
     for_key, chosen = st.session_state.get(_NEXT, ("", ""))
@@ -76,7 +76,7 @@ def wanted(key: str, names: Sequence[str], kept: Sequence[str]) -> list[str]:
             nearest=nearest(missing[0], list(filter(None, names))),
         )
     found = [name for name in links if name in names]
-    return found or [name for name in kept if here and name in names]
+    return found or [name for name in kept if (here or not missing) and name in names]
 
 
 def run_box(label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:

@@ -5,7 +5,7 @@ A head is removed by an ordinary edit (:mod:`model.edits`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +16,14 @@ from torch.nn import functional as F
 
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.config import PAD, AttentionKind, DecodeConfig, ModelConfig
+from model.config import PAD, AttentionKind, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
 from model.decoder_only import DecoderOnly
 from model.edits import HeadEdit, HeadEdits, edit_tap
 from model.masks import padding_mask, target_mask
 from model.points import Head, embedded, layer_output
 from model.recording import AttentionRecorder, PointRecorder
-from model.scoring import translate_pairs
 from model.tap import Tap, tapped
-from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
 BATCH_TOKENS = 512  # of sentences of like length: larger batches are padded more, and no quicker on a CPU
@@ -280,15 +278,6 @@ class LayerInputs:
         return hidden[:, -self._n_tgt :]
 
 
-@dataclass(frozen=True)
-class PruningStep:
-    """One point of a pruning curve: the heads switched off, and the scores and translations without them."""
-
-    removed: tuple[Head, ...]
-    scores: SentenceLosses
-    translations: tuple[str, ...] = ()
-
-
 def least_first(importance: ByKind) -> list[Head]:
     """All heads, least important first, with ties in the order of kind, layer and head."""
     changes: list[tuple[float, Head]] = [
@@ -302,28 +291,6 @@ def least_first(importance: ByKind) -> list[Head]:
 def pruning_counts(n_heads: int, points: int = 10) -> list[int]:
     """The number of heads removed at each point of the curve, evenly spaced from 0 to all."""
     return sorted({round(i * n_heads / points) for i in range(points + 1)})
-
-
-def pruning_curve(
-    model: Transformer,
-    pairs: EncodedPairs,
-    order: Sequence[Head],
-    target: Tokenizer | None = None,
-    *,
-    points: int = 10,
-    check: Callable[[], None] = lambda: None,
-) -> Iterator[PruningStep]:
-    """Switch off heads cumulatively, in the given order, and score the model at each point (Michel et al. 2019, §4.2).
-
-    With a `target` tokenizer, the pairs are also translated. `check` is called before each batch and may raise.
-    """
-    for count in pruning_counts(len(order), points):
-        removed = tuple(order[:count])
-        edit = without(removed) if removed else None
-        texts = (
-            translate_pairs(model, pairs, target, DecodeConfig(), edit=edit, check=check) if target is not None else []
-        )
-        yield PruningStep(removed, edited_loss(model, pairs, edit, check=check), tuple(texts))
 
 
 @torch.inference_mode()

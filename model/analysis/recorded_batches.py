@@ -19,7 +19,7 @@ from model.decoding.decode import decode_batch
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
-from model.trace import VISIBLE, AttentionTrace, prefix_mask
+from model.trace import AttentionTrace, maps_of, prefix_mask
 from model.transformer import Transformer
 
 BATCH_TOKENS = 1024  # small enough to report progress and check for a stop a few times a second
@@ -229,17 +229,9 @@ def _trace(
     source, path = sample.sources[index], _path(model.config, sample, index)
     src, read = model.config.inputs(source.ids, path)
     n_src, n_tgt = len(src), len(path)
-    own: Weights = {
-        "encoder": np.zeros((0, 0, n_src, n_src), dtype=np.float32),
-        "cross": np.zeros((0, 0, n_tgt, n_src), dtype=np.float32),
-    } | {kind: stacked[0].copy() for kind, stacked in weights.items()}
+    own = {kind: stacked[0].copy() for kind, stacked in weights.items()}
     return AttentionTrace(
-        encoder=own["encoder"],
-        decoder=own["decoder"],
-        cross=own["cross"],
-        encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
-        decoder_mask=prefix_mask(n_tgt, causal=model.config.causal),
-        cross_mask=np.full((n_tgt, n_src), VISIBLE, dtype=np.uint8),
+        **maps_of(own, n_src, n_tgt, prefix_mask(n_tgt, causal=model.config.causal)),
         src_tokens=(*source.tokens, target.label(EOS))[:n_src],
         read_tokens=tuple(target.label(i) for i in read),
         predicted_tokens=tuple(target.label(i) for i in path),

@@ -38,8 +38,11 @@ class Curves:
 
     @classmethod
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
-        """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged."""
-        has_bleu = any("bleu" in line for line in evals)
+        """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged.
+
+        The score is BLEU if it was measured, unless all answers are right at the end.
+        """
+        has_bleu = any("bleu" in line for line in evals) and evals[-1].get("exact_match") != 1
         return cls(
             [(line["step"], line.get("nll", line["loss"])) for line in train if "loss" in line],
             _pairs(evals, "loss"),
@@ -49,6 +52,17 @@ class Curves:
             int(evals[-1].get("sentences", 0)) if evals else 0,
             min(max(evals[-1].get("reachable", 1.0), 0.01), 1.0) if evals else 1.0,
         )
+
+
+def loss_text(loss: float) -> str:
+    """A loss with about two digits, of which the last is a ten-thousandth or more: "1.23", "0.057", "< 0.0001"."""
+    if 0 < loss < 0.0001:
+        return t("< {number:.4f}", number=0.0001)
+    if loss >= 100:
+        return t("{loss:,.0f}", loss=loss)
+    if 0 < loss < 0.01:
+        return t("{loss:.4f}", loss=loss)
+    return t("{loss:.2f}", loss=loss) if loss >= 0.1 or not loss else t("{loss:.3f}", loss=loss)
 
 
 def _pairs(lines: Sequence[Mapping[str, float]], name: str) -> list[tuple[float, float]]:
@@ -88,15 +102,6 @@ def score_text(curves: Curves, value: float) -> str:
     if curves.score_name == "bleu":
         if not curves.sentences:
             return t("BLEU {score:.1f}", score=value)
-        if is_perfect("bleu", value):
-            low, high = bounds("exact_match", 1.0, curves.sentences)
-            return t(
-                "BLEU {score:.1f} (all {sentences:,} right; 95 % interval of their share {low:g} to {high:g} %)",
-                score=value,
-                sentences=curves.sentences,
-                low=low,
-                high=high,
-            )
         low, high = bounds("bleu", value, curves.sentences)
         return t(
             "BLEU {score:.1f} of {n} sentence (95 % interval {low:g} to {high:g})",

@@ -8,7 +8,7 @@ from itertools import takewhile
 from statistics import median
 from typing import Literal
 
-from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, interval, score_text
+from model.analysis.run_curves import BLEU_WIDTH, Curve, Curves, interval, loss_text, score_text
 from model.data.checks import FEWEST_HELD_OUT, LITTLE_SHOWN
 from model.wording import t
 
@@ -68,6 +68,8 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
         count = t("{n} evaluation", "{n:,} evaluations", n=len(curves.valid))
         if ended and not curves.train and not curves.valid:
             return Diagnosis("early", "")
+        if ended and not 0 < curves.sentences < FEWEST_HELD_OUT and (learned := _learned(curves, ended)):
+            return learned  # which two evaluations show as well
         short = t("Too short to say how it went: {count}. Evaluate more often, or train it longer.", count=count)
         going = t("Too early to say how it is going: {count} so far.", count=count)
         far_above = _memorising(curves, ended) if curves.valid and curves.train else None
@@ -106,9 +108,9 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
             "diverged",
             t(
                 "Diverged: the training loss rose from {lowest} at update {step:,.0f} to {now}. {advice}",
-                lowest=_nats(lowest),
+                lowest=loss_text(lowest),
                 step=step,
-                now=_nats(now),
+                now=loss_text(now),
                 advice=advice,
             ),
             int(step),
@@ -124,7 +126,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
                 "Diverged: the training loss was {worst} at update {step:,.0f}, worse than guessing, and little has "
                 "been "
                 "learned since. {advice}",
-                worst=_nats(worst),
+                worst=loss_text(worst),
                 step=at,
                 advice=advice,
             ),
@@ -139,7 +141,7 @@ def _few(curves: Curves, ended: bool) -> Diagnosis | None:
         return None
     said = [t("Too few pairs to say: {best}.", best=score_text(curves, max(value for _, value in curves.score)))]
     if curves.train and _level(curves.train) < BY_HEART:
-        loss = _nats(_level(curves.train))
+        loss = loss_text(_level(curves.train))
         said.append(t("The training pairs are known by heart (loss {loss}), which needs no rule.", loss=loss))
     said.append(t("Bring some hundreds of pairs, of which a tenth is held out."))
     return Diagnosis("few", " ".join(said), next=("more pairs",))
@@ -194,7 +196,7 @@ def _leaking(curves: Curves, ended: bool) -> Diagnosis | None:
         "Fails in use: beside the right answer it predicts each next token almost without error (validation loss "
         "{loss}), but what it writes by itself is wrong, {score} at best. It probably sees the token that it should "
         "predict: check the mask of the decoder.",
-        loss=_nats(loss),
+        loss=loss_text(loss),
         score=score_text(curves, best),
     )
     return Diagnosis("leaking", sentence, next=("try",))
@@ -225,9 +227,9 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
                     "Learned by heart since update {step:,.0f}: the validation loss has risen from {lowest} to {now}, "
                     "while the training loss fell to {level}",
                     step=step,
-                    lowest=_nats(lowest),
-                    now=_nats(now),
-                    level=_nats(level),
+                    lowest=loss_text(lowest),
+                    now=loss_text(now),
+                    level=loss_text(level),
                 ),
             )
             + f". {advice}",
@@ -242,8 +244,8 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
                 curves,
                 t(
                     "Learned by heart: the training loss is {level}, the validation loss {loss}",
-                    level=_nats(level),
-                    loss=_nats(valid[-1][1]),
+                    level=loss_text(level),
+                    loss=loss_text(valid[-1][1]),
                 ),
             )
             + f". {advice}",
@@ -307,7 +309,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             "stuck",
             _with_score(
                 curves,
-                t("Stuck: {change}; it was {first} at first", change=change, first=_nats(first)),
+                t("Stuck: {change}; it was {first} at first", change=change, first=loss_text(first)),
             )
             + ". "
             + t("Try another learning rate, a longer warm-up or a larger model, and look at the data."),
@@ -333,14 +335,16 @@ def _slight_change(before: float, now: float) -> str:
     """By how much the lowest validation loss fell in the last third of a run, in which it fell little or not at all."""
     if now >= before:
         return t(
-            "in the last third of its updates, the validation loss did not fall below {lowest}", lowest=_nats(before)
+            "in the last third of its updates, the validation loss did not fall below {lowest}",
+            lowest=loss_text(before),
         )
     percent = 100 * (1 - now / before)
+    few = t("{percent:.1f}", percent=percent) if percent >= 0.1 else t("< {number:.1f}", number=0.1)
     return t(
         "in the last third of its updates, the lowest validation loss fell by {gain} ({percent} %) to {lowest}",
-        gain=_nats(before - now),
-        percent=t("{percent:.0f}", percent=percent) if percent >= 10 else t("{percent:.2g}", percent=percent),
-        lowest=_nats(now),
+        gain=loss_text(before - now),
+        percent=t("{percent:.0f}", percent=percent) if percent >= 10 else few,
+        lowest=loss_text(now),
     )
 
 
@@ -350,7 +354,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     before = [value for step, value in points if step <= from_step] or [points[0][1]]
     lowest = min(value for _, value in points)
     if lowest < min(before):
-        before_, now = _nats(min(before)), _nats(lowest)
+        before_, now = loss_text(min(before)), loss_text(lowest)
         if _score_stays(curves):
             said = t(
                 "Levelled off: {score} at best on validation, no better by a point in the second half of its "
@@ -368,7 +372,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
             "Levelled off, with {score} at best on validation, and the validation loss was lowest ({lowest}) "
             "before the last third of its updates.",
             score=score_text(curves, max(value for _, value in curves.score)),
-            lowest=_nats(lowest),
+            lowest=loss_text(lowest),
         )
         return _levelled(curves, said)
     else:
@@ -419,12 +423,6 @@ def _above(curves: Curves, score: float) -> float:
     """
     scale = 100 if curves.score_name == "bleu" else curves.reachable
     return score + (scale * (_upper(curves, score) - _share(curves, score)) / 2 if curves.sentences else 0.0)
-
-
-def _nats(loss: float) -> str:
-    if loss >= 100:
-        return t("{loss:,.0f}", loss=loss)
-    return t("{loss:.2f}", loss=loss) if loss >= 0.1 else t("{loss:.2g}", loss=loss)
 
 
 def _with_score(curves: Curves, clause: str) -> str:

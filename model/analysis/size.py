@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.config import ATTENTION_KINDS, ModelConfig
+from model.config import AttentionKind, ModelConfig
 from model.wording import message, t
 
 
@@ -26,62 +26,49 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     Each tied matrix is counted once, as the target embedding.
     """
     d, ff = config.d_model, config.d_ff
-    inner = {kind: config.n_heads(kind) * config.d_head(kind) for kind in ATTENTION_KINDS}  # all heads together
-    keys = {kind: config.key_value_width(kind) for kind in ATTENTION_KINDS}
-    qkv_bias = config.bias or config.qkv_bias
-    attention = {  # parameters
-        kind: 2 * d * (width + keys[kind]) + qkv_bias * (width + 2 * keys[kind]) + config.bias * d
-        for kind, width in inner.items()
-    }
+    n_enc, n_dec = config.n_layers("encoder"), config.n_layers("decoder")
+    stacks, n_tgt = (2, n_tgt) if n_enc else (1, n_src + n_tgt)  # without an encoder, the decoder reads both sides
     into = 2 if config.feed_forward == "gated" else 1  # projections into the hidden units
     feed_forward = (into + 1) * d * ff + config.bias * (into * ff + d)
-    norm = {"standard": 2 * d, "rms": d, "scalar": 2}[config.layer_norm]
-    buckets = config.relative_buckets if config.positions == "relative" else 0
-    stacks, n_dec = 2 if config.has_encoder else 1, config.n_decoder_layers
-    n_enc, n_cross = (config.n_encoder_layers, n_dec) if config.has_encoder else (0, 0)
-    biases = buckets * (config.n_decoder_heads + (config.n_encoder_heads if config.has_encoder else 0))
-    source, target = config.src_vocab_size * d, config.tgt_vocab_size * d
-    if not config.has_encoder:  # the decoder reads both sides, with one table
-        n_tgt, source = n_src + n_tgt, 0
-    position_table = config.max_positions * d if config.positions == "learned" else 0
-    final_norm = norm if config.norm_first else 0
-    # Of four projections, per token.
-    projection_flops = {kind: 2 * 2 * d * (width + keys[kind]) for kind, width in inner.items()}
     feed_forward_flops = 2 * (into + 1) * d * ff
-    shared = config.share_embeddings
-    bias = config.tgt_vocab_size if config.output_bias else 0
-    embedding_norms = stacks * norm if config.norm_embeddings else 0
-    cross_flops = (n_src + n_tgt) * projection_flops["cross"] // 2
+    norm = {"standard": 2 * d, "rms": d, "scalar": 2}[config.layer_norm]
+    norms = 2 * n_enc + 2 * n_dec + config.n_layers("cross") + stacks * (config.norm_first + config.norm_embeddings)
+    position_table = config.max_positions * d if config.positions == "learned" else 0
+    buckets = config.relative_buckets if config.positions == "relative" else 0
+    biases = buckets * (config.n_decoder_heads + (config.n_encoder_heads if n_enc else 0))
+    shared, target = config.share_embeddings, config.tgt_vocab_size * d
+    source = 0 if shared == "all" or not n_enc else config.src_vocab_size * d
+
+    def attention(kind: AttentionKind, projections: str, weights: str) -> tuple[Part, Part]:
+        """The four projections of a kind of attention; its scores and values."""
+        queries, seen = (n_src if kind == "encoder" else n_tgt), (n_tgt if kind == "decoder" else n_src)
+        n, width, keys = config.n_layers(kind), config.n_heads(kind) * config.d_head(kind), config.key_value_width(kind)
+        in_biases = (config.bias or config.qkv_bias) * (width + 2 * keys) + config.bias * d
+        matrices = 2 * d * (width + keys)
+        return (
+            Part(projections, n * (matrices + in_biases), n * (queries + seen) * matrices),
+            Part(weights, 0, n * 2 * 2 * queries * seen * width),
+        )
+
     return (
-        Part(t("source embedding"), 0 if shared == "all" else source, 0),
+        Part(t("source embedding"), source, 0),
         Part(_target_name(shared), target, 0),
         Part(t("positions"), stacks * position_table + biases, 0),
-        Part(
-            t("encoder: projections of attention"),
-            n_enc * attention["encoder"],
-            n_enc * n_src * projection_flops["encoder"],
-        ),
-        Part(t("encoder: scores and values"), 0, n_enc * _attention_flops(n_src, n_src, inner["encoder"])),
+        *attention("encoder", t("encoder: projections of attention"), t("encoder: scores and values")),
         Part(t("encoder: feed-forward"), n_enc * feed_forward, n_enc * n_src * feed_forward_flops),
-        Part(
-            t("decoder: projections of self-attention"),
-            n_dec * attention["decoder"],
-            n_dec * n_tgt * projection_flops["decoder"],
+        *attention(
+            "decoder", t("decoder: projections of self-attention"), t("decoder: scores and values of self-attention")
         ),
-        Part(
-            t("decoder: scores and values of self-attention"),
-            0,
-            n_dec * _attention_flops(n_tgt, n_tgt, inner["decoder"]),
-        ),
-        Part(t("decoder: projections of cross-attention"), n_cross * attention["cross"], n_cross * cross_flops),
-        Part(
-            t("decoder: scores and values of cross-attention"),
-            0,
-            n_cross * _attention_flops(n_tgt, n_src, inner["cross"]),
+        *attention(
+            "cross", t("decoder: projections of cross-attention"), t("decoder: scores and values of cross-attention")
         ),
         Part(t("decoder: feed-forward"), n_dec * feed_forward, n_dec * n_tgt * feed_forward_flops),
-        Part(t("layer norms"), (2 * n_enc + 2 * n_dec + n_cross) * norm + stacks * final_norm + embedding_norms, 0),
-        Part(t("output projection"), bias + (target if shared == "none" else 0), n_tgt * 2 * target),
+        Part(t("layer norms"), norms * norm, 0),
+        Part(
+            t("output projection"),
+            (config.tgt_vocab_size if config.output_bias else 0) + (target if shared == "none" else 0),
+            n_tgt * 2 * target,
+        ),
     )
 
 
@@ -92,11 +79,6 @@ def _target_name(shared: str) -> str:
         "target": t("target embedding and output, one matrix"),
         "all": t("embeddings and output, one matrix"),
     }[shared]
-
-
-def _attention_flops(queries: int, keys: int, width: int) -> int:
-    """The operations of Q·Kᵀ and weights·V, for heads that are `width` wide together."""
-    return 2 * 2 * queries * keys * width
 
 
 PAPER_VOCABULARY = 37_000

@@ -217,8 +217,8 @@ def _contradictory(examples: Sequence[Example]) -> _Found:
         pairs=len(examples),
     )
     rarer = t(
-        "{n} pair has another answer than the most frequent of its source, or the first of those as frequent.",
-        "{n:,} pairs have another answer than the most frequent of their source, or the first of those as frequent.",
+        "{n} pair does not have the commonest answer to its source (of equals, the first).",
+        "{n:,} pairs do not have the commonest answer to their source (of equals, the first).",
         n=len(rows),
     )
     return rows, f"{several} {rarer}"

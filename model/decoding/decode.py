@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.architectures import Model
-from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoder_only import DecoderOnly
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import (
@@ -32,7 +32,7 @@ from model.points import decoder_output
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose
 from model.text.tokenizer import Encoding, Tokenizer
-from model.trace import VISIBLE, AttentionTrace, future_mask
+from model.trace import AttentionTrace, future_mask, maps_of
 from model.transformer import Transformer
 
 
@@ -121,113 +121,59 @@ def decode_recorded(
     A prefix that ends with <eos> is a whole target, so nothing is searched. Beam search runs first, without recording;
     its best path is then decoded and recorded, so that the trace is one run of the model.
 
-    A decoder-only model continues the source: see :class:`Decoding`.
+    A decoder-only model continues the source, and the prefix is what all of its rows predict: see :class:`Decoding`.
     """
-    if isinstance(model, DecoderOnly):
-        return _continue_recorded(model, source, target, config, tuple(prefix), n_alternatives, edit)
-    src = torch.tensor([[*source.ids, EOS]])
-    limit = max(config.length_limit(src.size(1), model.config.max_positions), len(prefix))
-    limit = min(limit, model.config.max_positions)
-    prefix = tuple(prefix[:limit])
-    n_forced = len(prefix)
-    rules, decoder = output_rules(model.config), stepper(model)
-    results: tuple[Hypothesis, ...] = ()
-    if config.method == "beam" and prefix[-1:] != (EOS,):
-        tap = edit_tap(edit, model.config)
-        state = decoder.start(src, tap=tap)
-        step = partial(decoder.step, tap=tap)
-        beam = list(beam_search(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
-        results = tuple(hypotheses(beam, 1, config.beam_size)[0])
-        prefix = results[0].path
-        limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
-
-    recorder = AttentionRecorder()
-    tap = compose(edit_tap(edit, model.config), recorder)
-    step = partial(decoder.step, tap=tap)
-    state = decoder.start(src, tap=tap)
-    if config.method == "sample":
-        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
-    else:
-        steps = list(greedy(step, state, limit=limit, prefix=prefix, rules=rules))
-    path = tuple(int(choice.tokens[0]) for choice in steps)
-    log_probs = torch.stack([choice.log_probs[0] for choice in steps])  # [tgt, vocab]
-    trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), results)
-
-
-def _continue_recorded(
-    model: DecoderOnly,
-    source: Encoding,
-    target: Tokenizer,
-    config: DecodeConfig,
-    prefix: tuple[int, ...],
-    n_alternatives: int,
-    edit: HeadEdits | None,
-) -> Decoding:
-    """Read the source, or the `prefix` of all predictions, at once; then continue it token by token."""
-    prompt, room = model.config.prompt(source.ids), model.config.max_positions
-    given = (prefix or prompt[1:])[:room]
+    room, alone = model.config.max_positions, isinstance(model, DecoderOnly)
+    prompt = model.config.prompt(source.ids) if alone else (SOS,)
+    src = torch.tensor([[] if alone else [*source.ids, EOS]], dtype=torch.long)
+    given = (tuple(prefix) or prompt[1:])[:room]
     n_forced, n_prompt = len(given), 0
     while n_prompt < min(n_forced, len(prompt) - 1) and given[n_prompt] == prompt[n_prompt + 1]:
         n_prompt += 1
-    limit = min(config.length_limit(len(prompt), room) - (n_forced - n_prompt), room - n_forced)
-    if n_forced > n_prompt and given[-1] == EOS:
-        limit = 0
+    longest = config.length_limit(len(prompt) if alone else src.size(1), room)
+    is_whole = n_forced > n_prompt and given[-1] == EOS
+    limit = 0 if is_whole else min(longest - (n_forced - n_prompt), room - n_forced)
     rules, decoder, edits = output_rules(model.config), stepper(model), edit_tap(edit, model.config)
-    search_rules = rules if n_forced == n_prompt else replace(rules, first=None)  # the first token is among the given
-    point = decoder_output(model.config)
+    unforced = replace(rules, first=None)  # where the first token is among the given ones
 
-    def start(tap: Tap | None) -> tuple[Any, Tensor, Any, list[Tensor]]:
-        """The step function, the token that its first call reads, and the state after all tokens before that one.
-
-        The list holds the decoder's output [d_model] at each token before.
-        """
+    def start(tap: Tap | None, given: Sequence[int]) -> tuple[Any, Tensor, Any, list[Tensor]]:
+        """The step function, the token that its next call reads, the state before it, and logits [vocab] before it."""
         *before, last = prompt[0], *given
-        step, hidden = partial(decoder.step, tap=tap), PointRecorder((point,))
-        watched = compose(tap, hidden)
-        if model.config.causal:
-            state: Any = decoder.start(torch.tensor([before], dtype=torch.long), tap=watched)
-            return step, torch.tensor([last]), state, [*hidden.tensors[point][0]] if before else []
-        rows: list[Tensor] = []
-        state = decoder.start(torch.empty(1, 0, dtype=torch.long))
-        for token in before:  # each changes the rows before it, so its own is computed when it is the newest
-            _, state = decoder.step(torch.tensor([token]), state, tap=watched)
-            rows.append(hidden.tensors[point][0, -1])
-        return step, torch.tensor([last]), state, rows
+        step, first = partial(decoder.step, tap=tap), torch.tensor([last])
+        if before and alone and model.config.causal:  # a prompt is read at once
+            hidden = PointRecorder((point := decoder_output(model.config),))
+            state: Any = decoder.start(torch.tensor([before]), tap=compose(tap, hidden))
+            return step, first, state, [*model.logits(hidden.tensors[point][0])]
+        state, rows = decoder.start(src, tap=tap), []
+        for token in before:
+            logits, state = step(torch.tensor([token]), state)
+            rows.append(logits[0])
+        return step, first, state, rows
 
     results: tuple[Hypothesis, ...] = ()
-    if config.method == "beam" and limit > 0:
-        step, first, state, _ = start(edits)
-        beam = list(beam_search(step, state, limit=limit, config=config, rules=search_rules, first=first))
+    if config.method == "beam" and not is_whole and (limit > 0 or not alone):
+        # Scores of a translation are those of all its tokens, scores of a continuation those of what follows.
+        lead, forced = (given, ()) if alone else ((), given)
+        step, first, state, _ = start(edits, lead)
+        most, allowed = limit + len(forced), rules if len(lead) == n_prompt else unforced
+        beam = list(beam_search(step, state, limit=most, config=config, prefix=forced, rules=allowed, first=first))
         found = hypotheses(beam, 1, config.beam_size)[0]
-        results = tuple(replace(each, tokens=(*given, *each.tokens)) for each in found)
-        given, limit = results[0].path, 0
+        results = tuple(replace(each, tokens=(*lead, *each.tokens)) for each in found)
+        given, limit = results[0].path, 0  # a hypothesis that was cut off stays cut off
 
     recorder = AttentionRecorder()
-    step, first, state, hidden = start(compose(edits, recorder))
+    step, first, state, logits = start(compose(edits, recorder), given)
+    n_first = len(prompt) - 1  # the row that predicts the first token of the answer
+    log_probs = [allowed_log_probs(row, rules, first=n == n_first == n_prompt) for n, row in enumerate(logits)]
     steps: list[PathStep] = []
     if limit > 0:
         search = partial(sample, config=config) if config.method == "sample" else greedy
-        steps = list(search(step, state, limit=limit, rules=search_rules, first=first))
+        allowed = rules if len(given) == n_prompt else unforced
+        steps = list(search(step, state, limit=limit, rules=allowed, first=first))
     path = (*given, *(int(choice.tokens[0]) for choice in steps))
-    rows = [choice.log_probs[0] for choice in steps]
-    if given:
-        own = [*allowed_log_probs(model.logits(torch.stack(hidden)), rules)]
-        if len(given) > n_prompt == len(prompt) - 1:
-            own[n_prompt] = allowed_log_probs(own[n_prompt], rules, first=True)
-        rows = [*own, *rows]
-    log_probs = torch.stack(rows)  # [row, vocab]
-    trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
-    return Decoding(path, n_forced, trace, log_sums(log_probs).numpy(), results, n_prompt)
-
-
-def _weights(
-    recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
-) -> NDArray[np.float32]:
-    """Weights [layer, head, query, key] of one kind; an empty array for a kind that the model does not have."""
-    if not model.config.n_layers(kind):
-        return np.zeros((0, 0, *shape), dtype=np.float32)
-    return recorder.weights(kind)
+    rows = torch.stack([*log_probs, *(choice.log_probs[0] for choice in steps)])  # [row, vocab]
+    trace = _assemble(model, recorder, source, target, path, rows, n_alternatives, edit)
+    return Decoding(path, n_forced, trace, log_sums(rows).numpy(), results, n_prompt)
 
 
 def _assemble(
@@ -251,21 +197,13 @@ def _assemble(
     read = (SOS if config.has_encoder else config.prompt(source.ids)[0], *path[:-1])
     top = log_probs.topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
-    n_src, n_tgt = len(source.ids) + 1 if config.has_encoder else 0, len(path)
+    n_src = len(source.ids) + 1 if config.has_encoder else 0
     # Words of both sides are counted on their own, unless they are one text.
     n_own = len(source.ids) if not config.has_encoder and config.separator and read[: len(source)] == source.ids else 0
     n_words = max(source.words[:n_own], default=-1) + 1
     words = tuple(word if word < 0 else word + n_words for word in target.words_of((*read[n_own:], path[-1]))[:-1])
-    shapes: dict[AttentionKind, tuple[int, int]] = {
-        "encoder": (n_src, n_src),
-        "decoder": (n_tgt, n_tgt),
-        "cross": (n_tgt, n_src),
-    }
     return AttentionTrace(
-        **{kind: _weights(recorder, model, kind, shape) for kind, shape in shapes.items()},
-        encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
-        decoder_mask=future_mask(len(path)),
-        cross_mask=np.full((len(path), n_src), VISIBLE, dtype=np.uint8),
+        **maps_of({kind: recorder.weights(kind) for kind in config.kinds}, n_src, len(path), future_mask(len(path))),
         src_tokens=(*source.tokens, *end)[:n_src],
         read_tokens=(*source.tokens[:n_own], *(target.label(i) for i in read[n_own:])),
         predicted_tokens=tuple(target.label(i) for i in path),

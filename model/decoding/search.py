@@ -66,7 +66,6 @@ class PathStep:
     parents: Tensor
     log_probs: Tensor
     finished: tuple[bool, ...]
-    forced: bool
 
 
 @dataclass(frozen=True)
@@ -173,15 +172,14 @@ def greedy(
     state: AnyState,
     *,
     limit: int | Sequence[int],
-    prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
     first: Tensor | None = None,
 ) -> Iterator[PathStep]:
-    """Choose the most probable token after the given `prefix`, until <eos> or `limit` tokens (<eos> included).
+    """Choose the most probable token until <eos> or `limit` tokens (<eos> included).
 
     `limit` is one number, or one per sentence of the batch. The first step reads `first` [batch], by default <sos>.
     """
-    return _choose_tokens(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules, first)
+    return _choose_tokens(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, rules, first)
 
 
 def sample(
@@ -190,11 +188,10 @@ def sample(
     *,
     limit: int | Sequence[int],
     config: DecodeConfig,
-    prefix: Sequence[int] = (),
     rules: OutputRules = DEFAULT_RULES,
     first: Tensor | None = None,
 ) -> Iterator[PathStep]:
-    """Sample tokens after `prefix` with `config`'s temperature, top_k, top_p and seed; see also :func:`greedy`."""
+    """Sample tokens with `config`'s temperature, top_k, top_p and seed; see also :func:`greedy`."""
     generator = torch.Generator().manual_seed(config.seed)
 
     def draw(log_probs: Tensor) -> Tensor:
@@ -202,7 +199,7 @@ def sample(
         filtered = filter_top(log_probs.cpu() / config.temperature, config.top_k, config.top_p)
         return torch.multinomial(filtered.softmax(dim=-1), 1, generator=generator)[:, 0]
 
-    return _choose_tokens(step, state, draw, limit, prefix, rules, first)
+    return _choose_tokens(step, state, draw, limit, rules, first)
 
 
 def _choose_tokens(
@@ -210,7 +207,6 @@ def _choose_tokens(
     state: AnyState,
     choose: Callable[[Tensor], Tensor],
     limit: int | Sequence[int],
-    prefix: Sequence[int],
     rules: OutputRules,
     first: Tensor | None,
 ) -> Iterator[PathStep]:
@@ -222,15 +218,14 @@ def _choose_tokens(
     for index in range(max(limits)):
         logits, state = step(tokens, state)
         log_probs = allowed_log_probs(logits, rules, first=index == 0)  # on the model's device; only tokens leave it
-        forced = index < len(prefix)
-        chosen = [prefix[index]] * n if forced else choose(log_probs).tolist()
+        chosen = choose(log_probs).tolist()
         chosen = [PAD if done else token for token, done in zip(chosen, finished, strict=True)]
         tokens = torch.tensor(chosen)
         finished = tuple(
             done or token == EOS or most <= index + 1
             for done, token, most in zip(finished, chosen, limits, strict=True)
         )
-        yield PathStep(index, tokens, rows, log_probs, finished, forced)
+        yield PathStep(index, tokens, rows, log_probs, finished)
         if all(finished):
             return
 

@@ -26,9 +26,7 @@ from model.decoder_only import DecoderOnly, DecoderOnlyLayer, extended
 from model.fast.keys_values import KeysValues
 from model.fast.layout import column_major
 from model.layers import DecoderLayer
-from model.masks import padding_mask
 from model.positions import rotary_table
-from model.state import DecodeState
 from model.tap import Tap, wanted_points
 from model.transformer import Transformer
 from model.variants import GatedFeedForward, WithoutResidual
@@ -159,9 +157,8 @@ class FastDecoder:
     """Computes the decoding steps of a Transformer with a causal decoder; create it with :func:`fast_decoder`."""
 
     def __init__(self, model: Transformer) -> None:
-        self._encode, self._project = model.encode, model.decoder.project_memory
-        self._read_prompt = model.start if isinstance(model, DecoderOnly) else None
-        config = model.config
+        self._read, config = model.start, model.config
+        self._alone = isinstance(model, DecoderOnly)
         self._layers = [_layer(layer) for layer in model.decoder.layers]
         self._n_heads, self._d_head = config.n_decoder_heads, config.d_head("decoder")
         self._bias = _position_bias(model)
@@ -176,34 +173,19 @@ class FastDecoder:
         self._zero = self._embedding.new_zeros(())
 
     def start(self, src: Tensor, *, tap: Tap | None = None) -> StepState:
-        """Read the source; arguments as in :meth:`Transformer.start`."""
-        if self._read_prompt is not None:
-            return self._from(self._read_prompt(src, tap=tap))
-        src_mask, batch = padding_mask(src), src.size(0)
-        memory = self._encode(src, src_mask=src_mask, tap=tap)
-        cross = tuple(
-            (key.flatten(0, 1).contiguous(), value.flatten(0, 1).contiguous()) for key, value in self._project(memory)
-        )
-        shape = (len(self._layers), 2, batch * self._n_heads, RESERVED, self._d_head)
-        return StepState(
-            past=KeysValues(memory.new_empty(shape), 0),
-            cross=cross,
-            src_mask=None if bool(src_mask.all()) else src_mask,
-            tokens=src.new_empty(batch, 0),
-            sources=torch.arange(batch, device=src.device),
-            n_heads=self._n_heads,
-        )
-
-    def _from(self, state: DecodeState) -> StepState:
-        """The state of a decoder-only model that has read a prompt."""
+        """Read the source, or a prompt; arguments as in :meth:`Transformer.start`."""
+        state = self._read(src, tap=tap)
         batch, read = state.tokens.shape
         shape = (len(self._layers), 2, batch * self._n_heads, read + RESERVED, self._d_head)
         memory = self._embedding.new_empty(shape)
-        for layer, keys_values in zip(memory, state.self_kv, strict=False):  # there are none after an empty prompt
+        for layer, keys_values in zip(memory, state.self_kv, strict=False):  # there are none before the first token
             for reserved, tensor in zip(layer, keys_values, strict=True):
                 reserved[:, :read] = tensor.flatten(0, 1)
-        past = KeysValues(memory, read)
-        return StepState(past, (), state.src_mask, state.tokens, state.sources.to(memory.device), self._n_heads)
+        cross = tuple(
+            (key.flatten(0, 1).contiguous(), value.flatten(0, 1).contiguous()) for key, value in state.cross_kv
+        )
+        past, sources = KeysValues(memory, read), state.sources.to(memory.device)
+        return StepState(past, cross, state.src_mask, state.tokens, sources, self._n_heads)
 
     def step(self, tokens: Tensor, state: StepState, *, tap: Tap | None = None) -> tuple[Tensor, StepState]:
         """Read one more token per hypothesis; the given state stays as it was.
@@ -222,7 +204,7 @@ class FastDecoder:
         x = F.embedding(tokens, self._embedding)  # [batch, d_model]
         at: int | Tensor = position
         length, mask = position + 1, None
-        if self._read_prompt is not None and state.src_mask is not None:  # padding before prompts has no positions
+        if self._alone and state.src_mask is not None:  # padding before prompts has no positions
             at, mask = position - (~state.src_mask).sum((1, 2, 3)), extended(state.src_mask, length)
             length = min(length, self._longest)
         rows = self._positions.table(length)

@@ -17,8 +17,7 @@ from model.importing.source_folder import (
     settings_of,
 )
 from model.importing.translator import TokenizerSettings
-from model.text.bytelevel import QWEN_PATTERN, Split, read_byte_merges
-from model.text.pieces import Merge
+from model.text.bytelevel import BY_BYTES, SPLITS, Split
 from model.wording import Later, later
 
 # Options of BPE that no supported tokenizer uses.
@@ -27,13 +26,13 @@ _SWITCHED_OFF = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "
 
 @dataclass(frozen=True)
 class BytePairs:
-    """A vocabulary with its ids, the merges in order, and the tokens before and after every text, if any.
+    """A vocabulary with its ids, the merges ("left right") in order, and the tokens around every text, if any.
 
     `split` says how text is cut before merging; `file` is the name of the vocabulary in messages.
     """
 
     names: dict[str, Any]
-    merges: tuple[Merge, ...]
+    merges: list[str]
     begin: str
     end: str
     prefix_space: bool
@@ -54,9 +53,9 @@ def read_byte_pairs(folder: SourceFolder, begin: str, end: str) -> BytePairs:
     try:
         lines = folder.read(MERGES).decode().splitlines()
     except UnicodeDecodeError:
-        raise ImportFailed("{name}/{merges} is not text; it is damaged.", name=folder.name, merges=MERGES) from None
+        raise ImportFailed("{name}/merges.txt is not text; it is damaged.", name=folder.name) from None
     merges = [line for line in lines if line.strip() and not line.startswith("#version")]
-    return BytePairs(names, tuple(read_byte_merges(merges)), begin, end, settings.add_prefix_space, VOCABULARY)
+    return BytePairs(names, merges, begin, end, settings.add_prefix_space, VOCABULARY)
 
 
 def _from_one_file(values: dict[str, Any]) -> BytePairs:
@@ -69,51 +68,31 @@ def _from_one_file(values: dict[str, Any]) -> BytePairs:
     names, added = model.get("vocab"), values.get("added_tokens") or []
     has_merges = fits(model.get("merges"), list[tuple[str, str] | str])
     if not isinstance(names, dict) or not has_merges or not isinstance(added, list):
-        raise ImportFailed("{tokenizers} has no vocabulary with merges.", tokenizers=TOKENIZERS)
+        raise ImportFailed("tokenizer.json has no vocabulary with merges.")
     for token in added:
         match token:
             case {"content": str(content), "id": i} if names.setdefault(content, i) == i:
                 continue
         raise ImportFailed(
-            "{tokenizers} adds {token:.80}, which is no token with the id of its entry.",
-            tokenizers=TOKENIZERS,
-            token=repr(token),
+            "tokenizer.json adds {token:.80}, which is no token with the id of its entry.", token=repr(token)
         )
     lines = [pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]]
-    begin, end = _begin_and_end(values.get("post_processor"))
-    return BytePairs(names, tuple(read_byte_merges(lines)), begin, end, prefix_space, TOKENIZERS, split)
-
-
-_BYTES = {"type": "ByteLevel"}
-_QWEN = {"type": "Split", "pattern": {"Regex": QWEN_PATTERN}, "behavior": "Isolated", "invert": False}
-_SPLITS: dict[Split, list[Any]] = {
-    "gpt2": [None, _BYTES],
-    "digits": [None, {"type": "Digits", "individual_digits": True}, _BYTES],
-    "qwen2": [{"type": "NFC"}, _QWEN, {**_BYTES, "use_regex": False}],
-}
-"""The normaliser and the pre-tokenizers of each way of cutting text."""
-_WITHOUT_EFFECT = {"add_prefix_space": ..., "trim_offsets": ..., "use_regex": True}
-"""Settings of the last pre-tokenizer that are read elsewhere, concern offsets, or are the default."""
+    return BytePairs(names, lines, *_begin_and_end(values.get("post_processor")), prefix_space, TOKENIZERS, split)
 
 
 def _split(splitter: dict[str, Any], normalizer: Any) -> tuple[Split, bool]:
     """How text is cut before merging, and whether a space is put before it."""
-    parts = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else [splitter]
-    parts = parts if isinstance(parts, list) and all(isinstance(part, dict) for part in parts) else [splitter]
-    last = {k: v for k, v in parts[-1].items() if _WITHOUT_EFFECT.get(k) not in (..., v)}
-    for split, known in _SPLITS.items():
-        if known == [normalizer, *parts[:-1], last]:
-            return split, settings_of(parts[-1], TokenizerSettings, TOKENIZERS).add_prefix_space
-    kind = normalizer.get("type") if isinstance(normalizer, dict) else normalizer
-    if kind not in (None, "NFC"):
-        raise _other_kind(later("the normaliser {kind:.40}", kind=repr(kind)))
-    names = " + ".join(["NFC"] * bool(normalizer) + [str(part.get("type")) for part in parts])
-    pattern = next((part["pattern"] for part in parts if "pattern" in part), None)
-    if pattern is None:
-        raise _other_kind(later("text split by {names:.80}", names=names))
-    raise _other_kind(
-        later("text split by {names:.80} with the pattern {pattern:.120}", names=names, pattern=repr(pattern))
-    )
+    steps = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else [splitter]
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in (*steps, normalizer or {})):
+        raise _other_kind(later("text cut by {steps:.160}", steps=repr(steps)))
+    *before, last = steps or [{}]
+    prefix_space = settings_of(last, TokenizerSettings, TOKENIZERS).add_prefix_space
+    last = {**BY_BYTES, **last, "add_prefix_space": False, "trim_offsets": True}  # the latter concerns offsets alone
+    for split, known in SPLITS.items():
+        if known == (normalizer, [*before, last]):
+            return split, prefix_space
+    names = [f"{step.get('type')} {step.get('pattern', '')}".strip() for step in (normalizer, *steps) if step]
+    raise _other_kind(later("text cut by {steps:.160}", steps=" + ".join(names)))
 
 
 def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -125,9 +104,7 @@ def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _other_kind(what: Later) -> ImportFailed:
     return ImportFailed(
-        "{tokenizers} has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read.",
-        tokenizers=TOKENIZERS,
-        what=what,
+        "tokenizer.json has {what}; only the byte-level BPE of GPT-2, BART, SmolLM2 and Qwen2.5 can be read.", what=what
     )
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from model.importing.family import (
-    Family,
-    fairseq_sinusoids,
-    of_bart,
-    of_gpt_neo,
-    of_llama,
-    of_opt,
-    of_t5,
-    without_encoder,
-)
+import torch
+from torch import Tensor
+
+from model.importing.family import Family
 from model.importing.texts import bart_texts, fairseq_texts, google_texts, marian_texts, prompt_texts
+
+ACTIVATIONS = {
+    **{name: name for name in ("relu", "gelu", "silu")},
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "swish": "silu",
+}
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -23,19 +26,56 @@ def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in text.split())
 
 
-def _block(ours: str, theirs: str, letters: str = "") -> dict[str, str]:
-    """The four projections of an attention block; `letters` are their names in T5."""
-    names = ("q_proj", "k_proj", "v_proj", "out_proj")
-    return {f"{ours}.{name}": f"{theirs}.{letter}" for name, letter in zip(names, letters or names, strict=True)}
+def _of_t5(settings: Any) -> dict[str, Any]:
+    name = settings.feed_forward_proj.removeprefix("gated-")
+    gated = name != settings.feed_forward_proj
+    return {
+        "n_decoder_layers": settings.num_decoder_layers or settings.n_encoder_layers,
+        "n_decoder_heads": settings.n_encoder_heads,
+        "attention_dropout": settings.dropout,
+        "activation_dropout": settings.dropout,
+        # GELU as in all published models, in spite of its name.
+        "activation": "gelu_tanh" if gated and name == "gelu" else ACTIVATIONS[name],
+        "feed_forward": "gated" if gated else "plain",
+    }
 
 
-_BART_LAYER = {
-    **_block("self_attn", "self_attn"),
-    "norm1": "self_attn_layer_norm",
-    "norm2": "final_layer_norm",
-    "feed_forward.linear1": "fc1",
-    "feed_forward.linear2": "fc2",
-}
+def _of_gpt_neo(settings: Any) -> dict[str, Any]:
+    """No text is longer than the window of a layer, if there is one."""
+    has_windows = any("local" in kinds for kinds, n in settings.attention_types if n)
+    return {"max_positions": min(settings.window_size, settings.max_positions)} if has_windows else {}
+
+
+def _of_llama(settings: Any) -> dict[str, Any]:
+    heads = settings.n_decoder_heads
+    width, keys = settings.head_dim or settings.d_model // heads, settings.num_key_value_heads or heads
+    return {
+        "rope_base": settings.rope_theta,
+        "head_width": 0 if width * heads == settings.d_model else width,
+        "key_value_heads": 0 if keys == heads else keys,
+    }
+
+
+def fairseq_sinusoids(length: int, d_model: int, first: int) -> Tensor:
+    """Fairseq's table of positions: all sines, then all cosines, of slightly other wavelengths than the paper's.
+
+    With n pairs, pair i turns by 10000^(-i/(n-1)) radians per position, where the paper divides by n (§3.5). Positions
+    count from `first`. In float32 and in this order, as in the models' training.
+
+    Shapes:
+        returns: [pos, d_model] float32; an odd d_model ends in a column of zeros.
+    """
+    half = d_model // 2
+    rates = torch.exp(torch.arange(half).float() * -(math.log(10000) / (half - 1)))
+    angles = torch.arange(first, first + length).float()[:, None] * rates  # [pos, pair]
+    table = torch.cat((angles.sin(), angles.cos()), dim=1)
+    return torch.nn.functional.pad(table, (0, d_model - 2 * half))
+
+
+_BART_LAYER = _pairs(
+    "cross_attn=encoder_attn feed_forward.linear1=fc1 feed_forward.linear2=fc2 norm1=self_attn_layer_norm "
+    "encoder.norm2=final_layer_norm decoder.norm2=encoder_attn_layer_norm norm3=final_layer_norm"
+)
 _BART = Family(
     name="BART",
     sizes=_pairs(
@@ -45,7 +85,6 @@ _BART = Family(
         "activation=activation_function dropout=dropout attention_dropout=attention_dropout "
         "activation_dropout=activation_dropout scale_embeddings=scale_embedding"
     ),
-    known=("decoder_ffn_dim",),
     defaults={"pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2},
     switches={
         "normalize_before": False,
@@ -55,38 +94,28 @@ _BART = Family(
         "add_bias_logits": False,
         "extra_pos_embeddings": 2,
     },
+    equal={"decoder_ffn_dim": "encoder_ffn_dim"},
+    words={"activation_function": tuple(ACTIVATIONS)},
     texts=bart_texts,
-    build=partial(of_bart, positions="learned", norm_embeddings=True),
+    model={"positions": "learned", "norm_embeddings": True},
     layer="model.{stack}.layers.{i}.",
-    names={
-        "encoder": _BART_LAYER,
-        "decoder": {
-            **_BART_LAYER,
-            **_block("cross_attn", "encoder_attn"),
-            "norm2": "encoder_attn_layer_norm",
-            "norm3": "final_layer_norm",
-        },
-    },
-    others={
-        ours.format(side): f"model.{stack}.{theirs}"
-        for side, stack in (("src", "encoder"), ("tgt", "decoder"))
-        for ours, theirs in (
-            ("positions_{}.embedding", "embed_positions"),
-            ("norm_{}", "layernorm_embedding"),
-            (f"{stack}.norm", "layer_norm"),
-        )
-    },
+    names=_BART_LAYER
+    | _pairs(
+        "positions_src.embedding=model.encoder.embed_positions positions_tgt.embedding=model.decoder.embed_positions "
+        "norm_src=model.encoder.layernorm_embedding norm_tgt=model.decoder.layernorm_embedding "
+        "encoder.norm=model.encoder.layer_norm decoder.norm=model.decoder.layer_norm"
+    ),
     skipped_positions=2,  # fairseq counts from the id after padding
 )
 _MARIAN = replace(
     _BART,
     name="MarianMT",
-    known=("decoder_ffn_dim", "share_encoder_decoder_embeddings", "decoder_vocab_size"),
+    known=("share_encoder_decoder_embeddings", "decoder_vocab_size"),
     defaults={},
     switches={"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False},
     ignored=("static_position_embeddings", "add_bias_logits"),
     texts=marian_texts,
-    build=of_bart,
+    model={},
     interleaved=True,
     licence="CC-BY-4.0",
 )
@@ -96,18 +125,17 @@ _MBART = replace(
     defaults={"pad_token_id": 1, "eos_token_id": 2},
     switches={**_BART.switches, "normalize_before": True, "add_final_layer_norm": True},
     texts=partial(fairseq_texts, mbart=True),
-    build=partial(of_bart, positions="learned", norm_embeddings=True, norm_first=True),
+    model={"positions": "learned", "norm_embeddings": True, "norm_first": True},
     has_languages=True,
 )
 _T5 = Family(
     name="T5",
     sizes=_pairs(
         "d_model=d_model head_width=d_kv d_ff=d_ff n_encoder_layers=num_layers n_encoder_heads=num_heads "
-        "relative_buckets=relative_attention_num_buckets "
-        "relative_distance=relative_attention_max_distance norm_epsilon=layer_norm_epsilon "
-        "dropout=dropout_rate max_positions=n_positions"
+        "relative_buckets=relative_attention_num_buckets relative_distance=relative_attention_max_distance "
+        "norm_epsilon=layer_norm_epsilon dropout=dropout_rate max_positions=n_positions"
     ),
-    known=("num_decoder_layers", "feed_forward_proj", "scale_decoder_outputs"),
+    known=("num_decoder_layers", "scale_decoder_outputs"),
     defaults={
         "pad_token_id": 0,
         "eos_token_id": 1,
@@ -115,28 +143,29 @@ _T5 = Family(
         "layer_norm_epsilon": 1e-6,
         "n_positions": 512,
     },
+    words={"feed_forward_proj": (*ACTIVATIONS, *(f"gated-{name}" for name in ACTIVATIONS))},
     ignored=("dense_act_fn", "is_gated_act"),
     texts=partial(google_texts, pegasus=False),
-    build=of_t5,
+    model={
+        "norm_first": True,
+        "layer_norm": "rms",
+        "bias": False,
+        "positions": "relative",
+        "scale_scores": False,
+        "scale_embeddings": False,
+    },
+    build=_of_t5,
     prefix="",
+    table="shared",
     layer="{stack}.block.{i}.layer.",
-    names={
-        stack: {
-            **_block("self_attn", "0.SelfAttention", "qkvo"),
-            **(_block("cross_attn", "1.EncDecAttention", "qkvo") if last == 2 else {}),
-            **{f"norm{n + 1}": f"{n}.layer_norm" for n in range(last + 1)},
-            "feed_forward.linear1": f"{last}.DenseReluDense.wi|{last}.DenseReluDense.wi_0",
-            "feed_forward.gate_proj": f"{last}.DenseReluDense.wi_1",
-            "feed_forward.linear2": f"{last}.DenseReluDense.wo",
-        }
-        for stack, last in (("encoder", 1), ("decoder", 2))
-    },
-    others={
-        "positions_src.relative.embedding": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-        "positions_tgt.relative.embedding": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-        "encoder.norm": "encoder.final_layer_norm",
-        "decoder.norm": "decoder.final_layer_norm",
-    },
+    names=_pairs(
+        "self_attn=0.SelfAttention cross_attn=1.EncDecAttention q_proj=q k_proj=k v_proj=v out_proj=o "
+        "norm1=0.layer_norm norm2=1.layer_norm norm3=2.layer_norm encoder.feed_forward=1.DenseReluDense "
+        "decoder.feed_forward=2.DenseReluDense linear1=wi{gate} gate_proj=wi_1 linear2=wo "
+        "positions_src.relative.embedding=encoder.block.0.layer.0.SelfAttention.relative_attention_bias "
+        "positions_tgt.relative.embedding=decoder.block.0.layer.0.SelfAttention.relative_attention_bias "
+        "encoder.norm=encoder.final_layer_norm decoder.norm=decoder.final_layer_norm"
+    ),
     tied_by_file=True,
     # Version 1.0 and its kin scale the logits, version 1.1 and Flan-T5 do not.
     has_scaled_logits=lambda settings: (
@@ -144,13 +173,15 @@ _T5 = Family(
     ),
 )
 _ALONE = {"is_encoder_decoder": False, "rope_scaling": None}
-_SUMMARY = ("summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj")
-_GPT_LAYER = {
-    "norm1": "ln_1",
-    "norm2": "ln_2",
-    "feed_forward.linear1": "mlp.c_fc",
-    "feed_forward.linear2": "mlp.c_proj",
+_CONTINUES = {
+    "architecture": "decoder",
+    "separator": False,
+    "norm_first": True,
+    "scale_embeddings": False,
+    "dropout": 0.0,
+    "positions": "learned",
 }
+_SUMMARY = ("summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj")
 _GPT2 = Family(
     name="GPT-2",
     sizes=_pairs(
@@ -164,20 +195,18 @@ _GPT2 = Family(
         "scale_attn_by_inverse_layer_idx": False,
         "reorder_and_upcast_attn": False,
     },
+    words=_BART.words,
     ignored=("attn_pdrop", "embd_pdrop", "resid_pdrop", "n_ctx", *_SUMMARY),
     texts=prompt_texts,
-    build=without_encoder,
+    model=_CONTINUES,
     prefix="transformer.",
     table="transformer.wte",
     layer="transformer.h.{i}.",
-    names={
-        "decoder": {
-            **_GPT_LAYER,
-            **{f"self_attn.{name}_proj": f"attn.c_attn:{n}" for n, name in enumerate("qkv")},
-            "self_attn.out_proj": "attn.c_proj",
-        }
-    },
-    others={"positions_tgt.embedding": "transformer.wpe", "decoder.norm": "transformer.ln_f"},
+    names=_pairs(
+        "norm1=ln_1 norm2=ln_2 self_attn=attn q_proj=c_attn:0 k_proj=c_attn:1 v_proj=c_attn:2 out_proj=c_proj "
+        "feed_forward=mlp linear1=c_fc linear2=c_proj "
+        "positions_tgt.embedding=transformer.wpe decoder.norm=transformer.ln_f"
+    ),
     transposed=True,
 )
 _RECENT = _pairs(
@@ -186,27 +215,35 @@ _RECENT = _pairs(
 )
 _LLAMA = Family(
     name="Llama",
-    sizes={**_RECENT, "d_ff": "intermediate_size", "activation": "hidden_act", "norm_epsilon": "rms_norm_eps"},
-    known=("num_key_value_heads", "head_dim", "rope_theta", "rope_parameters", "layer_types"),
+    sizes=_RECENT | _pairs("d_ff=intermediate_size activation=hidden_act norm_epsilon=rms_norm_eps"),
+    known=("num_key_value_heads", "head_dim", "rope_theta"),
     defaults={"pad_token_id": 0, "hidden_act": "silu", "rms_norm_eps": 1e-6, "tie_word_embeddings": False},
-    switches={**_ALONE, "attention_bias": False, "mlp_bias": False, "pretraining_tp": 1, "rope_interleaved": False},
+    switches={
+        **_ALONE,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "pretraining_tp": 1,
+        "rope_interleaved": False,
+        "rope_type": "default",
+    },
+    words={"hidden_act": tuple(ACTIVATIONS), "layer_types": ("full_attention",)},
     ignored=("attention_dropout", "is_llama_config", "transformers.js_config"),
     texts=prompt_texts,
-    build=of_llama,
+    model={
+        **_CONTINUES,
+        "positions": "rope",
+        "rope_halves": True,
+        "layer_norm": "rms",
+        "bias": False,
+        "feed_forward": "gated",
+    },
+    build=_of_llama,
     table="model.embed_tokens",
     layer="model.layers.{i}.",
-    names={
-        "decoder": {
-            **_block("self_attn", "self_attn"),
-            "self_attn.out_proj": "self_attn.o_proj",
-            "norm1": "input_layernorm",
-            "norm2": "post_attention_layernorm",
-            "feed_forward.linear1": "mlp.gate_proj",
-            "feed_forward.gate_proj": "mlp.up_proj",
-            "feed_forward.linear2": "mlp.down_proj",
-        }
-    },
-    others={"decoder.norm": "model.norm"},
+    names=_pairs(
+        "out_proj=o_proj norm1=input_layernorm norm2=post_attention_layernorm "
+        "feed_forward=mlp linear1=gate_proj gate_proj=up_proj linear2=down_proj decoder.norm=model.norm"
+    ),
 )
 FAMILIES = {
     "marian": _MARIAN,
@@ -217,7 +254,7 @@ FAMILIES = {
         name="M2M100",
         switches={**_MBART.switches, "normalize_embedding": False},
         texts=partial(fairseq_texts, mbart=False),
-        build=partial(of_bart, positions="learned", norm_first=True),
+        model={"positions": "learned", "norm_first": True},
         computed_positions=lambda model, settings: fairseq_sinusoids(
             model.max_positions, model.d_model, settings.pad_token_id + 1
         ),
@@ -235,7 +272,7 @@ FAMILIES = {
         },
         ignored=("extra_pos_embeddings",),
         texts=partial(google_texts, pegasus=True),
-        build=partial(of_bart, norm_first=True),
+        model={"norm_first": True},
         interleaved=True,
     ),
     "t5": _T5,
@@ -244,25 +281,25 @@ FAMILIES = {
     "gpt_neo": replace(
         _GPT2,
         name="GPT-Neo",
-        sizes={
-            **_GPT2.sizes,
-            **_pairs(
-                "d_model=hidden_size n_decoder_layers=num_layers n_decoder_heads=num_heads "
-                "max_positions=max_position_embeddings d_ff=intermediate_size"
-            ),
-        },
-        known=("window_size", "attention_types"),
+        sizes={**_GPT2.sizes}
+        | _pairs(
+            "d_model=hidden_size n_decoder_layers=num_layers n_decoder_heads=num_heads "
+            "max_positions=max_position_embeddings d_ff=intermediate_size"
+        ),
+        known=("window_size",),
         switches=_ALONE,
+        words={**_BART.words, "attention_types": ("global", "local")},
         ignored=("attention_dropout", "embed_dropout", "resid_dropout", "attention_layers", *_SUMMARY),
-        build=of_gpt_neo,
-        names={"decoder": {**_GPT_LAYER, **_block("self_attn", "attn.attention")}},
-        unbiased=tuple(f"self_attn.{name}_proj" for name in "qkv"),
+        model={**_CONTINUES, "scale_scores": False},
+        build=_of_gpt_neo,
+        names={**_GPT2.names}
+        | _pairs("self_attn=attn.attention q_proj=q_proj k_proj=k_proj v_proj=v_proj out_proj=out_proj"),
+        unbiased=("q_proj", "k_proj", "v_proj"),
         transposed=False,
     ),
     "opt": Family(
         name="OPT",
-        sizes={**_RECENT, "d_ff": "ffn_dim", "activation": "activation_function"},
-        known=("word_embed_proj_dim",),
+        sizes=_RECENT | _pairs("d_ff=ffn_dim activation=activation_function"),
         defaults={"pad_token_id": 0, "activation_function": "relu"},
         switches={
             **_ALONE,
@@ -271,25 +308,27 @@ FAMILIES = {
             "enable_bias": True,
             "layer_norm_elementwise_affine": True,
         },
+        equal={"word_embed_proj_dim": "hidden_size"},
+        words=_BART.words,
         ignored=("attention_dropout", "dropout", "layerdrop", "activation_dropout"),
         texts=partial(prompt_texts, begins=True),
-        build=of_opt,
+        model=_CONTINUES,
         table="model.decoder.embed_tokens",
         layer=_BART.layer,
-        names={"decoder": _BART_LAYER},
-        others={
-            "positions_tgt.embedding": "model.decoder.embed_positions",
-            "decoder.norm": "model.decoder.final_layer_norm",
-        },
+        names=_BART_LAYER
+        | _pairs(
+            "positions_tgt.embedding=model.decoder.embed_positions decoder.norm2=final_layer_norm "
+            "decoder.norm=model.decoder.final_layer_norm"
+        ),
         skipped_positions=2,
     ),
     "llama": _LLAMA,
     "qwen2": replace(
         _LLAMA,
         name="Qwen2",
-        switches={**_ALONE, "use_sliding_window": False},
+        switches={**_ALONE, "use_sliding_window": False, "rope_type": "default"},
         ignored=("attention_dropout", "max_window_layers", "sliding_window", "use_mrope"),
-        build=partial(of_llama, qkv_bias=True),
+        model={**_LLAMA.model, "qkv_bias": True},
     ),
 }
 """The families by `model_type` in config.json.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 from model.architectures import assign_weights, empty_transformer
@@ -58,7 +57,7 @@ def import_folder(
                 "labels": list(translator.source.labels),
                 "sha256": folder.hashes,
             },
-            "search": dataclasses.asdict(translator.search),
+            "search": translator.search,
         },
         overwrite=overwrite,
     )
@@ -88,7 +87,7 @@ def _card(name: str, folder: SourceFolder, translator: ImportedTranslator, n_par
         "## Model",
         "",
         f"- {n_parameters:,} parameters, {layers_of(config)}, d_model {config.d_model}",
-        f"- beam search as its authors set it: {search.beam_size} beams, length penalty α = {search.alpha:g}",
+        f"- beam search as its authors set it: {search['beam_size']} beams, length penalty α = {search['alpha']:g}",
         *(f"- {remark}" for remark in translator.remarks),
         "",
         translator.changes,

@@ -32,29 +32,24 @@ def read_languages(folder: SourceFolder, first: int, default: Sequence[str] = ()
     `default`: then they have the ids from `first` on.
     """
     settings = folder.optional_json(TOKENIZER)
-    decoder = settings.get("added_tokens_decoder")
-    by_id = [(entry, i) for i, entry in decoder.items()] if isinstance(decoder, dict) else []
-    added = folder.optional_json(TOKENIZERS).get("added_tokens")
-    by_id += [(entry, None) for entry in added] if isinstance(added, list) else []
-    ids: dict[str, int] = {}
-    for entry, key in by_id:
-        content, i = (entry.get("content"), entry.get("id", key)) if isinstance(entry, dict) else (None, key)
-        if isinstance(content, str) and _LANGUAGE.fullmatch(content) and str(i).isascii() and str(i).isdecimal():
-            ids[content] = int(str(i))
-    if ids:
-        return ids
-    for values in (folder.optional_json(SPECIAL_TOKENS), settings):
-        for key in ("additional_special_tokens", "extra_special_tokens"):
-            names = [name for name in _listed(values, key) if _LANGUAGE.fullmatch(name)]
-            if names:
-                return {name: first + n for n, name in enumerate(names)}
-    return {name: first + n for n, name in enumerate(default)}
+    ids = _listed(settings, "added_tokens_decoder") | _listed(folder.optional_json(TOKENIZERS), "added_tokens")
+    if known := {name: int(i) for name, i in ids.items() if i.isascii() and i.isdecimal()}:
+        return known
+    files, keys = (
+        (folder.optional_json(SPECIAL_TOKENS), settings),
+        ("additional_special_tokens", "extra_special_tokens"),
+    )
+    names = next(filter(None, (_listed(values, key) for values in files for key in keys)), default)
+    return {name: first + n for n, name in enumerate(names)}
 
 
-def _listed(values: Mapping[str, Any], key: str) -> list[str]:
+def _listed(values: Mapping[str, Any], key: str) -> dict[str, str]:
+    """The language tokens in a list of tokens, or of entries by id, each with what stands there as its id."""
     entries = values.get(key)
-    contents = [e.get("content") if isinstance(e, dict) else e for e in entries] if isinstance(entries, list) else []
-    return [content for content in contents if isinstance(content, str)]
+    listed = [("", entry) for entry in entries] if isinstance(entries, list) else []
+    by_id = entries.items() if isinstance(entries, dict) else listed
+    found = [(e.get("content"), e.get("id", i)) if isinstance(e, dict) else (e, i) for i, e in by_id]
+    return {name: str(i) for name, i in found if isinstance(name, str) and _LANGUAGE.fullmatch(name)}
 
 
 def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> Languages:
@@ -65,29 +60,24 @@ def choose(languages: Languages, tokens: Mapping[str, int], own: Languages) -> L
     Raises:
         ImportFailed: one is needed and not given, or the model has no such language; the message lists some.
     """
-
-    def token(asked: str, given: str, option: str, role: str) -> str:
-        name = asked or given
-        for spelling in (name, f"__{name}__"):
-            if spelling in tokens:
-                return spelling
-        codes = [token.strip("_") for token in tokens]
+    codes, chosen = sorted(token.strip("_") for token in tokens), []
+    asked = (languages.source or own.source, "--from", "source"), (languages.target or own.target, "--to", "target")
+    for name, option, role in asked:
         if not name:
-            some = ", ".join(sorted(codes)[:8])
             raise ImportFailed(
                 "choose the {role} language with {option}; the model has {codes}: {some}, …",
                 role=Later(role),
                 option=option,
                 codes=len(codes),
-                some=some,
+                some=", ".join(codes[:8]),
             )
-        raise ImportFailed(
-            "the model has no {role} language {name:.40}. {nearest}",
-            role=Later(role),
-            name=repr(name),
-            nearest=nearest(name, codes),
-        )
-
-    return Languages(
-        token(languages.source, own.source, "--from", "source"), token(languages.target, own.target, "--to", "target")
-    )
+        token = name if name in tokens else f"__{name}__"
+        if token not in tokens:
+            raise ImportFailed(
+                "the model has no {role} language {name:.40}. {nearest}",
+                role=Later(role),
+                name=repr(name),
+                nearest=nearest(name, codes),
+            )
+        chosen.append(token)
+    return Languages(*chosen)

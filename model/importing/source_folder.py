@@ -44,7 +44,7 @@ class SourceFolder:
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise ImportFailed(
-                "there is no folder {folder}; give the folder with the model's {config}.", folder=folder, config=CONFIG
+                "there is no folder {folder}; give the folder with the model's config.json.", folder=folder
             )
         self.folder = folder
         self._hashes: dict[str, str] = {}
@@ -104,17 +104,9 @@ class SourceFolder:
             ImportFailed: it is missing, too large, or not a JSON object.
         """
         try:
-            values = decode(self.read(name).replace(_NO_LIMIT, b"null"))
+            return checked(decode(self.read(name).replace(_NO_LIMIT, b"null")), dict[str, Any])[0]
         except FormatError as error:
             raise ImportFailed("{folder}/{file} {error}", folder=self.name, file=name, error=error) from None
-        if not isinstance(values, dict):
-            raise ImportFailed(
-                "{folder}/{file} must hold a JSON object, not {type}.",
-                folder=self.name,
-                file=name,
-                type=type(values).__name__,
-            )
-        return values
 
     def optional_json(self, name: str) -> dict[str, Any]:
         """Read the JSON object in a file; empty if there is no such file."""
@@ -133,11 +125,9 @@ class SourceFolder:
                 return self._shards()
             if self.has(PICKLED):
                 raise ImportFailed(
-                    "{name}/{pickled} is a pickle, which could run code when opened, so only {weights} is read; "
-                    "convert it on a machine that has transformers, then import again: {convert}",
+                    "{name}/pytorch_model.bin is a pickle, which could run code when opened, so only model.safetensors "
+                    "is read; convert it on a machine that has transformers, then import again: {convert}",
                     name=self.name,
-                    pickled=PICKLED,
-                    weights=WEIGHTS,
                     convert=CONVERT,
                 )
         return dict.fromkeys(*self._tensors(WEIGHTS))
@@ -149,9 +139,8 @@ class SourceFolder:
             isinstance(file, str) and SHARD.fullmatch(file) for file in listed.values()
         ):
             raise ImportFailed(
-                "{name}/{shards} lists no files named like model-00001-of-00002.safetensors.",
+                "{name}/model.safetensors.index.json lists no files named like model-00001-of-00002.safetensors.",
                 name=self.name,
-                shards=SHARDS,
             )
         files: dict[str, Path] = {}
         for shard in sorted(set(listed.values())):
@@ -159,9 +148,9 @@ class SourceFolder:
             wrong = sorted(names ^ {name for name, file in listed.items() if file == shard})
             if wrong:
                 raise ImportFailed(
-                    "{name}/{shards} and {shard} disagree about the tensor {wrong}; copy the whole folder.",
+                    "{name}/model.safetensors.index.json and {shard} disagree about the tensor {wrong}; "
+                    "copy the whole folder.",
                     name=self.name,
-                    shards=SHARDS,
                     shard=shard,
                     wrong=wrong[0],
                 )

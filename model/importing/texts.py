@@ -10,7 +10,6 @@ from model.config import SOS, SPECIALS
 from model.importing.byte_pairs import read_byte_pairs
 from model.importing.languages import Languages, choose, read_languages
 from model.importing.source_folder import (
-    CONFIG,
     PIECES,
     PIECES_OF_FAIRSEQ,
     TOKENIZER,
@@ -21,8 +20,11 @@ from model.importing.source_folder import (
     settings_of,
 )
 from model.importing.translator import (
+    END,
+    UNKNOWN,
     TokenizerSettings,
     Vocabulary,
+    by_id,
     language_code,
     reorder,
     spellings,
@@ -32,10 +34,10 @@ from model.text.bytelevel import ByteLevelTokenizer
 from model.text.sentencepiece import SentencePieceTokenizer, read_piece_model, read_piece_names
 from model.text.tokenizer import Tokenizer
 
-_END, _UNK, _MASK = "</s>", "<unk>", "<mask>"
-_SPECIAL_OF_PEGASUS = ("<pad>", "</s>", "<mask_1>", "<mask_2>")
+_MASK = "<mask>"
+_SPECIAL_OF_PEGASUS = ("<pad>", END, "<mask_1>", "<mask_2>")
 _PIECES_FROM = 2  # of Pegasus's .spm file: those before are <pad> and </s>
-_SPECIAL_OF_FAIRSEQ = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+_SPECIAL_OF_FAIRSEQ = {"<s>": 0, "<pad>": 1, END: 2, UNKNOWN: 3}
 _OFFSET = 1  # fairseq's ids of pieces are those of SentencePiece plus this
 M2M100_LANGUAGES = (
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu hy "
@@ -74,21 +76,13 @@ def marian_texts(folder: SourceFolder, settings: Any, languages: Languages) -> T
     texts = _tokenizer_settings(folder)
     separate, shared = texts.separate_vocabs, settings.share_encoder_decoder_embeddings
     if shared and separate:
-        raise ImportFailed(
-            "{tokenizer} has two vocabularies, but {config} shares one embedding.", tokenizer=TOKENIZER, config=CONFIG
-        )
-    size, pad, start = settings.vocab_size, settings.pad_token_id, settings.decoder_start_token_id
+        raise ImportFailed("tokenizer_config.json has two vocabularies, but config.json shares one embedding.")
     names, file = folder.json(VOCABULARY), "target_vocab.json" if separate else VOCABULARY
-    target = reorder(
-        folder.json(file) if separate else names,
-        size if shared else settings.decoder_vocab_size or size,
-        pad=pad,
-        start=pad if start is None else start,
-        end=settings.eos_token_id,
-        file=file,
-    )
-    source_pad = names.get("<pad>", pad)
-    source = target if shared else reorder(names, size, pad=source_pad, start=source_pad, file=VOCABULARY)
+    size = settings.vocab_size if shared else settings.decoder_vocab_size
+    target = source = reorder(folder.json(file) if separate else names, settings, file, size=size)
+    if not shared:
+        pad = names.get("<pad>", settings.pad_token_id)
+        source = reorder(names, settings, VOCABULARY, pad=pad, start=pad)
     codes = [str(lang or "") for lang in (texts.source_lang, texts.target_lang)]
     normalised = codes[0] if re.fullmatch(r"[A-Za-z_]{2,16}", codes[0]) else "xx"
     sides = [
@@ -105,16 +99,8 @@ def marian_texts(folder: SourceFolder, settings: Any, languages: Languages) -> T
 
 def bart_texts(folder: SourceFolder, settings: Any, languages: Languages) -> Texts:
     """Read a byte-level BPE whose texts begin and end with special tokens."""
-    pairs = read_byte_pairs(folder, "<s>", _END)
-    vocabulary = reorder(
-        pairs.names,
-        settings.vocab_size,
-        pad=settings.pad_token_id,
-        start=settings.decoder_start_token_id,
-        eos=pairs.end,
-        end=settings.eos_token_id,
-        file=pairs.file,
-    )
+    pairs = read_byte_pairs(folder, "<s>", END)
+    vocabulary = reorder(pairs.names, settings, pairs.file, eos=pairs.end)
     tokenizer = ByteLevelTokenizer(vocabulary.pieces, pairs.merges, begin=pairs.begin, prefix_space=pairs.prefix_space)
     return _of_one(vocabulary, tokenizer)
 
@@ -131,14 +117,7 @@ def google_texts(folder: SourceFolder, settings: Any, languages: Languages, *, p
     else:
         names = {piece: i for i, piece in enumerate(pieces)}
         names |= _sentinels(folder, len(names), settings.vocab_size)
-    vocabulary = reorder(
-        names,
-        settings.vocab_size,
-        pad=settings.pad_token_id,
-        start=settings.decoder_start_token_id,
-        end=settings.eos_token_id,
-        file=PIECES,
-    )
+    vocabulary = reorder(names, settings, PIECES)
     return _of_one(vocabulary, SentencePieceTokenizer(vocabulary.pieces, read_piece_model(content, PIECES), lang="xx"))
 
 
@@ -174,14 +153,14 @@ def fairseq_texts(folder: SourceFolder, settings: Any, languages: Languages, *, 
 
     # Where the source ends in its language, that token takes the place of <eos>, and </s> is an ordinary piece.
     at_end = texts.legacy_behaviour or (mbart and "50" not in (texts.tokenizer_class or ""))
-    size, pad, start = settings.vocab_size, settings.pad_token_id, settings.decoder_start_token_id
+    start = settings.decoder_start_token_id
     start = names[chosen.target] if start is None or (at_end and mbart) else start
-    target = reorder(names, size, pad=pad, start=start, end=settings.eos_token_id, file=file)
+    target = reorder(names, settings, file, start=start)
     source = with_own_specials(target, names[chosen.source]) if at_end else target
-    silent = sorted({*tokens, "<s>", _END, _MASK} & {*source.pieces, *target.pieces})
+    silent = sorted({*tokens, "<s>", END, _MASK} & {*source.pieces, *target.pieces})
     segmentation = read_piece_model(content, PIECES_OF_FAIRSEQ)
     codes = [language_code(name.strip("_").partition("_")[0]) for name in (chosen.source, chosen.target)]
-    begin, end = ("", _END) if at_end else (chosen.source, "")
+    begin, end = ("", END) if at_end else (chosen.source, "")
     read = SentencePieceTokenizer(source.pieces, segmentation, lang=codes[0], silent=silent, begin=begin, end=end)
     sides = (
         read,
@@ -203,18 +182,15 @@ def prompt_texts(folder: SourceFolder, settings: Any, languages: Languages, *, b
     eos, size = ends[0], settings.vocab_size
     adds = folder.optional_json(TOKENIZER).get("add_bos_token", begins)
     pairs = read_byte_pairs(folder, SPECIALS[SOS] if adds else "", "")
-    if len(pairs.names) > size or not all(type(i) is int and 0 <= i < size for i in pairs.names.values()):
-        raise ImportFailed(
-            "{file} has entries beyond the {size} rows of {config}.", file=pairs.file, size=size, config=CONFIG
-        )
+    names = by_id(pairs.names, size, pairs.file)
     begin = pairs.names.get(pairs.begin, settings.bos_token_id) if pairs.begin else settings.bos_token_id
     begin = eos if begin is None else begin
-    if not all(type(i) is int and i < size for i in (eos, begin)):
+    if max(eos, begin) >= size:
         raise ImportFailed(
-            "{config} names a token for the start or the end beyond its {size} rows.", config=CONFIG, size=size
+            "config.json names a special token beyond the {size} rows of {file}.", size=size, file=pairs.file
         )
     rest = [i for i in range(size) if i != eos]
-    pieces = spellings({i: name for name, i in pairs.names.items()}, rest, pairs.file)
+    pieces = spellings(names, rest, pairs.file)
     tokenizer = ByteLevelTokenizer(
         pieces,
         pairs.merges,

@@ -11,13 +11,14 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from torch import Tensor
 
-from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
-from model.importing.source_folder import CONFIG, GENERATION, ImportFailed, SourceFolder, settings_of
+from model.config import SPECIALS, DataConfig, ModelConfig
+from model.importing.source_folder import GENERATION, ImportFailed, SourceFolder, settings_of
 from model.text.pieces import MAX_PIECES
 from model.text.sentencepiece import SPACE
 from model.text.tokenizer import Tokenizer
 
 _SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of this program's own sentences
+END, UNKNOWN = "</s>", "<unk>"
 Id = Annotated[int, Meta(ge=0, le=2**31)]
 
 
@@ -72,35 +73,13 @@ class Vocabulary:
         return next(i for i, row in enumerate(self.rows) if row == original and i != 1)
 
 
-def reorder(
-    names: Mapping[str, Any],
-    size: int,
-    *,
-    pad: int,
-    start: int,
-    file: str,
-    eos: str = "</s>",
-    unk: str = "<unk>",
-    end: int | None = None,
-) -> Vocabulary:
-    """Put a vocabulary into our order. `names` are the original ids by spelling; `size` is the number of rows.
-
-    A row without a name gets one that no text can contain. `file` is the name of the vocabulary in messages; `end` is
-    the id of `eos` as config.json says it.
+def by_id(names: Mapping[str, Any], size: int, file: str) -> dict[int, str]:
+    """The spellings of a vocabulary of `size` rows by their ids; messages call it `file`.
 
     Raises:
-        ImportFailed: an id is invalid, given twice or exceeds the table, or a special token is missing or another one.
+        ImportFailed: an id is invalid, given twice or exceeds the table.
     """
-    if end is not None and names.get(eos) != end:
-        raise ImportFailed(
-            "{config} ends sentences with id {eos}, but {file} with {end:.40}, which is {token:.20}.",
-            config=CONFIG,
-            eos=end,
-            file=file,
-            end=repr(eos),
-            token=repr(names.get(eos)),
-        )
-    if size > MAX_PIECES or len(names) > MAX_PIECES:
+    if max(size, len(names)) > MAX_PIECES:
         raise ImportFailed(
             "{file} has more than {max_pieces} entries; it is refused.", file=file, max_pieces=MAX_PIECES
         )
@@ -123,19 +102,52 @@ def reorder(
                 name=repr(name),
             )
         spelling[i] = name
-    for token in (eos, unk):
+    return spelling
+
+
+def reorder(
+    names: Mapping[str, Any],
+    settings: Any,
+    file: str,
+    *,
+    size: int | None = None,
+    pad: int | None = None,
+    start: int | None = None,
+    eos: str = END,
+) -> Vocabulary:
+    """Put a vocabulary into our order; `names` are the original ids by spelling.
+
+    The number of rows and the special tokens are those of config.json, unless they are given. A row without a name gets
+    one that no text can contain. `file` is the name of the vocabulary in messages.
+
+    Raises:
+        ImportFailed: as :func:`by_id`; or a special token is missing, or two of them are one.
+    """
+    size, end = size or settings.vocab_size, settings.eos_token_id if pad is None else names.get(eos)
+    pad = settings.pad_token_id if pad is None else pad
+    start = next(i for i in (start, settings.decoder_start_token_id, pad) if i is not None)
+    spelling = by_id(names, size, file)
+    for token in (eos, UNKNOWN):
         if token not in names:
             raise ImportFailed(
                 "{file} has no {token}, so it is not the vocabulary of this model.", file=file, token=token
             )
-    special = (pad, start, names[eos], names[unk])
-    if not all(0 <= i < size for i in special):
-        raise ImportFailed("config.json names a special token beyond the {size} rows of {file}.", size=size, file=file)
-    if len({pad, names[eos], names[unk]}) < 3:
+    if names[eos] != end:
         raise ImportFailed(
-            "config.json uses one row of {file} for two of padding, {eos} and {unk}.", file=file, eos=eos, unk=unk
+            "config.json ends sentences with id {eos}, but {file} with {end:.40}, which is {token}.",
+            eos=end,
+            file=file,
+            end=repr(eos),
+            token=names[eos],
         )
-    rest = [i for i in range(size) if i not in (pad, names[eos], names[unk])]
+    special = (pad, start, names[eos], names[UNKNOWN])
+    if max(special) >= size:
+        raise ImportFailed("config.json names a special token beyond the {size} rows of {file}.", size=size, file=file)
+    if len({pad, *special[2:]}) < 3:
+        raise ImportFailed(
+            "config.json uses one row of {file} for two of padding, {eos} and <unk>.", file=file, eos=eos
+        )
+    rest = [i for i in range(size) if i not in (pad, *special[2:])]
     return Vocabulary((*special, *rest), spellings(spelling, rest, file))
 
 
@@ -145,7 +157,7 @@ def with_own_specials(vocabulary: Vocabulary, end: int) -> Vocabulary:
     What was special there is an ordinary piece of no text; only the old ``</s>`` may be put after a text.
     """
     pad, start, _, unk = vocabulary.rows[: len(SPECIALS)]
-    pieces = ("<their pad>", "<their sos>", "</s>", "<their unk>", *vocabulary.pieces)
+    pieces = ("<their pad>", "<their sos>", END, "<their unk>", *vocabulary.pieces)
     return Vocabulary((pad, start, end, unk, *vocabulary.rows), pieces)
 
 
@@ -170,21 +182,12 @@ def _spelling(name: str | None, i: int) -> str:
     return sys.intern(name.replace(SPACE, " "))  # both sides may have it
 
 
-@dataclass(frozen=True)
-class OwnSearch:
-    """The settings of beam search that the model's authors chose; pages and commands offer them."""
-
-    beam_size: int = 4
-    length_penalty: LengthPenalty = "mean"
-    alpha: float = 1.0
-
-
 @dataclass(frozen=True, eq=False)
 class ImportedTranslator:
     """An imported translator.
 
-    `licence` is empty if none is stated; `changes` says what was reordered; `remarks` are sentences about what was
-    converted or left out.
+    `search` are the settings of beam search that its authors chose, which pages and commands offer. `licence` is empty
+    if none is stated; `changes` says what was reordered; `remarks` are sentences about what was converted or left out.
     """
 
     family: str
@@ -193,7 +196,7 @@ class ImportedTranslator:
     source: Tokenizer
     target: Tokenizer
     parameters: dict[str, Tensor]
-    search: OwnSearch
+    search: dict[str, Any]
     licence: str
     changes: str
     remarks: tuple[str, ...] = ()
@@ -201,7 +204,7 @@ class ImportedTranslator:
 
 def read_search(
     folder: SourceFolder, config: dict[str, Any], target: Vocabulary, *, language: int | None = None
-) -> tuple[OwnSearch, tuple[int, ...], int, list[str]]:
+) -> tuple[dict[str, Any], tuple[int, ...], int, list[str]]:
     """Read the settings of beam search from generation_config.json, or from config.json in older folders.
 
     Returns them, our ids of banned target tokens, our id of the token that every translation is forced to begin with (0
@@ -221,9 +224,7 @@ def read_search(
             banned.append(target.ours(words[0]))
         else:
             raise ImportFailed(
-                "{generation} has bad_words_ids with {words}, which is no id of a token.",
-                generation=GENERATION,
-                words=words[0],
+                "generation_config.json has bad_words_ids with {words}, which is no id of a token.", words=words[0]
             )
     if values.no_repeat_ngram_size:
         remarks.append(
@@ -238,12 +239,11 @@ def read_search(
         first = target.ours(forced) if forced < size else 0
         if first < len(SPECIALS):
             raise ImportFailed(
-                "{generation} has forced_bos_token_id={forced}, which cannot begin a translation.",
-                generation=GENERATION,
+                "generation_config.json has forced_bos_token_id={forced}, which cannot begin a translation.",
                 forced=forced,
             )
         piece = target.pieces[first - len(SPECIALS)]
         why = "as the model's authors set it" if language is None else "the language that was chosen"
         remarks.append(f"Every translation begins with {piece}, {why}, with probability 1.")
-    search = OwnSearch(beam_size=values.num_beams, length_penalty="mean", alpha=values.length_penalty)
+    search = {"beam_size": values.num_beams, "length_penalty": "mean", "alpha": values.length_penalty}
     return search, tuple(sorted({i for i in banned if i > 1})), first, remarks

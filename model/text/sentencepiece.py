@@ -6,21 +6,19 @@ trusted: one that is damaged, or that the library would segment in a way that is
 
 from __future__ import annotations
 
-import codecs
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 from model.config import UNK
 from model.file_formats import FormatError, checked
+from model.text.imported import ImportedTokenizer
 from model.text.pieces import MAX_PIECES, Piece, TokenizerError, word_groups
 from model.text.punctuation import normalize_punctuation
-from model.text.tokenizer import Stored, Tokenizer
+from model.text.tokenizer import Stored
 
 MAX_BYTES = 64 * 1024**2
 SPACE = "▁"  # how a piece writes a space
@@ -173,13 +171,13 @@ class _Stored(Stored):
     silent: tuple[str, ...] = ()
 
 
-class SentencePieceTokenizer(Tokenizer):
+class SentencePieceTokenizer(ImportedTokenizer):
     """Pieces of a SentencePiece model, looked up in a vocabulary that may contain fewer or more of them.
 
     A text may begin with a target label such as ``>>fra<<``, which is one token (see :attr:`labels`). `punctuation` is
     the language whose punctuation is normalised first, or None. `begin` and `end` are entries put before and after
     every text, such as its language, or empty; `silent` are entries without text; `segmenter` may be that of another
-    tokenizer with the same model. It cannot be trained, only imported (:mod:`model.importing`).
+    tokenizer with the same model.
     """
 
     kind = "sentencepiece"
@@ -197,7 +195,7 @@ class SentencePieceTokenizer(Tokenizer):
         silent: Sequence[str] = (),
         segmenter: Segmenter | None = None,
     ) -> None:
-        super().__init__(pieces, (0,) * len(pieces), lang=lang)
+        super().__init__(pieces, lang=lang)
         self.unigram = unigram
         self.punctuation = punctuation
         self.begin, self.end, self.silent = begin, end, tuple(silent)
@@ -236,53 +234,13 @@ class SentencePieceTokenizer(Tokenizer):
         if self.end and text:
             yield Piece(self.end, len(text), len(text), word + (max(words, default=-1) + 1))
 
-    def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
-        has_begun = False
-        silent = frozenset(self.silent)
-        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")  # for characters written as bytes
-        for i, following in pairwise([*ids, -1]):
-            text = self._spelling(i, unknown)
-            if text in silent:
-                text = ""
-            elif content := self._byte(i):
-                text = decoder.decode(content, final=not self._byte(following))
-            text = text if has_begun else text.removeprefix(" ")
-            has_begun = has_begun or bool(text)
-            yield text
-
     def _byte(self, i: int) -> bytes:
         """The byte that an id stands for; empty if it is an ordinary piece."""
         match = _BYTE.fullmatch(self.piece(i)) if self.unigram.byte_fallback and i > UNK else None
         return bytes.fromhex(match[1]) if match else b""
 
-    def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """See :meth:`Tokenizer.words_of`; for the limits of words see :func:`word_groups`."""
-        words = word_groups(" \ufffd" if i == UNK else self.piece(i) for i in ids if i >= UNK)
-        return tuple(-1 if i < UNK else next(words) for i in ids)
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
-        unigram = msgspec.to_builtins(self.unigram)
-        return super().to_dict() | {
-            "counts": [],
-            "punctuation": self.punctuation,
-            "unigram": unigram,
-            "begin": self.begin,
-            "end": self.end,
-            "silent": list(self.silent),
-        }
-
-    @classmethod
-    def _restored(cls, stored: _Stored) -> SentencePieceTokenizer:
-        return cls(
-            stored.pieces,
-            stored.unigram,
-            lang=stored.lang,
-            punctuation=stored.punctuation,
-            begin=stored.begin,
-            end=stored.end,
-            silent=stored.silent,
-        )
+    def _starts(self, ids: Sequence[int]) -> Iterator[str]:
+        return (" \ufffd" if i == UNK else self.piece(i) for i in ids)
 
 
 def leading_label(text: str) -> str:

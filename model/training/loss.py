@@ -114,7 +114,7 @@ class TrainingLoss(nn.Module):
             if self.fused:  # padding sees itself, since the kernel has no weights for a row that sees nothing
                 itself = torch.eye(read.size(1), dtype=torch.bool, device=read.device)
                 mask = additive(mask | itself, self._mask_dtype(src.device.type))
-            return model.decode(read, tgt_mask=mask)[:, -tgt_in.size(1) :]
+            return model.decode(read, model.encode(src), src_mask=None, tgt_mask=mask)[:, -tgt_in.size(1) :]
         self_mask, cross_mask = self._masks(src, tgt_in, padded)
         memory = model.encoder(model.embed(src, side="src"), mask=cross_mask)
         x = model.embed(tgt_in, side="tgt")

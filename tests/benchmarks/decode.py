@@ -45,26 +45,30 @@ def marian(config: ModelConfig) -> Any:
     return MarianMTModel(MarianConfig(**settings)).eval()
 
 
-def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
+def generation(peer: Any, source: torch.Tensor, n_steps: int, **options: Any) -> Callable[[], None]:
     """Greedy generation of exactly `n_steps` tokens, returning all attentions and the scores."""
-    source = torch.randint(4, peer.config.vocab_size, (1, n_source), generator=torch.Generator().manual_seed(1))
 
     def work() -> None:
         found = peer.generate(
             source,
-            attention_mask=torch.ones_like(source),
-            num_beams=1,
             do_sample=False,
             min_new_tokens=n_steps,
             max_new_tokens=n_steps,
             output_attentions=True,
             output_scores=True,
             return_dict_in_generate=True,
+            **options,
         )
-        if len(found.cross_attentions) != n_steps or len(found.encoder_attentions) == 0:
-            raise AssertionError(f"MarianMT made {len(found.cross_attentions)} steps, not {n_steps}")
+        attentions = found["cross_attentions"] if "cross_attentions" in found else found["attentions"]
+        if len(attentions) != n_steps:
+            raise AssertionError(f"{type(peer).__name__} made {len(attentions)} steps, not {n_steps}")
 
     return work
+
+
+def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
+    source = torch.randint(4, peer.config.vocab_size, (1, n_source), generator=torch.Generator().manual_seed(1))
+    return generation(peer, source, n_steps, attention_mask=torch.ones_like(source), num_beams=1)
 
 
 def without_cache(translator: Translator, text: str, path: tuple[int, ...]) -> None:

@@ -7,7 +7,7 @@ import torch
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
-from tests.benchmarks.decode import beside_marian
+from tests.benchmarks.decode import beside_marian, generation
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.marian import imported, opened
 from tests.benchmarks.registry import Row, benchmark
@@ -53,23 +53,9 @@ def measure(lab: Lab) -> Iterator[Row]:
         if len(found.answer) != STEPS:
             raise AssertionError(f"{len(found.answer)} steps instead of {STEPS}")
 
-    def generated() -> None:
-        found = peer.generate(
-            ids,
-            do_sample=False,
-            min_new_tokens=STEPS,
-            max_new_tokens=STEPS,
-            output_attentions=True,
-            output_scores=True,
-            return_dict_in_generate=True,
-            pad_token_id=0,
-        )
-        if len(found.attentions) != STEPS:
-            raise AssertionError(f"GPT-2 made {len(found.attentions)} steps, not {STEPS}")
-
     yield beside_marian(
         f"{STEPS} tokens continued, everything recorded, {size}, 1 thread",
-        in_turns({"ours": continued, "marian": generated}, repeats),
+        in_turns({"ours": continued, "marian": generation(peer, ids, STEPS, pad_token_id=0)}, repeats),
         1.3,
         "GPT-2, generate() with attentions and scores returned",
         "transformers",

@@ -66,7 +66,7 @@ def measure(lab: Lab) -> Iterator[Row]:
     loaded = load_model(CHECKPOINTS / MODEL)
     measuring = partial(measure_heads, default_choice(loaded.data_config), loaded, unheard, again=True)
     found = measuring()
-    pruning = partial(measure_curve, loaded, found.sample, found.task, unheard)
+    pruning = partial(measure_curve, loaded, found.sample, unheard)
     n_heads = sum(item.n_layers * item.n_heads for item in found.probe.kinds.values())
     large = partial(measure_heads, default_choice(loaded.data_config), as_large(loaded), unheard, again=True)
     for what, work, most, detail in (
@@ -82,7 +82,7 @@ def measure(lab: Lab) -> Iterator[Row]:
             MOST_LARGE,
             "144 heads and two untrained models of the same shape, with intervals of each part",
         ),
-        (f"the pruning curve of {MODEL}", pruning, MOST_CURVE, "with translations and random orders"),
+        (f"the pruning curve of {MODEL}", pruning, MOST_CURVE, "with random orders"),
     ):
         yield Row.within(
             f"{what}, processor time on one thread",

@@ -1,8 +1,6 @@
 """Positions as rotation or as distance, and the gate, recomputed from what passes the tap."""
 
 import math
-from itertools import product
-from typing import Any
 
 import pytest
 import torch
@@ -12,14 +10,6 @@ from hypothesis import strategies as st
 from model.positions import rotary
 from model.recording import PointRecorder
 from tests.tiny import random_ids, sources, targets, tiny_model
-
-SELF = ("encoder.0.self_attn", "encoder.1.self_attn", "decoder.0.self_attn", "decoder.2.self_attn")
-
-
-def points_of(**changes: Any) -> dict[str, torch.Tensor]:
-    recorder = PointRecorder()
-    tiny_model(**changes)(sources(7, 5), targets(6, 4), tap=recorder)
-    return recorder.tensors
 
 
 @given(first=st.integers(0, 50), pairs=st.integers(1, 6))
@@ -33,40 +23,6 @@ def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> N
         )
         expected = torch.view_as_real(numbers[:, row] * turn).flatten(-2)
         torch.testing.assert_close(rotary(x, first)[:, row], expected)
-
-
-@pytest.mark.parametrize("block", SELF)
-def test_a_rotated_query_and_key_give_the_score(block: str) -> None:
-    kept = points_of(positions="rope")
-    n_heads = kept[f"{block}.query"].size(1)
-    split = {
-        name: kept[f"{block}.{name}"].unflatten(-1, (n_heads, -1)).transpose(1, 2) for name in ("q_proj", "k_proj")
-    }
-    assert torch.equal(kept[f"{block}.query"], rotary(split["q_proj"]))
-    assert torch.equal(kept[f"{block}.key"], rotary(split["k_proj"]))
-    scores = kept[f"{block}.query"] @ kept[f"{block}.key"].mT / math.sqrt(split["q_proj"].size(-1))
-    torch.testing.assert_close(kept[f"{block}.scores"], scores)
-
-
-@pytest.mark.parametrize("block", SELF)
-def test_the_bias_lowers_the_score_with_the_distance(block: str) -> None:
-    kept = points_of(positions="alibi")
-    query, key, scores = (kept[f"{block}.{name}"] for name in ("query", "key", "scores"))
-    n_heads = query.size(1)
-    for head, i, j in product(range(n_heads), range(query.size(2)), range(key.size(2))):
-        product_of_both = (query[0, head, i] * key[0, head, j]).sum() / math.sqrt(query.size(-1))
-        expected = product_of_both - abs(i - j) * 2 ** (-8 * (head + 1) / n_heads)
-        torch.testing.assert_close(scores[0, head, i, j], expected, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("positions", ["rope", "alibi"])
-def test_nothing_is_added_to_embeddings_or_known_to_cross_attention(positions: str) -> None:
-    kept = points_of(positions=positions)
-    assert torch.equal(kept["src.positions"], kept["src.scaled"])
-    block = "decoder.1.cross_attn"
-    assert f"{block}.bias" not in kept
-    for name, projected in (("query", "q_proj"), ("key", "k_proj")):
-        assert torch.equal(kept[f"{block}.{name}"].transpose(1, 2).flatten(2), kept[f"{block}.{projected}"])
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rope", "alibi", "none"])

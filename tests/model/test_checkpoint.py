@@ -92,18 +92,6 @@ def test_what_is_saved_comes_back(tmp_path: Path, share: str, n_stored: int, pos
     assert (loaded.model.src_embedding.weight is loaded.model.tgt_embedding.weight) == (share == "all")
 
 
-def test_a_summary_needs_no_weights_and_snapshots_are_half_as_large(good: Path) -> None:
-    (summary,) = list_models(good.parent)
-    told = {key: summary[key] for key in ("name", "error", "trained", "bundled")}
-    assert told == {"name": "good", "error": None, "trained": True, "bundled": False}
-    assert summary["parameters"] == count_parameters(load_model(good).model)
-    assert summary["bytes"] == (good / "model.safetensors").stat().st_size
-    assert snapshot_path(good, 40).stat().st_size < 0.6 * summary["bytes"]
-    assert load_model(good, snapshot=40).model.output.weight.dtype == torch.float32
-    with pytest.raises(CheckpointError, match=r"snapshots/step-00000041.safetensors is missing"):
-        load_model(good, snapshot=41)
-
-
 def test_the_bytes_are_those_of_the_library_and_others_may_read_them(tmp_path: Path) -> None:
     """A server may run as another user than the one who trained or imported the model."""
     weights = {name: torch.randn(3, n).t() for n, name in enumerate(("b", "ä", "a"))}
@@ -150,16 +138,6 @@ def test_names_that_could_lead_elsewhere_are_refused(tmp_path: Path, name: str) 
         check_name(name)
     with pytest.raises(CheckpointError):
         find_model(tmp_path, name)
-
-
-def test_names_of_ordinary_models_are_fine(good: Path) -> None:
-    for name in ("adjective-swap", "my_model.2", "A", "0x", "x" * 64):
-        assert check_name(name) == name
-    assert find_model(good.parent, "good") == good
-    with pytest.raises(CheckpointError, match=r"there is no model 'goood'. Did you mean 'good'\?"):
-        find_model(good.parent, "goood")
-    with pytest.raises(CheckpointError, match="There is no model in"):
-        find_model(good.parent / "nowhere", "good")
 
 
 # Inconsistent folders

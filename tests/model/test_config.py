@@ -1,5 +1,4 @@
 import dataclasses
-import json
 import math
 import re
 from typing import Any
@@ -30,26 +29,6 @@ from model.nearest import nearest
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
 ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
 FOUR_HEADS = {"n_encoder_heads": 4, "n_decoder_heads": 4}
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        ModelConfig(
-            src_vocab_size=9, tgt_vocab_size=9, banned_tokens=(5, 6), first_token=7, positions="rope", dropout=0.3
-        ),
-        DataConfig(task="reverse", src_lang="de", tokenizer="characters", lowercase=True, min_frequency=2),
-        TrainConfig(learning_rate=0.25, schedule="cosine", average_checkpoints=2, seed=7),
-        DecodeConfig(method="sample", temperature=0.5, top_k=3),
-    ],
-    ids=lambda config: type(config).__name__,
-)
-def test_a_configuration_survives_json(config: Any) -> None:
-    cls = type(config)
-    assert from_dict(cls, json.loads(json.dumps(to_dict(config)))) == config
-    assert from_dict(cls, {}) == cls()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        config.seed = 3
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -113,25 +92,6 @@ def test_settings_are_read_under_their_former_names_and_written_under_their_curr
     assert set(FORMER_NAMES.values()).isdisjoint(to_dict(CURRENT))
     assert with_current_names(FORMER).items() <= to_dict(CURRENT).items()
     assert with_former_names(with_current_names(FORMER)) == FORMER
-
-
-@pytest.mark.parametrize(
-    ("cls", "key", "text", "value"),
-    [
-        (ModelConfig, "d_model", "64", 64),
-        (ModelConfig, "dropout", "0.25", 0.25),
-        (ModelConfig, "norm_first", "true", True),
-        (ModelConfig, "norm_first", "FALSE", False),
-        (ModelConfig, "norm_first", "no", False),
-        (ModelConfig, "positions", "learned", "learned"),
-        (TrainConfig, "learning_rate", "3e-4", 3e-4),
-        (DataConfig, "task", "reverse", "reverse"),
-    ],
-)
-def test_values_typed_on_a_command_line(cls: type, key: str, text: str, value: Any) -> None:
-    parsed = parse_value(cls, key, text)
-    assert parsed == value
-    assert type(parsed) is type(value)
 
 
 @pytest.mark.parametrize(

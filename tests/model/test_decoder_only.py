@@ -28,6 +28,11 @@ def decoder(**changes: Any) -> DecoderOnly:
     return model
 
 
+def at_once(model: DecoderOnly, ids: torch.Tensor) -> torch.Tensor:
+    """The decoder's output for a whole sequence."""
+    return model.decode(ids, model.encode(ids), src_mask=None)
+
+
 def recorded(model: DecoderOnly, text: str, prefix: tuple[int, ...] = (), **search: Any) -> Decoding:
     config = DecodeConfig(**({"max_length": 5} | search))
     return decode_recorded(model, LETTERS.encode(text), LETTERS, config, prefix=prefix)
@@ -37,7 +42,7 @@ def test_a_prefix_model_reads_source_separator_and_target_as_one_sequence() -> N
     model, src, tgt = decoder(), sources(4, 2), targets(3, 3)
     joined = model.joined(src, tgt)
     assert joined.tolist() == [[*src[0], *tgt[0]], [PAD, PAD, *src[1, :2], *tgt[1]]]
-    alone = model.decode(torch.cat((src[1:, :2], tgt[1:]), dim=1))
+    alone = at_once(model, torch.cat((src[1:, :2], tgt[1:]), dim=1))
     torch.testing.assert_close(model(src, tgt)[1], model.logits(alone)[0, -3:], **CLOSE)
     assert model.config.prompt((7, 8)) == (7, 8, EOS, SOS)
 
@@ -56,7 +61,7 @@ def test_every_row_is_recorded_with_what_it_reads_and_predicts(changes: dict[str
     )
     assert (trace.src_tokens, trace.encoder.size, trace.cross.size) == ((), 0, 0)
     assert trace.tgt_words[:3] == (0, 0, 0)
-    logits = model.logits(model.decode(torch.tensor([read])))[0]
+    logits = model.logits(at_once(model, torch.tensor([read])))[0]
     logits[:, [PAD, SOS]] = -torch.inf
     probabilities = logits.softmax(-1)
     rows = torch.arange(len(read))
@@ -94,7 +99,7 @@ def test_nothing_is_read_beyond_the_last_position() -> None:
     full = recorded(model, "abcd", (5, 6, 7, 8, 9, 10, 11), max_length=0)
     assert full.path == (5, 6, 7, 8, 9, 10)
     with pytest.raises(ValueError, match="learned 6 positions"):
-        model.decode(torch.full((1, 7), 5))
+        at_once(model, torch.full((1, 7), 5))
 
 
 @pytest.mark.parametrize("fused", [True, False])

@@ -1,12 +1,10 @@
 """The check at the door: what a JSON file of a model folder must not hold."""
 
 import json
-from typing import Any
 
 import pytest
-from msgspec import Struct
 
-from model.file_formats import Config, FormatError, Line, checked, decode, fits
+from model.file_formats import FormatError, decode
 
 TORN = "not valid JSON"
 LARGE = "too large"
@@ -37,47 +35,3 @@ def test_anything_else_is_read_as_python_reads_it() -> None:
     value = {"ä": [None, True, -(2**63), 2**63 - 1, 1.5, "\u2028"]}
     assert decode(json.dumps(value).encode()) == value
     assert decode(b"\xef\xbb\xbf" + json.dumps(value, ensure_ascii=False).encode()) == value
-
-
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"results": {"test": {"exact_match": 1.5}}}, "wrong at 'results.test.exact_match': expected `float` <= 1.0"),
-        ({"results": {"valid": 3}}, "is wrong at 'results.valid': expected `object"),
-        ({"results": {"step": "many"}}, "is wrong at 'results.step': expected `int`, got `str`"),
-        ({"title": "a\u202eb"}, "marks that reorder text, in 'title'"),
-        ({"title": "a\nb"}, "control characters"),
-        ({"title": "a" * 1001}, "is wrong at 'title': expected `str` of length <= 1000"),
-        ({"data": {"task": 5}}, "is wrong at 'data.task'"),
-        ({"data": {"task": "a\x1b[2J"}}, "control characters"),
-    ],
-)
-def test_the_part_that_is_wrong_is_named(config: dict[str, Any], said: str) -> None:
-    with pytest.raises(FormatError) as refused:
-        checked({"data": {}} | config, Config)
-    assert said in str(refused.value)
-
-
-class Parts(Struct):
-    """Two parts that may be missing, and one that must be there."""
-
-    name: Line
-    first: list[int] | None = None
-    second: dict[str, str] | None = None
-
-
-def test_parts_that_may_be_missing_are_left_out_with_a_reason() -> None:
-    value = {"second": {"a": 1}, "name": "n", "first": [1, "x"]}
-    found, problems = checked(value, Parts, optional=("first", "second"))
-    assert (found.name, found.first, found.second) == ("n", None, None)
-    assert sorted(problem.split("'")[1].split("[")[0] for problem in problems) == ["first", "second"]
-    with pytest.raises(FormatError, match="'first"):
-        checked(value, Parts, optional=("second",))
-    with pytest.raises(FormatError, match="'name'"):
-        checked(value | {"name": 3}, Parts, optional=("first", "second"))
-    assert value["first"] == [1, "x"]
-
-
-@pytest.mark.parametrize(("value", "good"), [("abc", True), ("a\u202eb", False), ("a\n", False), (3, False)])
-def test_a_value_fits_its_type_or_not(value: object, good: bool) -> None:
-    assert fits(value, Line) is good

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from model.config import EOS, PAD, UNK, DecodeConfig
+from model.config import PAD, DecodeConfig
 from model.data.batching import encode_pairs
 from model.data.task import Example
 from model.metrics import TokenScores, bleu, bleu_lc_tok, exact_match, flat, moses_tokens, token_scores
@@ -14,25 +14,6 @@ from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import tiny_model
 
 LETTERS = CharacterTokenizer.train(["abcdefghi"])
-
-
-def test_token_scores_leave_padding_out() -> None:
-    logits = torch.full((2, 3, 4), -1e9)
-    labels = torch.tensor([[1, 2, PAD], [3, PAD, PAD]])
-    logits[0, 0, 1] = 0.0  # certain and right
-    logits[0, 1, 1] = logits[0, 1, 2] = 0.0  # one half for the right one; the tie goes to the lower id, which is wrong
-    logits[1, 0, 0] = math.log(3.0)
-    logits[1, 0, 3] = 0.0  # one quarter for the right one
-    scores = token_scores(logits, labels)
-    assert scores.tokens == 3
-    assert scores.correct == 1
-    assert scores.nll == pytest.approx(math.log(2) + math.log(4), rel=1e-5)
-    assert scores.loss == pytest.approx(math.log(8) / 3, rel=1e-5)
-    assert scores.accuracy == pytest.approx(1 / 3)
-    assert TokenScores(1.0, 2, 3) + TokenScores(0.5, 0, 1) == TokenScores(1.5, 2, 4)
-    unspellable = torch.tensor([[UNK, 5, EOS]])  # a reference that the vocabulary cannot spell is never met
-    scores = token_scores(torch.nn.functional.one_hot(unspellable, 8).float(), unspellable)
-    assert (scores.correct, scores.tokens) == (2, 3)
 
 
 def test_without_numbers_a_mean_is_nan_which_is_null_in_json() -> None:
@@ -86,20 +67,3 @@ def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:
         total += teacher_forced(model, alone)
     assert total.tokens == together.tokens.tokens
     assert total.nll == pytest.approx(together.tokens.nll, rel=1e-5)
-
-
-def test_groups_and_task_specific_equality() -> None:
-    examples = [Example("a", "a"), Example("b", "b"), Example("cc", "cc")]
-    scores = score_examples(
-        tiny_model(),
-        LETTERS,
-        LETTERS,
-        examples,
-        DecodeConfig(),
-        equivalent=lambda prediction, example: len(example.source) == 1,
-        group=lambda example: f"{len(example.source)} letters",
-    )
-    assert scores.exact_match == pytest.approx(2 / 3)
-    assert scores.groups == {"1 letters": 1.0, "2 letters": 0.0}
-    keys = "exact_match token_accuracy loss sentences bleu bleu_signature bleu_lc_tok"
-    assert set(scores.flat()) == set(keys.split())

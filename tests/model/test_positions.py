@@ -31,21 +31,6 @@ def test_table_follows_the_papers_formula(position: int, d_model: int, base: flo
     assert base != 10_000.0 or torch.equal(table, sinusoidal_table(position + 1, d_model))
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_what_is_added_is_the_table_wherever_a_text_begins(positions: str) -> None:
-    encoding = PositionalEncoding(tiny_config(positions=positions, max_positions=9))
-    x, table = torch.randn(2, 9, 16), encoding.table(9)
-    whole = encoding(x)
-    for start in range(9):
-        assert torch.equal(encoding(x[:, start:], offset=start), whole[:, start:])
-    if positions == "none":
-        assert table is None
-        assert torch.equal(whole, x)
-    else:
-        assert torch.equal(encoding(torch.zeros(1, 9, 16))[0], table)
-    assert len(list(encoding.parameters())) == (positions == "learned")
-
-
 def test_positions_beyond_the_learned_ones_raise_a_clear_error_and_sinusoidal_ones_go_on() -> None:
     encoding = PositionalEncoding(tiny_config(positions="learned", max_positions=8))
     assert torch.equal(encoding.table(8), encoding.embedding.weight)

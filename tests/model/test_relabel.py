@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model import relabel, train
-from model.data import Example, get_task
+from model.data import Example
 from model.data.files import save_splits
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
 from tests.model.commands import failure
@@ -29,25 +29,6 @@ def wrong(tmp_path: Path) -> list[str]:
 
 def rows(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_each_model_writes_the_side_that_it_translates_into(
-    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "both.jsonl"
-    command = [*wrong, *REVERSE, "--model", "reverse", "--reverse", "reverse", "--out", str(out), "--beam", "2"]
-    assert relabel.main(command) == 0
-    found = rows(out)
-    forward = [row for row in found if row["made"] == "target"]
-    backward = [row for row in found if row["made"] == "source"]
-    assert len(found) == len(forward) + len(backward) == 2 * len(WORDS)
-    assert {(row["source"], row["target"]) for row in forward} == {(word, word[::-1]) for word in WORDS}
-    assert {(row["source"], row["target"]) for row in backward} == {("s" + word[::-1], f"{word}s") for word in WORDS}
-    assert f"12 pairs written to {out}" in capsys.readouterr().out
-    first = out.read_bytes()
-    assert relabel.main([*command, "--overwrite"]) == 0
-    assert out.read_bytes() == first
-    assert list(tmp_path.glob("*.tmp")) == []
 
 
 def test_own_pairs_are_read_from_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,9 +121,3 @@ def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: py
     assert "other added data (files: more.jsonl)" in failure(train.main, ["--resume", "cut", *where], capsys)
     assert train.main(["--resume", "cut", "--add-data", str(moved), *where]) == 0
     assert (folder / "cut" / WEIGHTS).read_bytes() == (folder / "union" / WEIGHTS).read_bytes()
-
-
-def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
-    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
-    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
-    assert relabel.columns(get_task("reverse")) == ("source", "target")

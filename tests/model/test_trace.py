@@ -7,37 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from model.recording import AttentionRecorder
-from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError
+from model.trace import AttentionTrace, TraceError
 from tests.explorer.planted import planted_trace
-from tests.tiny import sources, targets, tiny_model
-
-HOSTILE = ["<sos>", "</script>", "<img src=x onerror=alert(1)>", "l'été", "मुझे", "שלום", "人工知能", "👩‍👩‍👧"]
-
-
-@pytest.mark.parametrize("tokens", [HOSTILE, ["a"], [" ", "a\nb", "", "x" * 50]], ids=["hostile", "one", "blank"])
-def test_a_trace_comes_back_from_its_file(tokens: list[str], tmp_path: Path) -> None:
-    plain = planted_trace(tokens, tokens[::-1], layers=(1, 3), heads=(4, 2), edits=("cross layer 1 head 2: zero",))
-    mask = np.full_like(plain.encoder_mask, PADDING)
-    mask[:, 0] = VISIBLE
-    cross = np.random.default_rng(0).random(plain.cross.shape, dtype=np.float32)
-    trace = dataclasses.replace(plain, cross=cross, encoder_mask=mask)
-    path = tmp_path / "exactly this name"
-    trace.save_npz(path)
-    assert [entry.name for entry in path.parent.iterdir()] == ["exactly this name"]
-    found = AttentionTrace.load_npz(path)
-    for field in dataclasses.fields(AttentionTrace):
-        before, after = getattr(trace, field.name), getattr(found, field.name)
-        assert type(after) is type(before), field.name
-        if isinstance(before, np.ndarray):
-            assert after.dtype == before.dtype, field.name
-            np.testing.assert_array_equal(after, before)
-        else:
-            assert after == before, field.name
-    with np.load(path, allow_pickle=False) as archive:
-        assert all(archive[name].dtype.kind in "fiuU" for name in archive.files), "plain arrays"
 
 
 @pytest.fixture
@@ -105,25 +77,3 @@ def test_a_file_of_another_kind_is_refused_with_a_message(tmp_path: Path) -> Non
     for path in (text, array, archive, tmp_path / "absent.npz"):
         with pytest.raises(TraceError, match=path.name):
             AttentionTrace.load_npz(path)
-
-
-@pytest.mark.parametrize("autocast", [False, True])
-def test_the_recorder_gives_numbers_with_named_axes_and_keeps_no_graph(autocast: bool) -> None:
-    """In float32, also where the products are bf16."""
-    model, recorder = tiny_model(), AttentionRecorder(details=[("encoder", 0, 0)])
-    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-        model(sources(6, 3), targets(5, 2), tap=recorder).sum().backward()
-    for kind, shape in (("encoder", (2, 2, 6, 6)), ("decoder", (3, 4, 5, 5)), ("cross", (3, 4, 5, 6))):
-        weights = recorder.weights(kind)
-        assert isinstance(weights, np.ndarray)
-        assert (weights.dtype, weights.shape) == (np.float32, shape)
-        np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
-    assert (np.triu(recorder.weights("decoder"), 1) == 0).all(), "the future is exactly 0"
-    for kind in ("encoder", "cross"):
-        assert (recorder.weights(kind, row=1)[..., 3:] == 0).all(), "padding is exactly 0"
-    assert not np.array_equal(recorder.weights("encoder", row=0), recorder.weights("encoder", row=1))
-    kept = [
-        *recorder.details["encoder", 0, 0][0].values(),
-        *(each for calls in recorder.calls.values() for each in calls),
-    ]
-    assert not any(tensor.requires_grad for tensor in kept)

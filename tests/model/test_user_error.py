@@ -2,15 +2,13 @@
 
 import ast
 import builtins
-import errno
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.folder import CheckpointError, check_name
-from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable, refused_by_system
+from model.user_error import MESSAGE, QUOTED, UserError, bounded, readable
 from tests.paths import ROOT
 
 GIANT = 20_000_000
@@ -55,21 +53,3 @@ def test_every_error_of_ours_is_bounded() -> None:
         if isinstance(base, ast.Name) and hasattr(builtins, base.id) and base.id.endswith("Error")
     }
     assert found - internal == {"UserError"}
-
-
-def test_a_message_carries_its_sentence_and_its_fields() -> None:
-    """So that a page can look the sentence up in another language; foreign braces are not fields."""
-    error = UserError("'{name}' has {n:,} tokens.", name="{x}", n=1200)
-    assert str(error) == "'{x}' has 1,200 tokens."
-    assert (error.text.message, error.text.fields) == ("'{name}' has {n:,} tokens.", {"name": "{x}", "n": 1200})
-    assert str(UserError("a {brace} without fields")) == "a {brace} without fields"
-    with pytest.raises(CheckpointError) as raised:
-        check_name("../evil")
-    assert raised.value.text.fields == {"name": "../evil"}
-
-
-def test_a_file_is_named_and_a_full_disk_is_called_one() -> None:
-    full = OSError(errno.ENOSPC, "No space left on device", "/home/me/models/x.bin")
-    for whole_path, name in ((True, "/home/me/models/x.bin"), (False, "x.bin")):
-        assert refused_by_system(full, whole_path=whole_path).startswith(f"{name} cannot be written: the disk is full")
-    assert len(refused_by_system(OSError(errno.EACCES, "Permission denied", "x" * 10_000))) < MESSAGE

@@ -151,12 +151,12 @@ def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
     # Importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts.")
-    assert_says(at, "at the first token or <eos> (sinks) do not count")
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts, as a")
+    assert_says(at, "outside the sinks (the first token and <eos>). Cells at sinks do not count")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
-    assert ("Below 0: less than uniform" in words(at)) is any(": −" in label for label in labels)
+    assert ("Below 0: less than uniform" in words(at)) is any("; −" in label for label in labels)
     assert at.query_params["head"] == "2"
     choose(at, probe_words=True)
     assert "Framed: " not in words(at), "of words, no tokens are framed"
@@ -178,7 +178,9 @@ def test_a_note_stays_with_its_head_and_goes_into_the_report() -> None:
     choose(at, card_head=2)
     assert not widget(at, "probe_note_reverse_cross_0_1").value
     run(at, probe_tab="Take away")
-    assert "So far: “The importance of each head” and “Notes”." in words(at)
+    offered = [each.proto.label for each in at.get("download_button")]
+    assert (offered[3], offered[-1]) == ("The importance of each head (CSV)", "Notes (CSV)")
+    assert_says(at, "1 row. Written by the person who made this report.")
     assert at.session_state["probe_notes"] == {"reverse": {("cross", 0, 0): "reads the source <backwards>"}}
 
 
@@ -290,10 +292,8 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, agreeing = tables(at)[-2:]
     (row,) = kept.to_dict("records")
     assert int(row["stay likeliest: uniform"].split(" ")[0]) < 50, "this model copies what it looks at"
-    assert_says(
-        at, "this share stays the likeliest", "use fewer of them, and each says how many", "intervals over 50 sentences"
-    )
-    assert "use fewer of them" not in words(probe()), "All heads uses every sentence"
+    assert_says(at, "this share stays the likeliest", "says how many of them it uses", "intervals over 50 sentences")
+    assert "how many of them it uses" not in words(probe()), "All heads uses every sentence"
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
 
     def gone(*_: object) -> None:
@@ -304,9 +304,30 @@ def test_cross_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_says(at, "These numbers need the model itself: it is gone.", "Over the sample")
 
 
-def test_export_offers_four_files() -> None:
-    offered = [each.proto.label for each in probe("Export").get("download_button")]
-    assert offered == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)"]
+def test_a_count_over_some_sentences_can_be_made_over_all() -> None:
+    many = "Count over all 60 sentences"
+    at = probe("Cross-checks", sample="task.60")
+    assert many not in {each.label for each in at.button}
+    press(at, "Put other rows in place in 50 sentences")
+    assert_says(at, "intervals over 50 sentences")
+    press(at, many)
+    assert_says(at, "intervals over 60 sentences")
+    assert "over 50 sentences" not in words(at)
+    assert many not in {each.label for each in at.button}
+
+
+def test_take_away_offers_three_files_with_what_is_in_them_and_what_else_was_measured() -> None:
+    at = probe("Export")
+    offered = [each.proto.label for each in at.get("download_button")]
+    assert offered[:4] == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)", "The importance of each head (CSV)"]
+    assert f"So far {len(offered) - 3} such table" in words(at)
+    (first,) = tables(at)
+    rows, columns = re.findall(r"([\d,]+) rows of (\d+) columns", words(at))[0]
+    assert len(first.columns) == int(columns)
+    assert list(first["statistic"])[:2] == ["effective keys", "normalised entropy"]
+    assert int(rows.replace(",", "")) > 100
+    assert 'pd.read_csv("reverse-heads.csv")' in at.code[0].value
+    assert_says(at, "12 rows. Over 100 of the 200 sentences")
 
 
 def switch_off(at: AppTest, *heads: tuple[int, int]) -> AppTest:
@@ -335,7 +356,7 @@ def test_without_its_aligned_heads_reverse_fails_and_the_next_change_begins_anew
     ((before, after),) = re.findall(r"Before: (.*?)\s+After \(edited\): (.*?) :orange", said)
     assert before == "thgildaeh" != after
     assert_says(
-        at, "The change holds on Translate, Attention and Inside, too, until it is cleared; all else that Probe"
+        at, "All changes hold on Translate, Attention and Inside, too, until they are cleared; all else that Probe"
     )
     press(at, "Compare with as many random heads")
     assert_says(at, "The change of the loss with as many random", "less every time")

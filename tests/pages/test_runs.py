@@ -136,6 +136,18 @@ def test_what_is_open_is_what_the_table_marks(two: AppTest, checkpoints: Path) -
     assert "Open in Translate" not in [link.proto.label for link in at.get("page_link")]
 
 
+def test_at_first_the_newest_is_open_and_a_link_to_what_is_missing_opens_nothing(two: AppTest) -> None:
+    at = visit("runs")
+    (first,) = marked(at)
+    assert at.radio(key="entry").value == first == tables(at)[0]["name"][0]
+    at.session_state["_runs_chosen"] = []
+    assert at.radio(key="entry").value is not None
+    assert run(at).radio(key="entry").value is None, "it can be closed"
+    at = visit("runs", entry="gone")
+    assert "There is no “gone” here." in words(at)
+    assert marked(at) == []
+
+
 def test_losses_of_runs_with_other_tokens_are_drawn_apart(two: AppTest, checkpoints: Path) -> None:
     apart = "so the others have charts of their own."
     two.query_params["entry"] = ["mine", "other"]
@@ -257,16 +269,16 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     assert at.multiselect[0].value == ["mine"], "no run that nobody chose"
     at.multiselect[0].set_value(["mine", "other"]).run()
     assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
-    assert "They do not: settings, data and start are the same." in words(at)
-    charts = len(at.get("vega_lite_chart"))
-    choose(at, compare_measure="bleu")
-    assert "None of these runs has measured validation BLEU." in words(at)
-    assert len(at.get("vega_lite_chart")) == charts - 1, "an empty chart says nothing"
+    assert "Settings, data and start are the same." in words(at)
+    assert "Each is a single run." in words(at)
+    measures = at.segmented_control(key="compare_measure").options
+    assert measures == ["loss", "exact match", "token accuracy", "training loss"], "neither has a BLEU"
     config = read_config(other)
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
     table = table_with(at, "setting")
-    assert (list(table["setting"]), list(table["other"])) == (["Highest learning rate"], ["0.25"])
+    assert list(table["setting"]) == ["Parameters", "Score", "Scored sentences (test)", "Highest learning rate"]
+    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8", "0.25"]
     at.multiselect[0].set_value([]).run()
     assert "Choose one or more runs." in words(at)
 

@@ -130,6 +130,20 @@ def test_changes_appear_in_the_command(training: Path) -> None:
 
 
 @pytest.mark.usefixtures("training")
+def test_a_shorter_run_is_evaluated_as_often_in_proportion_unless_the_interval_is_chosen() -> None:
+    at = visit("train")
+    assert options(at).set == []
+    assert "every 100 updates, its score" in words(at)
+    choose(at, train_reverse_tiny_max_steps=150)
+    assert sorted(options(at).set) == ["eval_every=20", "max_steps=150"]
+    assert "every 20 updates, its score" in words(at)
+    choose(at, train_reverse_tiny_eval_every_20=50)
+    assert sorted(options(at).set) == ["eval_every=50", "max_steps=150"]
+    choose(at, train_reverse_tiny_max_steps=7500)
+    assert options(at).set == ["max_steps=7500"]
+
+
+@pytest.mark.usefixtures("training")
 def test_rarely_changed_settings_appear_in_the_command_while_they_are_open() -> None:
     at = visit("train")
     choose(at, train_reverse_tiny_d_model=32, train_more=True)
@@ -254,11 +268,27 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     at = visit("train", run="mine")
     assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
     labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
-    assert [metric(at, label) for label in labels] == ["1.000", "1.200", "50.0 % (22–78)", "4.2 k"]
+    assert [metric(at, label) for label in labels] == ["1.00", "1.20", "50.0 % (22–78)", "4.2 k"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
     assert (folder / STOP).exists()
     assert "Stopping after the current batch" in words(at)
+
+
+def test_before_the_first_numbers_a_run_says_when_they_come_and_has_no_empty_axes(training: Path) -> None:
+    folder = save_run(training / "mine", state="running")
+    (folder / METRICS).write_text("", encoding="utf-8")
+    config = read_config(folder)
+    write_json(folder / CONFIG, config | {"training": config["training"] | {"eval_every": 20}})
+    at = visit("train", run="mine")
+    assert "The first score, answers and heads come at step 20." in words(at)
+    assert not at.get("vega_lite_chart")
+    assert "Nothing has been measured yet." in words(at)
+    bleu = [{"kind": "eval", "step": 20, "loss": 1.0, "bleu": 40.0, "exact_match": 0.25, "sentences": 60}]
+    (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in bleu), encoding="utf-8")
+    assert "The first score" not in words(run(at))
+    assert (metric(at, "Exactly right, of 60"), metric(at, "BLEU, of 60")) == ("25.0 % (16–37)", "40.0 (34–46)")
+    assert "BLEU 40.0 (25.0 % exactly right) at step 20" in words(at)
 
 
 def test_a_run_says_how_it_is_going(training: Path) -> None:

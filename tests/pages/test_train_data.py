@@ -39,7 +39,7 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
     assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
-    assert "20 pairs: 18 to learn from, 2 held out to check what was learned (the score of fewer" in words(at)
+    assert "20 pairs: 18 to learn from, 2 held out to check what was learned. There is no" in words(at)
     assert "1 row cannot be used: an empty side. Line 21." in words(at)
     assert any("20 pairs are far too few to learn a rule from" in each.value for each in at.warning), "by the button"
     assert button(at, "Start training").proto.type == "secondary"
@@ -77,6 +77,10 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert options(at).set == ["tokenizer=characters"]
     assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
     assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
+    assert "8 settings are fitted to these pairs" in words(at)
+    assert "Fitted to these pairs: Dropout 0.3, Positions rope, " in words(at)
+    assert "Updates (steps) 1300 and Highest learning rate 0.008." in words(at)
+    assert "fitted to these pairs" not in words(visit("train"))
     tokens.set_value("words").run()
     assert not at.exception
     assert "30 of 30 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
@@ -139,15 +143,40 @@ def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
     assert (options(at).keep, options(at).leave_out) == ([], [])
     [lines] = [table for table in tables(at) if table.iloc[0].tolist() == ["181", "word 100", "Wort 100"]]
     assert len(lines) == 20
-    choose(at, train_found_duplicates="keep")
+    choose(at, train_found_duplicates=False)
     assert "200 pairs: " in words(at)
-    choose(at, train_found_contradictory="leave out")
+    choose(at, train_found_contradictory=True)
     assert "140 pairs: " in words(at)
     assert (options(at).keep, options(at).leave_out) == (["duplicates"], ["contradictory"])
     assert "held-out pairs, at most" not in words(at)
     at.text_area(key="train_pasted").set_value(TWENTY)
     run(at)
     assert options(at).leave_out == [], "other pairs begin with the defaults"
+
+
+@pytest.mark.usefixtures("training")
+def test_what_was_found_begins_with_what_cannot_be_used_and_ends_with_advice() -> None:
+    rows = [f"word {n} -> Wort {n}\n" for n in range(120)]
+    at = own_data("".join([*rows, "<b>one</b> -> eins\n", rows[0], " -> nothing\n"]))
+    found = [
+        ("markdown", "1 row cannot be used: an empty side. Line 123."),
+        ("checkbox", "1 pair repeats an earlier one."),
+        ("markdown", "1 pair has HTML in it, such as <b> or &nbsp;, which the model learns as text."),
+    ]
+    drawn = [
+        (each.type, as_read(each.label if each.type == "checkbox" else each.value))
+        for each in at.main
+        if each.type in ("markdown", "checkbox")
+    ]
+    order = [
+        next(at for at, (kind, text) in enumerate(drawn) if kind == wanted and sentence in text)
+        for wanted, sentence in found
+    ]
+    assert order == sorted(order)
+    (box,) = at.checkbox
+    assert box.value, "what is repeated is left out"
+    assert "Tick what to leave out" in words(at)
+    assert "Tick what" not in words(own_data("".join(rows))), "nothing was found"
 
 
 @pytest.mark.usefixtures("training")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -34,12 +35,14 @@ def draw_overview() -> None:
     shows: dict[Outcome, list[str]] = defaultdict(list)
     for name, arms in stored.items():
         shows[overall(arms)].append(name)
-    st.caption(how_to_read())
+    draw_how_to_read()
+    _draw_index(stored)
     columns, lengths = st.columns(_ACROSS, gap="small"), [0] * _ACROSS
-    for name in shows["difference"]:
+    for name in sorted(shows["difference"], key=lambda name: -_length(stored[name])):
         shorter = lengths.index(min(lengths))
+        lengths[shorter] += _length(stored[name])
         with columns[shorter]:
-            lengths[shorter] += _draw_card(EXPERIMENTS[name], stored[name])
+            _draw_card(EXPERIMENTS[name], stored[name])
     _draw_list(
         t("As good as the first variant"), {name: results.in_words(compared(stored[name])) for name in shows["equal"]}
     )
@@ -48,26 +51,53 @@ def draw_overview() -> None:
     _draw_list(t("Nothing to compare yet"), dict.fromkeys(shows["nothing"], ""))
 
 
-def how_to_read() -> str:
-    """Explain the figures."""
-    return t(
-        "Each variant is compared with the first one. Text: the mean of its n runs. Dot and bar: the median difference "
-        "of two runs, one of each, with its interval; grey: undecided. Shaded: as good as the first, within 1 point, "
-        "two evaluations or a factor of 2; the scale is logarithmic outside it."
+def draw_how_to_read() -> None:
+    """Draw what is compared with what, and the explanation of the charts behind a click."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            t("Each variant is compared with the first one. Beside it: the mean of its n runs, and the verdict."),
+            width="content",
+        )
+        with st.popover(t("How to read the charts"), icon=":material/help:", width="content"):
+            st.caption(
+                t(
+                    "Dot and bar: the median difference of two runs, one of each, with its interval; grey: undecided. "
+                    "Small dots: each run beside the median run of the first variant. Shaded: as good as the first, "
+                    "within 1 point, two evaluations or a factor of 2. The scale is linear there and logarithmic "
+                    "outside; that of the loss is logarithmic throughout."
+                )
+            )
+
+
+def _draw_index(names: Iterable[str]) -> None:
+    """Draw a list of all questions, which opens one; a phone shows few of the cards at once."""
+    index, names = "experiment_index", list(names)
+    st.session_state[index] = None
+    st.selectbox(
+        t("All experiments"),
+        names,
+        index=None,
+        format_func=lambda name: translated(EXPERIMENTS[name].title),
+        key=index,
+        placeholder=t("Open one of {n} experiments", n=len(names)),
+        label_visibility="collapsed",
+        on_change=lambda: open_experiment(st.session_state[index]),
     )
 
 
-def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> int:
-    """Draw the question, which opens the experiment, and how its variants differ; returns how long it is."""
+def _length(arms: Sequence[ArmRuns]) -> int:
+    """About how long a card is, in rows of its charts."""
+    return 2 + sum(4 + len(each.rows) for each in leading(compared(arms)))
+
+
+def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Draw the question, which opens the experiment, and how its variants differ."""
     with st.container(border=True, key=f"card_{experiment.name}", gap="xsmall"):
         _draw_title(experiment)
-        measures = compared(arms)
-        drawn = leading(measures)
-        for measure in drawn:
-            draw_small_figure(forest_figure(measure))
-        others = [f"{results.title(each)}." for each in measures if each not in drawn and each.has_intervals]
-        st.caption(plain(" ".join([*others, results.no_single_cause(arms)])))
-    return 4 + sum(3 + len(each.rows) for each in drawn)
+        for measure in leading(compared(arms)):
+            draw_small_figure(replace(forest_figure(measure), title=results.answer(measure)))
+        if several := results.no_single_cause(arms):
+            st.caption(plain(several))
 
 
 def _draw_list(title: str, answers: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.forest import forest_figure
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import plain
+from explorer.locale.text import plain, quoted
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
@@ -20,17 +20,21 @@ from explorer.runs.experiment_arms import (
     sample_rows,
     table,
     validation_curves,
+    with_ranges,
 )
-from explorer.runs.experiment_relations import compared, overall
-from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_overview, how_to_read, open_experiment
+from explorer.runs.experiment_relations import compared, leading, overall
+from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
-from explorer.web.figures import draw_figure, draw_table
+from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
 from explorer.web.runs import choose_one
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
+_SHIFT = 215  # pixels of a shift with its interval and verdict
+_RANGE = 150  # pixels of a mean with its range
+_MOST_ROWS = 20  # of a table that are in sight
 _MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
     "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
@@ -84,16 +88,26 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
+    for measure in leading(measures):
+        st.markdown(f"**{plain(results.answer(measure))}**")
+    if drawn:
+        draw_how_to_read()
     for nth in range(0, len(drawn), 2):
         for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
             with column:
-                draw_figure(forest_figure(measure))
+                draw_small_figure(forest_figure(measure))
+    if drawn:
+        about = t(
+            "Difference from {first} with its interval: in points, updates, or as a factor of the loss.",
+            first=quoted(drawn[0].first.label),
+        )
+        widths = {results.named(measure): st.column_config.Column(width=_SHIFT) for measure in drawn}
+        draw_table(results.shift_rows(drawn), about, file="shifts", column_config=widths)
+        st.caption(plain(about))
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
-    reading = how_to_read() if drawn else ""
-    words = reading, plain(results.conditions(arms)), plain(results.no_single_cause(arms))
-    st.caption(" ".join(filter(None, words)))
+    st.caption(plain(" ".join(filter(None, (results.conditions(arms), results.no_single_cause(arms))))))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
         figures.append(_length_figure(arms))
@@ -129,17 +143,19 @@ def _procedure() -> str:
 def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
     """Draw why runs failed, the table of the scores, and those of the figures."""
     st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
-    decimals = {t("loss on test"): "%.4f", t("right on test (%)"): "%.1f", t("BLEU on test"): "%.1f"}
-    formats = {
-        column: st.column_config.NumberColumn(format=form)
-        for name, form in decimals.items()
-        for column in (name, t("{name}, lowest", name=name), t("{name}, highest", name=name))
-    }
     alt = t("Scores of each variant: mean, lowest and highest run")
-    draw_table(table(arms), alt, file="scores", column_config=formats)
-    for figure, file in zip(figures, ("curves", "by-length"), strict=False):
-        st.markdown(f"**{plain(figure.title)}**")
-        draw_table(wide(figure.data), figure.caption, file=file)
+    tables = {"scores": ("", table(arms), alt)}
+    tables |= {
+        file: (figure.title, wide(figure.data), figure.caption)
+        for file, figure in zip(("curves", "by-length"), figures, strict=False)
+    }
+    st.caption(alt)
+    for file, (title, rows, about) in tables.items():
+        if title:
+            st.markdown(f"**{plain(title)}**")
+        shown, height = with_ranges(rows), table_height(len(rows), most=_MOST_ROWS)
+        wide_enough = {name: st.column_config.Column(width=_RANGE) for name in list(shown[0])[1:] if title}
+        draw_table(shown, about, file=file, in_file=rows, height=height, column_config=wide_enough)
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> Figure:
@@ -159,7 +175,7 @@ def _length_figure(arms: Sequence[ArmRuns]) -> Figure:
     """Draw exact match by input length, within the lengths of training (split test) and beyond (split long)."""
     curves, longest = length_curves(arms)
     title = t("Right by length, in %; dashed: the longest in training, {n:.0f} letters", n=longest)
-    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest + 0.5)
+    return band_figure(curves, x_title=t("letters"), title=title, unit=" %", top=100.0, mark=longest)
 
 
 def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:

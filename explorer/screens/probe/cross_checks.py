@@ -66,8 +66,7 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
         f"maps {kind} {layer} {translation.seq}",
         lambda loaded: sentence_maps(loaded, translation, kind, layer, norms[layer]),
     )
-    columns = (*st.columns(2), *st.columns(2))  # of the width of a map with numbers
-    for nth, ((item, caption), column) in enumerate(zip(maps, columns, strict=False)):
+    for nth, ((item, caption), column) in enumerate(zip(maps, st.columns(len(maps)), strict=True)):
         with column:
             draw_map(item, key=f"checks_map_{nth}", prefix=caption)
 
@@ -79,7 +78,17 @@ class _Check(NamedTuple):
     title: str
     explanation: str
     ask: str
-    work: Callable[[LoadedModel, Sample, Classes, Report], KeptShares | MapAgreement]
+    work: Callable[[LoadedModel, Sample, Classes, Report, int], KeptShares | MapAgreement]
+
+    @property
+    def of_all(self) -> str:
+        """The key of its result over all sentences."""
+        return f"{self.what} of all"
+
+    @property
+    def file(self) -> str:
+        """The name of its table's file."""
+        return self.what.replace(" ", "-")
 
 
 def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
@@ -105,7 +114,7 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
                 "with the weights (their mean over the heads) and with the norms of the weighted values."
             ),
             t("Set values to zero in {n} sentences", n=min(SENTENCES, size)),
-            lambda loaded, sample, _, report: map_agreement(loaded, sample, report),
+            lambda loaded, sample, _, report, most: map_agreement(loaded, sample, report, most),
         ),
     )
 
@@ -136,17 +145,26 @@ def _draw_counts(subject: Subject, measured: Measured) -> None:
 
 
 def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classes) -> None:
-    """Draw one count over the sample: a table and a sentence about it."""
-    count = subject.measure(check.what, check.ask, lambda loaded, report: check.work(loaded, sample, classes, report))
-    if count is not None:
+    """Draw one count over the sample, a table and a sentence about it, and the button that counts over all of it."""
+
+    def counted(what: str, label: str, most: int) -> KeptShares | MapAgreement | None:
+        return subject.measure(what, label, lambda loaded, report: check.work(loaded, sample, classes, report, most))
+
+    count, place = counted(check.what, check.ask, SENTENCES), st.container()
+    more = t("Count over all {n} sentences", n=len(sample))
+    if count is not None and len(sample) > SENTENCES and subject.asked(check.of_all, more):
+        count = counted(check.of_all, more, len(sample)) or count
+    if count is None:
+        return
+    with place:
         if isinstance(count, KeptShares):
             st.markdown(f"**{plain(count.verdict())}**")
-        draw_table(count.rows(), count.caption(), file=check.what.replace(" ", "-"))
+        draw_table(count.rows(), count.caption(), file=check.file)
         st.caption(plain(count.caption()))
 
 
 def measured_checks(subject: Subject, measured: Measured) -> list[Section]:
     """The counts that have been made on this sample, for the report."""
     checks = _checks(len(measured.sample), has_encoder=subject.model.model_config.has_encoder)
-    counts = [(check.title, subject.find(check.what)) for check in checks]
-    return [Section(title, count.rows(), count.caption()) for title, count in counts if count is not None]
+    counts = [(check, subject.find(check.of_all) or subject.find(check.what)) for check in checks]
+    return [Section(of.title, count.rows(), count.caption(), of.file) for of, count in counts if count is not None]

@@ -24,6 +24,11 @@ def measured_importance(subject: Subject, measured: Measured) -> Importance | No
     return measured.importance or subject.find("importance")
 
 
+def half_a_minute() -> str:
+    """State how long work of this kind takes."""
+    return t("With the models that come with Headlight, this takes up to half a minute on an idle machine.")
+
+
 def draw_importance(subject: Subject, measured: Measured) -> None:
     """Draw the maps and the pruning curve; each is measured once its button has been pressed."""
     st.caption(
@@ -65,8 +70,9 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     draw_table(rows, t("Importance of every head"), file="importance", height=height, column_config=wide)
     st.caption(
         t(
-            "Changes of the loss in nats per token and of right tokens in percentage points, with 95 % intervals over "
-            "sentences."
+            "All {n} heads, the most important first; the table scrolls. Changes of the loss in nats per token and of "
+            "right tokens in percentage points, with 95 % intervals over sentences.",
+            n=len(rows),
         )
     )
     _draw_curve(subject, measured)
@@ -74,14 +80,13 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
 
 def _draw_curve(subject: Subject, measured: Measured) -> None:
     st.markdown(t("##### Switch off the least important heads first"))
-    if subject.find("curve") is None:
-        st.caption(t("With the models that come with Headlight, this takes up to half a minute."))
     if not subject.asked("curve", t("Measure the pruning curve"), by_link=_CURVE_BY in address.present()):
+        st.caption(half_a_minute())
         return
     curve = subject.measure(
         "curve",
         t("Switching heads off"),
-        lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, report),
+        lambda loaded, report: measure_curve(loaded, measured.sample, report),
     )
     if curve is not None:
         page_parts.draw_plot(pruning_plot(curve), "probe_curve")

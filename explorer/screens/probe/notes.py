@@ -50,4 +50,4 @@ def notes_section(model: str) -> Sequence[Section]:
         {"kind": kind, "head": index_name(layer, number), "note": text}
         for (kind, layer, number), text in notes_of(model).items()
     ]
-    return [Section(t("Notes"), rows, t("Written by the person who made this report."))] if rows else []
+    return [Section(t("Notes"), rows, t("Written by the person who made this report."), "notes")] if rows else []

@@ -201,8 +201,8 @@ def _draw_sentence(item: Observed, place: Head, title: str, statistic: str, *, k
             every = counted_cells(item, kind, statistic.removesuffix(WITHOUT_SINKS))
             prefix = (
                 t(
-                    "Framed: the cells whose weight counts. Those at the first token or <eos> (sinks) do not count, "
-                    "even where they are right."
+                    "Framed: the cells whose weight counts, as a share of the weight of their row outside the sinks "
+                    "(the first token and <eos>). Cells at sinks do not count, even where they are right."
                 )
                 if len(every) > len(cells)
                 else t("Framed: the cells whose weight counts.")

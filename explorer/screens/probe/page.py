@@ -78,7 +78,7 @@ def draw() -> None:
         untrained = "" if runtime.summary(described.name)["trained"] else t("This model is untrained itself.")
         part = t("Of these, {n} has been measured so far.", "Of these, {n} have been measured so far.", n=shown.part)
         fewer = st.session_state.get(TAB, address.present().get(TAB)) == EFFECT
-        effect = t("The parts of this tab use fewer of them, and each says how many.") if fewer else ""
+        effect = t("Each part of this tab says how many of them it uses.") if fewer else ""
         caption.caption(plain(" ".join(filter(None, (about, untrained, part if shown.part else "", effect)))))
     _draw_tabs(shown, measured)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)

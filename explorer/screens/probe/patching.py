@@ -19,6 +19,7 @@ from explorer.probing.patching import (
     row_changes,
     suggested_other,
 )
+from explorer.screens.probe.importance import half_a_minute
 from explorer.screens.probe.one_head import choose_head
 from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.surgery import EFFECT_PART, SURGERY
@@ -50,7 +51,7 @@ def draw_patching(subject: Subject, measured: Measured | None) -> None:
     st.caption(
         t("In each sentence, one token is replaced by a similar one; pairs with another answer count.")
         + " "
-        + t("With the models that come with Headlight, this takes up to half a minute.")
+        + half_a_minute()
     )
     if not subject.asked("patching pairs", t("Average over {n} sentences", n=min(PAIRS, len(measured.sample)))):
         return
@@ -98,7 +99,7 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
             index=most,
             format_func=lambda row: (
                 f"{first + row + 1} → {translation.trace.predicted_tokens[first + row]} "
-                f"({fixed(float(changes[row]), 2, signed=True)})"
+                f"({t('{n} nats', n=fixed(float(changes[row]), 2, signed=True))})"
             ),
             key=f"patching_row_{translation.seq}_{other}",
             help=t("In brackets: the change of its log-probability with all of the other sentence, in nats."),

@@ -68,17 +68,13 @@ def draw_surgery(subject: Subject, measured: Measured | None) -> None:
         return
     changes = changes_in_force.changes()
     effect = _draw_effect(subject, before, changes, measured)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if changes:
+    if changes:
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(t("edited"), color="orange", icon=":material/content_cut:")
-        st.markdown(t("**In force:** {changes}", changes=plain(describe(changes))))
-        undo, clear = changes_in_force.undo, changes_in_force.clear
-        st.button(t("Undo"), key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=undo)
-        st.button(t("Clear all"), key="surgery_clear", disabled=not changes, on_click=clear)
+            st.markdown(t("**In force:** {changes}", changes=plain(describe(changes))))
+    _draw_tools(subject.model.model_config, measured, changes)
     if effect is not None:
         _draw_steps(effect)
-    _draw_tools(subject.model.model_config, measured)
-    if effect is not None:
         _draw_sample(subject, changes, effect.edit, measured)
 
 
@@ -86,14 +82,9 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
     """Draw the sentence before and after; return the effect, None without changes or after a message."""
     if not changes:
         st.markdown(t("Translation, unchanged: **{translation}**", translation=plain(before.text) or _nothing()))
-        st.caption(
-            t(
-                "Choose heads and change them; the translation is then decoded again from its first word. Guess before "
-                "you look: which words will change?"
-            )
-        )
-        if measured is not None and (importance := measured_importance(subject, measured)) is not None:
-            st.caption(plain(importance.to_try()))
+        importance = None if measured is None else measured_importance(subject, measured)
+        guess = t("Guess before you look: which words will change?")
+        st.caption(plain(f"{guess} {importance.to_try()}" if importance else guess))
         return None
     if measured is None and any(change.op == "mean" for change in changes):
         st.info(t("A head's mean is taken over the sample, and there is none yet: measure first."))
@@ -124,26 +115,11 @@ def _draw_translations(effect: Effect) -> None:
     old = "".join(_marked(span.before, span.changed, "~~") for span in spans)
     new = "".join(_marked(span.after, span.changed, "**") for span in spans)
     st.markdown(t("Before: {old}  \nAfter (edited): {new}", old=old or _nothing(), new=new or _nothing()))
-    same = effect.before.path == effect.after.path
-    worst = max(effect.steps, key=lambda step: step.divergence)
-    outcome = t("The translation stays the same.") if same else t("The translation changes.")
-    marked = t("Words that differ are struck through above and bold below.")
-    words = "" if same else f" {changes_in_words(spans)} {marked}"
-    steps = t(
-        "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
-        "most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on Translate, Attention "
-        "and Inside, too, until it is cleared; all else that Probe measures is of the unchanged model.",
-        "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
-        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}). The change holds on "
-        "Translate, Attention and Inside, too, until it is cleared; all else that Probe measures is of the unchanged "
-        "model.",
-        n=len(effect.steps),
-        mean=effect.divergence,
-        predicts=quoted(worst.predicts),
-        reads=quoted(worst.reads),
-        most=worst.divergence,
-    )
-    st.caption(plain(f"{outcome}{words} {steps}"))
+    if effect.before.path == effect.after.path:
+        st.caption(t("The translation stays the same."))
+        return
+    changed, marked = t("The translation changes."), t("Words that differ are struck through above and bold below.")
+    st.caption(plain(f"{changed} {changes_in_words(spans)} {marked}"))
 
 
 def _nothing() -> str:
@@ -159,17 +135,30 @@ def _marked(words: str, changed: bool, sign: str) -> str:
 
 
 def _draw_steps(effect: Effect) -> None:
+    worst = max(effect.steps, key=lambda step: step.divergence)
+    st.markdown(t("##### Step by step"))
+    steps = t(
+        "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
+        "most where the model predicts {predicts} after {reads} ({most:.3f}).",
+        "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
+        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}).",
+        n=len(effect.steps),
+        mean=effect.divergence,
+        predicts=quoted(worst.predicts),
+        reads=quoted(worst.reads),
+        most=worst.divergence,
+    )
+    path = t("Along the path of the unchanged translation, so that both distributions follow the same words.")
+    st.caption(plain(f"{steps} {path}"))
     draw_table(
         step_rows(effect),
         t("Every step before and after the change"),
         file="steps",
         column_config={
-            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
+            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="localized")
             for name in (t("probability before"), t("probability after"))
-        }
-        | {name: st.column_config.NumberColumn(format="%.3f") for name in (t("its probability"), t("KL (nats)"))},
+        },
     )
-    st.caption(t("Along the path of the unchanged translation, so that both distributions follow the same words."))
 
 
 def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: Measured | None) -> None:
@@ -223,10 +212,10 @@ def _draw_random(subject: Subject, part: Sample, heads: Sequence[Head], change: 
             st.caption(plain(t("The change of the loss with {random}.", random=control.beside(change))))
 
 
-def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
+def _draw_tools(config: ModelConfig, measured: Measured | None, changes: Changes) -> None:
     """Draw all tools; each applies its changes at once."""
     chosen = [(kind, *place) for kind in ATTENTION_KINDS for place in _chosen(kind)]
-    tools = st.container(horizontal=True, vertical_alignment="bottom")
+    tools = st.container(horizontal=True, vertical_alignment="center")
     ops = {"zero": t("switch off (zero)"), "uniform": t("make uniform"), "mean": t("replace by mean")}
     op = tools.segmented_control(
         t("What to do with the chosen heads"),
@@ -235,10 +224,7 @@ def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
         default="zero",
         required=True,
         key="surgery_op",
-        help=t(
-            "zero: the head adds nothing. uniform: it looks everywhere equally. mean: its output is always its average "
-            "over the sample."
-        ),
+        label_visibility="collapsed",
     )
     label = t("Change {n} head", "Change {n:,} heads", n=len(chosen)) if chosen else t("Choose heads first")
     tools.button(
@@ -249,8 +235,18 @@ def _draw_tools(config: ModelConfig, measured: Measured | None) -> None:
         on_click=_put_heads,
         args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
     )
+    undo, clear = changes_in_force.undo, changes_in_force.clear
+    tools.button(t("Undo"), key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=undo)
+    tools.button(t("Clear all"), key="surgery_clear", disabled=not changes, on_click=clear)
     _draw_choice_of_heads(config, measured)
-    st.caption(t("A single row is changed in the machine on Inside: open a head there and drag one of its weights."))
+    st.caption(
+        t(
+            "zero: the head adds nothing. uniform: it looks everywhere equally. mean: its output is always its average "
+            "over the sample. A single row is changed in the machine on Inside: open a head there and drag one of its "
+            "weights. All changes hold on Translate, Attention and Inside, too, until they are cleared; all else that "
+            "Probe measures is of the unchanged model."
+        )
+    )
 
 
 def _put_heads(new: list[Change]) -> None:
@@ -269,7 +265,7 @@ def _draw_choice_of_heads(config: ModelConfig, measured: Measured | None) -> Non
             plain(
                 t(
                     "Click a thumbnail to choose the head ({mark}), and again to deselect it. Words on a thumbnail "
-                    "say what is in force. Letters and frames are the roles of the tab “All heads”.",
+                    "say what is in force.",
                     mark=CHOSEN,
                 )
             )

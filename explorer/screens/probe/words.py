@@ -154,8 +154,7 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return
-    widths = {t("weight"): st.column_config.NumberColumn(format="%.4f", width=80)}
-    widths |= {name: st.column_config.TextColumn(width=_SENTENCE) for name in (t("source"), t("target"))}
+    widths = {name: st.column_config.TextColumn(width=_SENTENCE) for name in (t("source"), t("target"))}
     alt = t("Sentences in which the head looks from one word to the other")
     draw_table(hit_rows(hits), alt, file="hits", column_config=widths)
     st.caption(plain(best_hit_sentence(hits, len(observed), head)))

@@ -9,11 +9,18 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.charts.training_curves import BESIDE_THE_ANSWER, COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.charts.training_curves import (
+    BESIDE_THE_ANSWER,
+    COMPARED,
+    MAX_CURVES,
+    MEASURES,
+    comparison_figure,
+    measures_of,
+)
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import curve_rows
+from explorer.runs.listing import curve_rows, result_rows
 from explorer.runs.origin import comparable, differences, settings_of
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one, metrics_of
@@ -36,7 +43,10 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
             key=f"compare_{marked[0]}",
             persist_state="session",
         )
-    labels = {key: translated(MEASURES.get(key, of)[0]) for key, of in COMPARED.items()}
+    measured = {name for run in chosen for name in measures_of(metrics_of(runs, run))}
+    labels = {key: translated(MEASURES.get(key, COMPARED[key])[0]) for key in COMPARED if key in measured or not chosen}
+    if st.session_state.get("compare_measure") not in labels:
+        st.session_state.pop("compare_measure", None)  # none of these runs has it
     shared = {"format_func": labels.__getitem__, "persist_state": "session"}
     measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
     if not chosen:
@@ -74,11 +84,17 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
             st.info(plain(figure.caption))
     if len(chosen) > 1:
         st.markdown(f"##### {t('How they differ')}")
-        if differing := differences(settings):
-            title = t("Settings that differ between the chosen runs")
-            draw_table(differing, title, file="differences", height="content")
-        else:
-            st.caption(t("They do not: settings, data and start are the same."))
+        by_name = {entry.name: entry for entry in entries}
+        differing = differences(settings)
+        rows = result_rows({run: by_name[run] for run in chosen}) + differing
+        draw_table(rows, t("How the chosen runs differ"), file="differences", height="content")
+        if not differing:
+            st.caption(t("Settings, data and start are the same."))
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.caption(
+            t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
+        )
+        right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
     if data:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(data), t("The values of these curves"), file="curves")

@@ -93,7 +93,7 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     """Draw the list as a table or, on a phone, as cards, and return the entries that are marked in it."""
     by_name = {entry.name: entry for entry in entries}
     names = list(by_name)
-    asked = wanted(ENTRY, names, st.session_state.get(_CHOSEN, []))
+    asked = wanted(ENTRY, names, st.session_state.get(_CHOSEN, names[:1]))  # at first, the newest is open
     chosen = [name for name in names if name in asked]
     if chosen != st.session_state.get(_CHOSEN):
         st.session_state[_CHOSEN] = chosen
@@ -136,8 +136,11 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         on_select=partial(_open_marked, key, names),
         column_config={
             t("name"): text(width=193),
+            t("data"): text(width=180),
             t("right (%)"): number(width=74, format="%.1f", help=t("Share of sentences that are exactly right.")),
-            t("right, 95 %"): text(width=98, help=t("Wilson's score interval. Pairs learned by heart have none.")),
+            t("right, 95 %"): text(
+                width=98, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
+            ),
             "BLEU": number(width=52, format="%.1f", help=t("BLEU on the same, where answers are sentences.")),
             t("BLEU, 95 %"): text(width=97, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
             t("test"): number(width=54, format="localized", help=t("Sentences of the test set that were scored.")),
@@ -155,7 +158,6 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
                     "answer so far is given, wrong where the model writes it."
                 ),
             ),
-            t("data"): text(width=290),
             t("minutes"): number(
                 width=65,
                 format="%.1f",

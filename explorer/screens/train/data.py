@@ -13,7 +13,7 @@ from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
-from explorer.runs.settings import Changes
+from explorer.runs.settings import TOKENS, Changes, label_of
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.findings import chosen, draw_findings, forget_choices
 from explorer.web.downloads import megabytes
@@ -64,6 +64,11 @@ class Data:
     def kind(self) -> TokenKind | None:
         """What was found out about the chosen kind of tokens of own data."""
         return self.proposal.of(dict(self.tokens)["tokenizer"]) if self.proposal and self.tokens else None
+
+    def fitted(self, preset: Preset) -> list[str]:
+        """The settings other than those of its tokens that are proposed for own data, each with its value."""
+        settings = {} if self.proposal is None else self.proposal.settings(preset)
+        return [f"{label_of(name)} {value}" for name, value in settings.items() if name not in TOKENS]
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset, with the settings proposed for own data."""
@@ -204,9 +209,9 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
+        draw_findings([finding for finding in division.findings if finding.kind != "few"])
         first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
         draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
-        draw_findings([finding for finding in division.findings if finding.kind != "few"])
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
     few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")

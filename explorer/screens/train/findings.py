@@ -1,4 +1,4 @@
-"""What the check of a person's own pairs found: a sentence each, keep or leave out, and the lines to look at."""
+"""What the check of a person's own pairs found: what cannot be used, what can be left out, and lines to look at."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.config import PairFault
 from model.data.checks import CHOICES, LEFT_OUT, Finding
 from model.data.files import name_lines
 
-KEEP, LEAVE_OUT = "keep", "leave out"
+_UNUSED = ("unusable", "leaking")  # kinds of findings whose pairs are not trained on in any case
 
 
 def _key(fault: PairFault) -> str:
@@ -29,33 +29,29 @@ def forget_choices() -> None:
 def chosen() -> tuple[tuple[PairFault, ...], tuple[PairFault, ...]]:
     """What to keep and what to leave out, where that is not the default."""
     chosen = {fault: st.session_state.get(_key(fault)) for fault in CHOICES}
-    keep = tuple(fault for fault in LEFT_OUT if chosen[fault] == KEEP)
-    return keep, tuple(fault for fault in CHOICES if chosen[fault] == LEAVE_OUT and fault not in LEFT_OUT)
+    keep = tuple(fault for fault in LEFT_OUT if chosen[fault] is False)
+    return keep, tuple(fault for fault in CHOICES if chosen[fault] and fault not in LEFT_OUT)
 
 
 def draw_findings(findings: Sequence[Finding]) -> None:
-    """Draw each finding with its choice, and the pairs that have it in a fold; nothing if nothing was found."""
+    """Draw what was found, the worst first, and the pairs that have it in a fold; nothing if nothing was found."""
     if not findings:
         return
-    names = {KEEP: t("keep"), LEAVE_OUT: t("leave out")}
     with st.container(border=True, gap="small"):
         st.markdown(f"**{t('The check of these pairs')}**")
         for finding in findings:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(plain(_sentence(finding)), width="stretch")
-                if finding.choice is not None:
-                    key = _key(finding.choice)
-                    st.session_state[key] = LEAVE_OUT if finding.left_out else KEEP
-                    st.segmented_control(
-                        t("These pairs: {finding}", finding=finding.sentence),
-                        list(names),
-                        format_func=names.__getitem__,
-                        key=key,
-                        persist_state="session",
-                        required=True,
-                        label_visibility="collapsed",
-                        width="content",
-                    )
+            if finding.kind in _UNUSED:
+                st.markdown(f":red[:material/block:] :small[{plain(_sentence(finding))}]")
+        if any(finding.choice for finding in findings):
+            st.caption(t("Tick what to leave out:"))
+        for finding in findings:
+            if finding.choice is not None:
+                key = _key(finding.choice)
+                st.session_state[key] = finding.left_out
+                st.checkbox(plain(_sentence(finding)), key=key, persist_state="session")
+        for finding in findings:
+            if finding.choice is None and finding.kind not in _UNUSED:
+                st.markdown(f":material/info: :small[{plain(_sentence(finding))}]")
         with_pairs = [finding for finding in findings if finding.lines and finding.pairs]
         if with_pairs:
             with st.expander(t("Lines to look at")):
@@ -64,8 +60,8 @@ def draw_findings(findings: Sequence[Finding]) -> None:
 
 
 def _sentence(finding: Finding) -> str:
-    """The sentence of a finding; of rows that are no pairs, with the numbers of their lines."""
-    if finding.pairs or not finding.lines:
+    """The sentence of a finding, with the numbers of the first lines that have it."""
+    if not finding.lines:
         return finding.sentence
     return f"{finding.sentence} {capitalised(name_lines(finding.lines))}."
 

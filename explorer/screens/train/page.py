@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.charts.training_curves import schedule_figure
 from explorer.locale.durations import at_most
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, plain, why
+from explorer.locale.text import count, listed, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import (
     Plan,
@@ -20,7 +20,6 @@ from explorer.runs.dry_run import (
     PlanService,
     Sizes,
     memory_text,
-    preset_seconds,
     sizes_at_once,
 )
 from explorer.runs.experiment_arms import expected_sentence
@@ -32,7 +31,6 @@ from explorer.screens.train.data import Data, choose_data
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
-    draw_tokens,
     further_fields,
     main_fields,
     part_fields,
@@ -53,7 +51,7 @@ from model.user_error import UserError
 _ASKER = "_plan_asker"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
 _POLL_SECONDS = 0.7
-_METRIC_PIXELS = 140  # three beside each other on a laptop
+_METRIC_PIXELS = (105, 140, 180)  # beside each other on a laptop
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
 
 
@@ -90,7 +88,9 @@ def _draw_form(runs: Runs) -> None:
     if data is None:
         return
     with right:
-        data = _with_tokens(data, left)
+        kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
+        if kind is not None:
+            data = replace(data, tokens=(("tokenizer", kind.kind),))
         choice, presets = _choose_preset(data)
         preset = presets[choice]
         models = st.container()
@@ -100,9 +100,12 @@ def _draw_form(runs: Runs) -> None:
             changes = time_field(preset, scope)
         panel = st.container()
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
+    fitted = data.fitted(PRESETS[choice])
     with st.expander(t("Settings")):
+        if fitted:
+            st.caption(plain(t("Fitted to these pairs: {settings}.", settings=listed(fitted))))
         sizes = st.container()
-        changes += main_fields(preset, scope)
+        changes += main_fields(preset, scope, setting(preset, changes, "max_steps"))
         schedule = st.container()
         if more := st.toggle(t("All settings"), key="train_more", persist_state="session"):
             parts = st.container()
@@ -123,16 +126,31 @@ def _draw_form(runs: Runs) -> None:
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
-    takes = _takes(plan, None if sizes_now is None else sizes_now.seconds)
+    takes = _takes(plan, sizes_now)
     with models:
         _draw_presets(runs, data, presets, choice, takes)
+        if fitted:
+            st.caption(
+                t(
+                    "{n} setting is fitted to these pairs (see “Settings”).",
+                    "{n} settings are fitted to these pairs (see “Settings”).",
+                    n=len(fitted),
+                )
+            )
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
         st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, plan, sizes_now, takes, data.few)
-        if not unfit and (result := expected_sentence(order, preset)):
-            st.caption(plain(result))
+        watched = t(
+            "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
+            "resume it; it goes on when you close the page.",
+            "Once started, you watch its curves and, every {n:,} updates, its score, answers and heads. You can stop "
+            "and resume it; it goes on when you close the page.",
+            n=setting(preset, changes, "eval_every"),
+        )
+        if not unfit:
+            st.caption(plain(f"{expected_sentence(order, preset)} {watched}"))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -152,16 +170,6 @@ def _draw_busy(runs: Runs) -> None:
         st.button(t("Watch it"), key="train_watch", on_click=choose_run, args=(first,))
 
 
-def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
-    """Add the chosen kind of tokens to own data, and draw samples cut into them; other tasks have a fixed kind."""
-    kind = None if data.proposal is None else choose_kind(data.proposal, data.task)
-    if data.proposal is None or kind is None:
-        return data
-    with left:
-        draw_tokens(kind)
-    return replace(data, tokens=(("tokenizer", kind.kind),))
-
-
 def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
     """The name of the chosen preset, and all that there are."""
     start = data.default_preset
@@ -177,8 +185,8 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
     def time(name: str, preset: Preset) -> str:
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=data.tokens)
-        known = plan_service().known(_trial(runs, order))
-        return takes if name == choice else _takes(known, preset_seconds(preset, data.data, data.kind))
+        known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
+        return takes if name == choice else _takes(known, sizes)
 
     lines = {
         name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
@@ -194,11 +202,11 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
     )
 
 
-def _takes(plan: Plan | PlanError | None, seconds: float | None) -> str:
-    """How long a run takes by its plan or, without one, at most by its rough `seconds`; empty if these are unknown."""
+def _takes(plan: Plan | PlanError | None, sizes: Sizes | None) -> str:
+    """How long a run takes by its plan or, without one, at most by its rough `sizes`; empty if these are unknown."""
     if isinstance(plan, Plan):
         return plan.duration_text
-    return "" if seconds is None else at_most(plan_service().pace * seconds)
+    return "" if sizes is None else at_most(plan_service().longest(sizes.seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -249,16 +257,13 @@ def _plan(
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
     elif expected and sizes is not None:
-        amount = count(sizes.parameters)
-        counted = amount if sizes.exact else t("≈ {amount}", amount=amount)
+        counted = t("≈ {amount}", amount=count(sizes.parameters))
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):
-        for label, value in (
-            (t("Parameters"), counted),
-            (t("Memory needed"), needed),
-            (t("Takes"), takes or unknown),
-        ):
-            st.metric(label, value, width=_METRIC_PIXELS)
+        labels = t("Parameters"), t("Memory needed"), t("Takes")
+        for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
+            help = plan.range_sentence() if plan is not None and label == labels[-1] else None
+            st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if few:

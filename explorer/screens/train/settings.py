@@ -55,9 +55,13 @@ def time_field(preset: Preset, scope: str) -> Changes:
     return _fields(settings.TIME, preset.training, scope)
 
 
-def main_fields(preset: Preset, scope: str) -> Changes:
-    """Draw the fields of the training loop that matter most; return what differs from the preset."""
-    return _fields(settings.MAIN, preset.training, scope)
+def main_fields(preset: Preset, scope: str, steps: int) -> Changes:
+    """Draw the fields of the training loop that matter most, of a run of so many `steps`; return what differs."""
+    usual, every = (settings.evaluation_every(preset, n) for n in (0, steps))
+    changes = _fields(settings.MAIN, {**preset.training, "eval_every": every}, scope)
+    if every != usual and "eval_every" not in dict(changes):
+        changes += (("eval_every", as_text(every)),)
+    return changes
 
 
 def training_fields(preset: Preset, scope: str) -> Changes:
@@ -97,7 +101,8 @@ def _fields(names: Sequence[str], start: Mapping[str, Any], scope: str) -> Chang
         for column, name in zip(st.columns(min(_COLUMNS, len(names))), names[at : at + _COLUMNS], strict=False):
             before = start.get(name, settings.DEFAULTS[name])
             with column:
-                now = _field(name, before, field_key(scope, name))
+                key = field_key(scope, name)
+                now = _field(name, before, f"{key}_{before}" if name == "eval_every" else key)  # it follows max_steps
             if now != before:
                 changes.append((name, as_text(now)))
     return tuple(changes)
@@ -164,7 +169,7 @@ def choose_computation() -> dict[str, Any]:
 
 
 def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
-    """Draw the choice of the kind of tokens, and a sentence on its effect on these data."""
+    """Draw the choice of the kind of tokens, with its effect on these data and a few pairs cut so."""
     proposed, key = proposal.data.tokenizer, field_key(task, "tokenizer")
     names = [each.kind for each in proposal.kinds]
     chosen = st.session_state.get(key)
@@ -185,14 +190,15 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
         if kind.kind == proposed and not fails:
             effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
         (st.warning if fails else st.caption)(plain(effect))
+        cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
+        st.caption(
+            "  \n".join(map(plain, cut)),
+            help=t(
+                "Held-out pairs as tokens, with · between them, ␣ for a space, and ⟨…⟩ around a token that training "
+                "does not have."
+            ),
+        )
     return kind
-
-
-def draw_tokens(kind: TokenKind) -> None:
-    """Draw a few validation pairs cut into tokens."""
-    cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
-    st.caption(t("As tokens, with · between them, ␣ for a space, and ⟨…⟩ for one that training does not have:"))
-    st.caption("  \n".join(map(plain, cut)))
 
 
 def _cut(text: Encoding) -> str:

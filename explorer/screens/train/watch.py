@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
+from explorer.charts.chart import Figure
 from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
@@ -112,7 +113,8 @@ def _answers(runs: Runs, name: str) -> None:
 def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
     entry = runs.entry(status.name)
-    course = diagnosis_of(metrics, status.busy, {} if entry is None else entry.summary)
+    summary = {} if entry is None else entry.summary
+    course = diagnosis_of(metrics, status.busy, summary)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
@@ -124,7 +126,11 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
-    if course.verdict in ALARMING:
+    every = (summary.get("training") or {}).get("eval_every")
+    if status.state == "running" and not metrics.evals and isinstance(every, int):
+        first = min(every, status.max_steps)
+        st.markdown(t("The first score, answers and heads come at step {step:,}.", step=first))
+    elif course.verdict in ALARMING:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
         st.markdown(explained(course.sentence))
@@ -173,15 +179,23 @@ def _numbers(metrics: Metrics, status: RunStatus) -> None:
 def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
     left, right = st.columns(2, gap="large")
     with left:
-        draw_figure(loss_figure(metrics, max_steps, alike=alike))
+        _curve(loss_figure(metrics, max_steps, alike=alike))
     with right:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
         chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
-            draw_figure(_FIGURES[chosen](metrics, max_steps))
+            _curve(_FIGURES[chosen](metrics, max_steps))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
     if table.open:
         table.dataframe(evaluation_table(metrics), hide_index=True)
+
+
+def _curve(figure: Figure) -> None:
+    """Draw a figure, or before its first number what it says: empty axes say nothing."""
+    if figure.data["step"]:
+        draw_figure(figure)
+    else:
+        st.caption(plain(figure.caption))
 
 
 def _samples(metrics: Metrics) -> None:

@@ -17,21 +17,6 @@ NAMES = sorted(assets._PACKS)
 JS = assets._HERE / "js"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
-    value = json.loads(assets.pack(name))
-    files = joined(value["script"])
-    assert len(set(files)) == len(files)
-    for at, file in enumerate(files):
-        text = assets.without_comments(assets.read(file))
-        imports = re.findall(r'^(?:import|\}) .*from "([^"]+)"', text, re.MULTILINE)
-        assert assets.imported(text) == imports, file
-        assert {other.removeprefix("./") for other in imports} <= set(files[:at]), file
-    assert {f"{entry}.js" for entry in assets._PACKS[name]} <= set(files)
-    assert set(value["looks"]) == {entry for entry in assets._PACKS[name] if assets.has_styles(entry)}
-    assert all(look["css"] and look["html"] for look in value["looks"].values())
-
-
 def joined(script: str) -> list[str]:
     return re.findall(r'= modules\["([^"]+)"\] \?\?= \(', script)
 

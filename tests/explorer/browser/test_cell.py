@@ -5,13 +5,11 @@ from typing import Any
 
 import pytest
 
-from explorer.browser import wire
 from explorer.browser.cell import column_from, encode
 from explorer.decoding.coordinates import Place
 from explorer.decoding.translator import Explanation, Translation, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
-from model.trace import FUTURE
 from tests.paths import CHECKPOINTS
 
 AT = Place("decoder", 2, 3, 3, 2, 3)
@@ -22,15 +20,6 @@ def shown() -> tuple[Translation, Explanation]:
     translator = Translator(load_model(CHECKPOINTS / "adjective-swap"))
     translation = translator.translate("I read red books", DecodeConfig())
     return translation, translator.explain(translation, ("decoder", 1, 2), 2)
-
-
-def test_what_the_row_could_not_see_is_masked(shown: tuple[Translation, Explanation]) -> None:
-    translation, explained = shown
-    mask = translation.trace.decoder_mask.copy()
-    mask[2, 0] = FUTURE
-    trace = replace(translation.trace, decoder_mask=mask)
-    _, arrays = wire.read(encode(explained.details, trace, AT, "s"))
-    assert arrays["mask"].tolist() == [FUTURE, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explorer.browser import assets, wire
 from explorer.browser.film import Film, Frame, encode
 from explorer.browser.film import place_from as read_place
 from explorer.browser.structs import FilmPlace as Place
@@ -16,19 +15,6 @@ def frame(step: int, rows: int, columns: int, *, layers: int = 2, heads: int = 3
 
 
 FILM = Film("seq", "cross", (frame(0, 3, 4), frame(70, 2, 4)), frame=1, layer=2, head=3)
-
-
-def test_the_block_holds_every_weight_and_tokens_are_data() -> None:
-    header, arrays = wire.read(encode(FILM))
-    assert (header["layers"], header["heads"], header["kind"]) == (2, 3, "cross")
-    assert [each["step"] for each in header["frames"]] == [0, 70]
-    for each, found in zip(FILM.frames, arrays.values(), strict=True):
-        np.testing.assert_array_equal(found, each.weights, "a small weight is not rounded to 0, as a masked one is")
-    weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
-    tokens = ("</script>", "\u202eevil", "日本語", "\x00")
-    header, _ = wire.read(encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),))))
-    assert header["frames"][0]["rows"] == ["</script>", "U+202Eevil", "日本語", "U+0000"]
-    assert assets.markup("labelled_map").strip() in assets.markup("film"), "showMap finds its parts in the film, too"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encod
 from explorer.browser.machine_stages import stages_of
 from explorer.browser.machine_structs import NumbersRequest, TensorSlice
 from explorer.browser.machine_words import parts_of
-from explorer.browser.structs import MachinePlace, Opened
+from explorer.browser.structs import Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
 from explorer.decoding.translator import Translation, Translator
@@ -118,24 +118,6 @@ def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
     assert message is not None
     assert 700_000 < len(message) < 1_000_000
     assert encode_numbers(NumbersRequest("s", 0, [most, most]), runs[-1], model) is None
-
-
-@pytest.mark.parametrize(
-    ("asked", "opened"),
-    [
-        (MachinePlace("decoder.0.cross_attn", 2, "scores"), MachinePlace("decoder.0.cross_attn", 2, "scores")),
-        (MachinePlace("decoder.0.cross_attn", 5, "scores", 2), MachinePlace("decoder.0.cross_attn", step=2)),
-        (MachinePlace("decoder.0.cross_attn", 1, "<b>", 999), MachinePlace("decoder.0.cross_attn", 1, "", 3)),
-        (MachinePlace("decoder.0.cross_attn", 0, "scores"), MachinePlace("decoder.0.cross_attn")),
-        (MachinePlace("decoder.0.cross_attn", 0, "joined"), MachinePlace("decoder.0.cross_attn", 0, "joined")),
-        (MachinePlace("decoder.0.cross_attn", 1, "product"), MachinePlace("decoder.0.cross_attn", 1, "product")),
-        (MachinePlace("logits", 1, step=-4), MachinePlace("logits")),
-        (MachinePlace("x", 1, "scores"), MachinePlace()),
-    ],
-)
-def test_only_what_exists_can_be_opened(asked: MachinePlace, opened: MachinePlace) -> None:
-    decoding = Decoding(random_trace(["a", "<eos>"], ["<sos>", "b", "c"]), "s", "paper")
-    assert MachineView(decoding, PAPER, blocks_of(PAPER)).fitting(asked) == opened
 
 
 def test_a_decoder_alone_is_told_of_as_a_transformer_with_two_sublayers() -> None:

@@ -1,49 +1,19 @@
 """A decoding as messages: complete, exact, and what cannot be drawn is refused."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from explorer.browser import wire
 from explorer.browser.payload import encode
 from explorer.locale.text import printable
-from model.config import ATTENTION_KINDS
 from tests.explorer.planted import planted_trace, planted_view
 
 
 def header_of(**changes: Any) -> dict[str, Any]:
     decoding: dict[str, Any] = wire.read(encode(planted_view(**changes).decoding))[0]["decoding"]
     return decoding
-
-
-@given(
-    n_src=st.integers(1, 7),
-    n_tgt=st.integers(1, 7),
-    layers=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    heads=st.tuples(st.integers(1, 4), st.integers(1, 4)),
-    seed=st.integers(0, 2**16),
-)
-def test_weights_masks_tokens_and_probabilities_come_back(
-    n_src: int, n_tgt: int, layers: Any, heads: Any, seed: int
-) -> None:
-    trace = planted_trace(["w"] * n_src, ["<sos>"] + ["v"] * (n_tgt - 1), layers=layers, heads=heads)
-    noise = np.random.default_rng(seed)
-    odd = np.resize(np.float32([0.1, 1 / 3, 1e-20, 0.99999994, 0.0]), n_tgt)
-    changes = {kind: noise.random(trace.weights(kind).shape, dtype=np.float32) for kind in ATTENTION_KINDS}
-    trace = dataclasses.replace(trace, probabilities=odd, **changes)
-    message, arrays = wire.read(encode(planted_view(trace).decoding))
-    for kind in ATTENTION_KINDS:
-        np.testing.assert_array_equal(arrays[kind], trace.weights(kind))
-        np.testing.assert_array_equal(arrays[f"{kind}.mask"], trace.mask(kind))
-    decoding = message["decoding"]
-    assert decoding["source"]["tokens"] == list(trace.src_tokens)
-    assert decoding["target"]["tokens"] == list(trace.read_tokens)
-    assert decoding["alternatives"]["ids"] == trace.top_ids.tolist()
-    np.testing.assert_array_equal(np.float32(decoding["target"]["probabilities"]), odd)
 
 
 @pytest.mark.parametrize("token", ["</script>", "مرحبا", "日本語", "👩‍👩‍👧", '"\\', "\ud800", "\x00"])

@@ -20,21 +20,8 @@ from explorer.decoding.attention_file import (
     read_own,
 )
 from explorer.decoding.decoding import Decoding
-from model.trace import FUTURE, VISIBLE, kinds_of
-from tests.explorer.attention_files import HOSTILE, as_json, npz, tokens, weights_of
-
-
-@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 6), (5, 2)])
-@pytest.mark.parametrize("write", [npz, as_json])
-def test_any_sizes_are_read_bit_for_bit(write: Any, n_src: int, n_tgt: int) -> None:
-    shapes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
-    arrays: dict[str, Any] = {kind: weights_of(i + 1, 4 - i, *shapes[kind], seed=i) for i, kind in enumerate(shapes)}
-    trace = read_own(write(**arrays, src_tokens=HOSTILE[:n_src], read_tokens=HOSTILE[-n_tgt:]), "x").trace
-    for kind in kinds_of(trace):
-        np.testing.assert_array_equal(trace.weights(kind), arrays[kind])
-    assert kinds_of(trace) == tuple(shapes)
-    assert len(trace.src_tokens) == n_src
-    assert all(trace.src_tokens)
+from model.trace import FUTURE, VISIBLE
+from tests.explorer.attention_files import as_json, npz, tokens, weights_of
 
 
 @pytest.mark.parametrize(
@@ -58,15 +45,6 @@ def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
     looks_ahead = read_own(npz(decoder=weights_of(2, 2, 4, 4), read_tokens=tokens(4)), "x")
     assert not looks_ahead.trace.decoder_mask.any()
     assert looks_ahead.notes == ()
-
-
-@pytest.mark.parametrize("write", [npz, as_json])
-def test_a_given_mask_is_kept(write: Any) -> None:
-    weights, mask = weights_of(2, 2, 3, 3), np.zeros((3, 3), int)
-    weights[..., 2], mask[:, 2] = 0, 2
-    weights /= weights.sum(-1, keepdims=True)
-    own = read_own(write(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
-    np.testing.assert_array_equal(own.trace.encoder_mask, mask)
 
 
 @pytest.mark.parametrize(

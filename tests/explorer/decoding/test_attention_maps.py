@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from explorer.decoding.attention_maps import MIXED, attention_maps
-from explorer.decoding.content_words import over_words
 from model.config import ATTENTION_KINDS
 from model.trace import FUTURE, AttentionTrace
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import heads_trace, random_trace
-from tests.explorer.probed import observed, one_hot
 
 SOURCE = ("un", "break", "able", "cups", "<eos>")
 TARGET = ("<sos>", "un", "zerbrech", "liche", "tassen")
@@ -52,17 +50,3 @@ def test_one_token_has_no_choice() -> None:
         assert math.isnan(summary.effective[0, 0])
         assert all(math.isnan(share[0, 0]) for share in summary.shares.values())
         assert summary.role(0, 0) == MIXED
-
-
-def test_specials_and_punctuation_are_left_out_and_rows_scaled_to_1() -> None:
-    def head(query: int, keys: int) -> np.ndarray:
-        return one_hot(3, keys) if query == 1 else np.array([0.2, 0.1, 0.2, 0.5], np.float32)
-
-    item = observed(4, 3, cross=(head,), src_tokens=("Hund", "…!", "don't"))
-    maps = attention_maps(item.trace, "cross")
-    words, left_out = over_words(maps, item.trace.src_words)
-    assert words.columns == ("Hund", "don't")
-    assert words.column_spans == ((0, 1), (2, 3)), "positions stay those of the tokens"
-    np.testing.assert_allclose(words.weights[0, 0], [[0.5, 0.5], [0, 0], [0.5, 0.5]], atol=1e-6)
-    np.testing.assert_allclose(left_out, [[2.2 / 3]], atol=1e-6)
-    assert maps.columns[-1] == "<eos>", "the map itself stays as it was"

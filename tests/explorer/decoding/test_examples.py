@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from explorer.decoding import domain
-from explorer.decoding.decoding import chosen_rows, step_worth_seeing
-from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, reference, references
+from explorer.decoding.decoding import chosen_rows
+from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, references
 from explorer.decoding.translator import Translation, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -19,7 +19,6 @@ from model.data.scenes import scenes
 from model.data.task import Task
 from model.edits import HeadEdit, HeadEdits
 from model.folder import SHIPPED
-from model.trace import AttentionTrace
 from tests.explorer.planted import planted_trace
 from tests.paths import CHECKPOINTS
 
@@ -68,37 +67,12 @@ def test_every_hint_of_the_bundled_translators_offers_what_it_says_and_only_wher
     assert hint_for(football.source, (elsewhere,), translated("multi30k-en-de", football.source)) == ""
 
 
-def test_every_pair_of_a_task_is_known() -> None:
-    known = references({"task": "adjective-swap", "folder": ""})
-    for examples in get_task("adjective-swap").splits.values():
-        assert all(known[example.source] == example.target for example in examples)
-    assert reference(" We READ red books", known) == "nous lisons livres rouge"
-    assert reference("we read red green books", known) == ""
-
-
-def with_probabilities(*rows: tuple[float, float]) -> AttentionTrace:
-    """A trace whose rows have these probabilities of the two likeliest tokens; further ones have none."""
-    trace = planted_trace()
-    top = np.zeros_like(trace.top_probabilities)
-    top[:, :2] = rows
-    return dataclasses.replace(trace, top_probabilities=top)
-
-
 def test_chosen_rows_are_those_whose_token_is_not_the_likeliest() -> None:
     trace = planted_trace()
     path = [int(i) for i in trace.top_ids[:, 0]]
     assert chosen_rows(trace, path) == ()
     path[1], path[3] = int(trace.top_ids[1, 2]), 999
     assert chosen_rows(trace, path) == (1, 3)
-
-
-def test_it_opens_at_the_closest_race_or_at_the_word_that_an_example_names() -> None:
-    trace = with_probabilities((0.9, 0.1), (0.5, 0.3), (0.4, 0.35), (0.6, 0.2), (0.5, 0.5))
-    assert step_worth_seeing(trace) == 3, "the last row, the end of the sentence, does not count"
-    assert step_worth_seeing(trace, trace.predicted_tokens[3]) == 4
-    assert step_worth_seeing(trace, "no such word") == 3
-    equal = with_probabilities((0.9, 0.1), (0.5, 0.25), (0.5, 0.25), (0.9, 0.0), (1.0, 0.0))
-    assert step_worth_seeing(equal) == 2, "the first of them"
 
 
 def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

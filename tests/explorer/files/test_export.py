@@ -24,7 +24,7 @@ from explorer.decoding.labelled_map import LabelledMap, difference, head_map, la
 from explorer.decoding.shown_maps import ShownMaps
 from explorer.decoding.view_options import ViewOptions
 from explorer.files.map_files import map_file, maps_stem, npz_bytes, stem
-from explorer.files.map_picture import levels, lines_of, picture_of, scale_of
+from explorer.files.map_picture import levels, picture_of, scale_of
 from explorer.files.picture import shades
 from explorer.files.picture_drawing import FIRST_FONT, Format, draw, fonts_for, masked_runs, missing_note
 from explorer.files.tables import CSV_COLUMNS, harmless, map_csv, maps_csv, table_csv
@@ -185,13 +185,6 @@ def test_characters_without_a_font_are_named() -> None:
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
     assert "\U0010fffd" in missing_note(["\U0010fffd"])
     assert missing_note(picture_of(on_screen(planted_trace(), "head")).texts) == ""
-
-
-def test_lines_hold_the_share_that_is_asked_for() -> None:
-    values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
-    found = lines_of(values, 80)
-    assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
-    assert len(lines_of(values, 100)) == 6
 
 
 def the_map(kind: AttentionKind = "decoder", layer: int = 1, head: int = 1) -> LabelledMap:

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.decoding.selection import Selection
 from explorer.lessons.evaluation import Models
-from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, value_text
+from explorer.lessons.expressions import Expression, Term, TermError, compare, read_expression, value_text
 from explorer.lessons.lesson import Step
 
 
@@ -18,15 +18,6 @@ def test_expressions() -> None:
     for broken in ("", "row=1", "a b", "a < b < c", "< 1", "a <", "a x=1 x=2", 'a b="', "A", "a" * 501):
         with pytest.raises(TermError):
             read_expression(broken)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("5", 5), ("0,25", 0.25), (" 62 % ", 62), ("-1.5", -1.5), ("−1", -1), ("x", None), ("1e5", None), ("nan", None)]
-    + [("", None), ("٣", None), ("1" * 400, None), ("%", None)],
-)
-def test_numbers_as_people_write_them(text: str, number: float | None) -> None:
-    assert as_number(text) == number
 
 
 def test_comparisons() -> None:

@@ -118,16 +118,6 @@ def test_a_broken_pack_is_refused_with_a_sentence_and_hurts_nobody(folder, name,
         assert t("Layer {layer}", layer=1) == "Layer 1"
 
 
-def test_a_pack_that_changes_is_read_again_in_the_next_run(folder):
-    path = folder / "nl.po"
-    path.write_text(HEAD + entry("Layer", "Laag"))
-    with language.written_in("nl"):
-        assert translated("Layer") == "Laag"
-        path.write_text(HEAD + entry("Layer", "Lagen"))
-        packs()  # as the next run of a page
-        assert translated("Layer") == "Lagen"
-
-
 def test_every_message_of_the_source_is_in_the_template():
     assert main(["--check"]) == 0
 

@@ -19,11 +19,6 @@ def test_fields_are_filled_in_by_name_and_what_was_typed_is_no_message() -> None
         t("{n} heads")
 
 
-@pytest.mark.parametrize(("n", "text"), [(0, "0 words"), (1, "1 word"), (2, "2 words"), (1200, "1,200 words")])
-def test_a_number_chooses_the_form(n, text):
-    assert t("{n} word", "{n:,} words", n=n) == text
-
-
 def at_import(node: ast.AST) -> Iterator[ast.AST]:
     """What Python runs when it imports a module: everything but the bodies of functions."""
     for field, value in ast.iter_fields(node):

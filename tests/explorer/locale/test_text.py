@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, listed, percent, plain, plural, printable, quoted, shortened, why
+from explorer.locale.text import count, fixed, percent, plain, plural, printable, quoted
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,6 @@ def test_counted_nouns(given: tuple[Any, ...], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "expected"), [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")]
-)
-def test_lists(items: tuple[str, ...], expected: str) -> None:
-    assert listed(items) == expected
-    assert listed(iter(items), "or") == expected.replace("and", "or")
-
-
-@pytest.mark.parametrize(
     ("written", "expected"),
     [
         (fixed(0.12345, 3), "0.123"),
@@ -65,6 +57,10 @@ def test_lists(items: tuple[str, ...], expected: str) -> None:
         (fixed(-0.0, 0), "0"),
         (fixed(0.125, 3, signed=True), "+0.125"),
         (fixed(-1.5, 1, signed=True), "−1.5"),
+        (fixed(-3.25, 1, signed=True), "−3.3"),
+        (fixed(0.75, 1), "0.8"),
+        (fixed(7.25, 1), "7.3"),
+        (fixed(2.5, 0), "3"),
         (fixed(math.nan, 2), "nan"),
         (percent(0.374, 0), "37 %"),
         (percent(0.9968, 1), "99.7 %"),
@@ -85,15 +81,6 @@ def test_a_rounded_number_is_the_nearest_of_its_decimals(value: float, decimals:
     assert shown.startswith("-") == (float(shown) < 0)
 
 
-def test_our_own_errors_speak_for_themselves_and_the_systems_name_file_and_reason() -> None:
-    assert why(ValueError("The head is missing.")) == "The head is missing."
-    assert why(OSError("odd")) == "A file cannot be read or written: odd."
-    full = OSError(28, "No space left on device", "/somewhere/deep/config.json")
-    assert why(full) == (
-        "config.json cannot be written: the disk is full, or your share of it. Free some space and try again."
-    )
-
-
 @pytest.mark.parametrize(
     "text", ["www.evil.example", "see https://evil.example/x", "HTTP://a.example", "me@evil.example"]
 )
@@ -103,21 +90,6 @@ def test_addresses_do_not_become_links(text: str) -> None:
     assert shown.replace("\u2060", "") == text
     for start in ("www.", "http://", "https://", "@evil"):
         assert start not in shown.lower()
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "short"),
-    [
-        ("reading", 6, "readi…"),
-        ("图书馆", 6, "图书馆"),
-        ("图书馆", 5, "图书…"),
-        ("👩‍👩‍👧👩‍👩‍👧", 3, "👩‍👩‍👧…"),
-        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
-        ("e" + "\u0301" * 400, 5, "…"),
-    ],
-)
-def test_a_text_is_cut_between_letters(text: str, most: int, short: str) -> None:
-    assert shortened(text, most) == short
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=60))

@@ -11,14 +11,11 @@ from explorer.probing.sample import (
     SampleError,
     default_choice,
     examples_for,
-    is_alignment,
     word_links,
 )
 from explorer.probing.tables import gold_note
-from model.analysis.recorded_batches import written_sample
 from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
-from model.data.scenes import scenes, word_spans
 from model.text.tokenizer import CharacterTokenizer, WhitespaceTokenizer
 from tests.explorer.probed import quiet
 from tests.paths import CHECKPOINTS
@@ -36,14 +33,6 @@ def test_without_right_alignments_no_head_is_said_to_align() -> None:
     assert "not testable here" in gold_note(found.probe)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("0-0", True), ("0-0  1-2 ", True), ("", False), ("0-0,1-1", False), ("a-b", False), ("0?0 1-1", True)],
-)
-def test_what_is_an_alignment(text: str, expected: bool) -> None:
-    assert is_alignment(text) is expected
-
-
 def test_pairs_of_words_become_pairs_of_tokens() -> None:
     words, letters = WhitespaceTokenizer.train(["a b c"]), CharacterTokenizer.train(["ab c"])
     links = word_links("0-1 2-0 2?1 7-0 0-9", "a b c", "c a")
@@ -52,39 +41,6 @@ def test_pairs_of_words_become_pairs_of_tokens() -> None:
     # Every token of a word is aligned; a space belongs to no word.
     links = word_links("0-1 1-0", "ab c", "c ab")
     assert aligned_tokens(links, letters.encode("ab c"), letters.encode("c ab")) == ((3,), (), (0, 1), (0, 1))
-
-
-@pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
-def test_every_token_is_aligned_with_tokens_of_linked_words(name: str) -> None:
-    model = loaded(name)
-    assert default_choice(model.data_config) == SampleChoice("scenes")
-    examples, about, task = examples_for(SampleChoice("scenes", size=304), model)
-    assert task is None
-    assert "304 of 304 aligned scenes" in str(about)
-    sample = written_sample(examples, model.source, model.target, model.model_config.max_positions)
-    for scene, example, alignment, gold in zip(scenes(), examples, sample.alignments, sample.links, strict=True):
-        forward = name == "multi30k-en-de"
-        assert (example.source, example.target) == (
-            (scene.english, scene.german) if forward else (scene.german, scene.english)
-        )
-        source, target = model.source.encode(example.source), model.target.encode(example.target)
-        assert source.text == example.source, "offsets are those of the sentence as written"
-        links = set(scene.possible if forward else {(j, i) for i, j in scene.possible})
-        assert alignment is not None
-        assert gold is not None
-        assert len(alignment) == len(target)
-        assert (int(gold.sure.sum()), int(gold.possible.sum())) == (len(scene.sure), len(scene.possible))
-        found = {
-            (word_at(example.source, source.offsets[i][0]), word_at(example.target, target.offsets[t][0]))
-            for t, keys in enumerate(alignment)
-            for i in keys
-        }
-        assert found == links, scene.id
-
-
-def word_at(sentence: str, character: int) -> int:
-    """The word that has this character, or the one after the space."""
-    return next(i for i, (_, end) in enumerate(word_spans(sentence)) if character < end)
 
 
 def test_other_models_keep_their_test_set_and_are_refused_the_scenes(reverse: LoadedModel) -> None:

@@ -105,6 +105,11 @@ def test_agreement_of_two_maps() -> None:
     one = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     assert agreement(one, one) == "the largest key is the same in 3 of 3 rows; mean correlation of a row +1.00"
     assert agreement(one, one[:, ::-1]).startswith("the largest key is the same in 1 of 3 rows; mean correlation")
+    named = agreement(one, one[:, ::-1], ("1 a", "2 b", "3 c"))
+    assert named.startswith("the largest key is the same in 1 of 3 rows, not in “1 a” and “2 b”; mean correlation")
+    assert "not in" not in agreement(one, one, ("1 a", "2 b", "3 c"))
+    many = np.eye(4)
+    assert "not in" not in agreement(many, many[::-1], ("1 a", "2 b", "3 c", "4 d")), "too many to be named"
 
 
 def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> None:

@@ -9,6 +9,7 @@ import re
 import numpy as np
 
 from explorer.files.tables import table_csv
+from explorer.locale.language import written_in
 from explorer.probing.head_card import (
     MIN_ROWS,
     Example,
@@ -46,7 +47,7 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     known = sorted(value for value in gains.tolist() if np.isfinite(value))
     assert (worst.gain, median.gain, best.gain) == (known[0], known[round((len(known) - 1) / 2)], known[-1])
     assert all(values[item.index] == item.score for item in order)
-    assert Example(0, 0.86, 0.5).sort_key() == "72 % (0.86, uniform 0.50)"
+    assert Example(0, 0.86, 0.5).sort_key() == "0.86 (uniform 0.50; 72 % of the way to 1)"
     rows = [MIN_ROWS if nth != best.index else 2 for nth in range(len(single.own))]
     assert examples(scores, statistic, 0, 0, rows)["Best"].gain < best.gain, "a mean over two rows is chance"
     assert examples(scores, "aligned_input_without_sinks", 0, 0, [2] * len(rows)), "unless all are as short"
@@ -110,7 +111,9 @@ def test_csv_and_json_are_read_back(measured: Measured) -> None:
 
 def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     evil = "<script>alert(1)</script>"
-    section = Section("The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.")
+    section = Section(
+        "The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.", "importance"
+    )
     report = as_report(measured.probe, evil, f"{evil} & more", [section])
     assert "<script" not in report
     assert not re.search(r"\b(src|href)\s*=", report)
@@ -125,3 +128,5 @@ def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     ):
         assert part in text
     assert report.count("<table") == 3 + 1
+    with written_in("de"):
+        assert "0,500" in as_report(measured.probe, "reverse", "", [section]), "the decimal mark of the language"

@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 
 from explorer.decoding.translator import Translator
-from explorer.probing.measured import Measured
 from explorer.probing.patching import (
     FLOOR,
     MeanPatches,
-    changed_pairs,
-    mean_patches,
     patched,
     row_changes,
     suggested_other,
 )
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
-from model.analysis.patching import PatchError, patch_effects
+from model.analysis.patching import PatchError
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
 
@@ -50,32 +47,6 @@ def test_it_opens_on_a_sentence_that_changes_the_answer_and_on_the_row_that_chan
     assert untouched.top >= FLOOR, "what hardly changes stays pale"
     still = {kind: np.full_like(values, grids.grid.own) for kind, values in grids.heads.items()}
     assert not replace(grids, heads=still).heads_matter
-
-
-def test_effects_are_averaged_as_shares_of_the_whole_difference(measured: Measured, reverse: LoadedModel) -> None:
-    pairs = changed_pairs(reverse, measured.sample.part(range(8)))
-    assert len(pairs) == 8
-    for pair in pairs:
-        differing = [i for i, (a, b) in enumerate(zip(pair.src, pair.other, strict=True)) if a != b]
-        assert differing == [pair.place]
-        assert pair.token != pair.instead
-    found = mean_patches(reverse, pairs)
-    every = [patch_effects(reverse.transformer, p.src, p.other, p.read, p.token, p.instead) for p in pairs]
-    gaps = np.array([effects.gap for effects in every])
-    assert (gaps > 0).all()
-    changed = found.places["encoder", "the changed token"]
-    assert float(changed.value[0]) == pytest.approx(1.0), "the embeddings differ nowhere else"
-    at_place = np.array([effects.places["encoder"][1, pair.place] for effects, pair in zip(every, pairs, strict=True)])
-    expected = bootstrap.of_ratio(at_place, gaps)
-    assert changed.at(1) == pytest.approx((float(expected.value), float(expected.low), float(expected.high)))
-    assert float(found.places["decoder", "the row that predicts"].value[-1]) == pytest.approx(1.0)
-    by_head = np.stack([effects.heads["cross"] for effects in every])
-    assert np.allclose(found.heads["cross"].value, by_head.sum(axis=0) / gaps.sum())
-    rows = found.rows()
-    assert {row["pairs"] for row in rows} == {8}
-    assert len(rows) == 3 * 3 + 2 * 2 + sum(item.value.size for item in found.heads.values())
-    with pytest.raises(PatchError, match="No sentence"):
-        mean_patches(reverse, [])
 
 
 def planted(effects: np.ndarray) -> MeanPatches:

@@ -1,23 +1,19 @@
 """Every formula of the head statistics, of rows and of whole samples, against loops over single numbers."""
 
-import itertools
 import math
-import statistics
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from explorer.decoding.attention_maps import diagonal, mirror
-from explorer.probing import pattern_shares as formulas
 from explorer.probing.corpus_scores import CorpusTally
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
-from explorer.probing.pattern_cells import lexical_cells, partners, punctuation, rarest
+from explorer.probing.pattern_cells import punctuation, rarest
 from explorer.probing.pattern_shares import relative_map, shares_of_bins
 from model.analysis.recorded_batches import Observed
-from model.analysis.word_alignment import gold_cells
 from model.config import ATTENTION_KINDS, AttentionKind
-from tests.explorer.probed import HEADS, observed, one_hot, probe_of, random_observed, with_untrained
+from tests.explorer.probed import probe_of, random_observed, with_untrained
 
 
 def loops(weights: np.ndarray, score) -> float:
@@ -134,15 +130,6 @@ def test_alignment_accuracy_and_weight_for_both_choices_of_rows() -> None:
         assert close(found["aligned" + suffix][0, 1], sum(mass) / len(mass))
 
 
-def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right_and_ties_are_shared_out() -> None:
-    gold = gold_cells(((0, 2), (1,), (0, 2)), 4, 5)
-    weights = np.stack([one_hot(key, 5) for key in (2, 1, 0, 4)])[None]
-    assert formulas.alignment_error_rate(weights, gold)[0] == 0.0
-    assert formulas.alignment_accuracy(weights, gold)[0] == 1.0
-    gold = gold_cells(((0,), (1, 2), (), (3,)), 4, 5)
-    assert close(formulas.alignment_accuracy(np.full((1, 4, 5), 0.2), gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
-
-
 @pytest.mark.parametrize(("n", "bins"), [(1, 4), (3, 4), (4, 4), (9, 4), (25, 12)])
 def test_a_map_by_relative_position_is_weight_moved_token_by_token(n: int, bins: int) -> None:
     weights = np.random.default_rng(n).dirichlet(np.ones(n + 1), size=(2, n))
@@ -161,34 +148,6 @@ def test_a_map_by_relative_position_is_weight_moved_token_by_token(n: int, bins:
     assert np.allclose(found[0], expected, atol=2e-3)
     assert np.allclose(relative_map(np.eye(bins * n), bins), np.eye(bins)), "the diagonal stays the diagonal"
     assert np.allclose(shares_of_bins(n, bins).sum(axis=0), 1)
-
-
-ALIGNMENTS = [
-    ((0,), (2,), (1, 3), (), (5,), (7,), (6,)),
-    ((3,), (0, 1), (2,), (4,), (), (6,), (5, 7)),
-    ((7,), (6,), (5,), (4,), (3,), (2,), (1,)),
-]
-
-
-@pytest.mark.parametrize("read", [False, True])
-@pytest.mark.parametrize("alignment", ALIGNMENTS)
-def test_shuffled_partners_are_those_of_the_other_rows(alignment: tuple[tuple[int, ...], ...], read: bool) -> None:
-    item = observed(9, 8, alignment=alignment)
-    own, found = partners(item, read=read), lexical_cells(item, read=read)
-    assert found is not None
-    *tables, having = found
-    rows = [row for row in range(8) if own[row].any()]
-    assert np.flatnonzero(having).tolist() == rows
-    for table, reference in zip(tables, (diagonal(8, 9), mirror(8, 9)), strict=True):
-        expected = own.astype(np.float64)
-        for row, other in itertools.permutations(rows, 2):
-            for key in np.flatnonzero(own[other]):
-                # As far from where this row stands as the other's partner is from where the other stands; the row
-                # that reads a token stands one further down than the row that predicts it.
-                at, there = (int(reference[one - int(read)]) for one in (row, other))
-                expected[row, min(max(at + int(key) - there, 0), 7)] -= 1 / (len(rows) - 1)
-        assert np.allclose(table, expected)
-    assert lexical_cells(observed(9, 8, alignment=((0,), (1,), *((),) * 5))) is None, "two rows cannot be shuffled"
 
 
 GOLDS = (((2,), (0, 1), (), (4,)), ((0,), (3,)), ((1,), (1,), (2, 3), (0,)))
@@ -240,16 +199,3 @@ def test_it_is_not_the_mean_over_sentences_except_of_one_sentence(items: list[Ob
         ("coverage_spread", "own", "mean"),
     ):
         assert np.allclose(getattr(alone.corpus[name], part), getattr(alone.scores[name], other)), name
-
-
-def test_coverage_of_all_source_tokens(items: list[Observed]) -> None:
-    found = tallied(items).result()["coverage_spread"]
-    covered = [float(c) for item in items for c in item.trace.cross[0, 1].sum(axis=0, dtype=np.float64)[:-1]]
-    assert found.own[0, 1] == pytest.approx(statistics.pstdev(covered) / statistics.fmean(covered))
-
-
-def test_a_perfect_head_makes_no_error_and_the_end_of_a_sentence_counts_as_no_link() -> None:
-    gold = tuple((i,) for i in range(4))
-    perfect = observed(5, 5, cross=(lambda q, n: one_hot(q, n), HEADS["end"]), alignment=gold)
-    assert tallied([perfect]).result()["error_rate"].own.tolist() == [[0.0, 1.0]]
-    assert set(tallied([random_observed()]).result()) == {"coverage_spread"}, "without known alignments"

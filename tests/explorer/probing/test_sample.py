@@ -18,7 +18,7 @@ from explorer.probing.sample import (
     lines_of,
     to_link,
 )
-from explorer.probing.search import best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
+from explorer.probing.search import search
 from model.checkpoint import LoadedModel
 from tests.explorer.probed import HEADS, observed, quiet
 
@@ -56,31 +56,6 @@ def test_a_missing_corpus_gets_a_message(reverse: LoadedModel, tmp_path: Path, m
         examples_for(SampleChoice(), other)
 
 
-LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
-
-
-CHOICES = {
-    "": SampleChoice(),
-    "task.50": SampleChoice(size=50),
-    "task.50.translated": SampleChoice(size=50, translated=True),
-    "own": SampleChoice("own", LINES),
-    "own.7": SampleChoice("own", ("x",), 7, True),
-    "scenes": SampleChoice("scenes"),
-}
-
-
-@pytest.mark.parametrize(("text", "choice"), CHOICES.items(), ids=CHOICES)
-def test_a_choice_is_restored_from_its_link(text: str, choice: SampleChoice) -> None:
-    link = to_link(choice)
-    if text.startswith("task") or not text:
-        assert link == text, "the default sample needs no parameter"
-    if link:
-        assert from_link(link) == choice
-        assert from_link(link).key == choice.key
-    assert all(letter.isalnum() or letter in ".-_" for letter in link), "it needs no escapes in an address"
-    assert len({other.key for other in CHOICES.values()}) == len(CHOICES)
-
-
 def test_a_list_that_is_too_long_says_so_when_it_is_opened_and_none_can_fill_the_memory() -> None:
     letters = random.Random(1)
     lines = tuple("".join(letters.choices("abcdefghijklmnop", k=60)) for _ in range(400))
@@ -110,20 +85,3 @@ def test_search_never_finds_what_is_masked() -> None:
     sample = [observed(5, 4, decoder=(HEADS["uniform"],))]
     assert search(sample, "decoder", 0, 0, "t0", "t1") == []
     assert search(sample, "decoder", 0, 0, "t1", "t0")[0].weight == pytest.approx(1 / 3)
-
-
-def test_positions_and_sentences_count_the_same_words() -> None:
-    item = observed(5, 4, cross=(HEADS["uniform"],))
-    trace = dataclasses.replace(item.trace, src_words=(0, 0, 1, 1, -1), tgt_words=(-1, 0, 0, 1))
-    sample = [dataclasses.replace(item, trace=trace)]
-    hits = search(sample, "cross", 0, 0, "", "")
-    (row,) = hit_rows(hits)
-    assert (row["source"], row["target"]) == ("s0s1 s2s3", "t0t1 t2")
-    position, word = hits[0].key.split()
-    assert [*row["source"].split(), "<eos>"][int(position) - 1] == word
-    assert "in “s0s1 s2s3”" in best_hit_sentence(hits, len(sample), ("cross", 0, 0))
-    (row,) = hit_rows(search([item], "cross", 0, 0, "t1", "s2", whole_words=False))
-    assert list(row.values()) == [0.2, "3 t1", "3 s2", "s0 s1 s2 s3", "t0 t1 t2"]
-    assert no_hit_sentence(" q ", "") == "In no sentence of the sample can this head look from “q” to any word."
-    assert tag_hint([]) == ""
-    assert tag_hint([(("", ""), ("NOUN", ""))]).endswith("can stand for a word of the target.")

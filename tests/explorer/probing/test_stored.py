@@ -172,15 +172,15 @@ def test_the_card_quotes_what_is_found(name: str) -> None:
 
 def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     loaded, found = measured_on_its_sample("adjective-swap")
-    curve = measure_curve(loaded, found.sample, found.task, quiet)
+    curve = measure_curve(loaded, found.sample, quiet)
     choice, scored = halves(found.sample)
     assert (curve.chosen_on, curve.scored_on) == (len(choice), len(scored))
     assert not {source.text for source in choice.sources} & {source.text for source in scored.sources}
     assert (curve.counts[0], curve.counts[-1]) == (0, 24)
-    assert (curve.exact[0], curve.exact[1], curve.exact[-1]) == (1.0, 1.0, 0.0), "the least important heads can go"
     quality = curve.remaining_quality()
-    assert set(quality) == {"probability per token", "exact match", "BLEU"}
-    assert all(values[0] == 100.0 and len(values) == len(curve.counts) for values in quality.values())
+    assert quality[0] == 100.0
+    assert quality[1] > 95 > 20 > quality[-1], "the least important heads can go"
+    assert len(quality) == len(curve.counts)
     assert np.allclose(curve.random[:, 0], curve.loss[0])
     assert np.allclose(curve.random[:, -1], curve.loss[-1]), "every order ends with all heads off"
 

@@ -3,27 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import e
 from typing import Any
 
 import numpy as np
 import pytest
 
 from explorer.charts.experiment_bands import band_figure, bands, wide
-from explorer.charts.forest import forest_figure, shift_ticks
+from explorer.charts.forest import forest_figure, place, shift_ticks
 from explorer.runs import experiment_arms
 from explorer.runs.command import TrainingOrder
-from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table
+from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table, with_ranges
 from explorer.runs.experiment_findings import (
+    answer,
     caption,
     conditions,
     cost_rows,
-    cost_sentence,
     failures,
     in_words,
+    named,
     no_single_cause,
-    title,
+    shift_rows,
+    verdict_word,
 )
-from explorer.runs.experiment_relations import LEVEL, compared, differs, leading, overall
+from explorer.runs.experiment_relations import LEVEL, Compared, compared, differs, leading, overall
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import ResultError, StoredRun
@@ -79,6 +82,7 @@ def test_the_table_has_mean_range_and_count() -> None:
     arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
     names = ("right on long (%)", "right on long (%), lowest", "right on long (%), highest")
     assert [[row[name] for name in names] for row in table(arms)] == [[20.2, 10.0, 30.5], [None, None, None]]
+    assert [row[names[0]] for row in with_ranges(table(arms))] == ["20.2 (10.0 to 30.5)", None], "digits of a column"
     assert mean_and_range([None, None]) is None
     some = mean_and_range([1.0, None, 3.0])
     assert (some.mean, some.low, some.high, some.n) == (2.0, 1.0, 3.0, 2)
@@ -92,8 +96,11 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert data["mean"] == [60.0, 95.0, 100.0, 1.0]
     assert (data["low"][0], data["high"][0], data["runs"]) == (50.0, 70.0, [2, 2, 1, 1])
     first, *_ = wide(data)
-    assert list(first) == ["at", *(f"{way}, {name}" for way in ways for name in ("mean", "low", "high"))]
+    assert list(first) == ["at", *(f"{way}{end}" for way in ways for end in ("", ", lowest", ", highest"))]
     assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
+    brief = [list(row.values()) for row in with_ranges(wide(data))]
+    assert brief[0] == [10, "60 (50 to 70)", "1"], "a range of one run is its mean"
+    assert brief[2] == [30, "100", None], "a curve that has ended"
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     ticks = figure.spec["layer"][0]["encoding"]["y"]["axis"]["values"]
     assert [ticks[0], ticks[-1], len(ticks) % 2] == [0, 100, 1], "the top stays if every second label is left out"
@@ -147,6 +154,7 @@ def with_long(one: StoredRun, share: float) -> StoredRun:
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
 OPEN, NONE = "undecided", "not compared"
+SOME = "by how much is open"
 
 
 @pytest.mark.parametrize(
@@ -162,12 +170,13 @@ OPEN, NONE = "undecided", "not compared"
         (ten(), ten(loss=0.9), ("as good", "as soon", "higher")),
         (ten(loss=0.9), ten(), ("as good", "as soon", "lower")),
         (ten(), ten(loss=0.5), ("as good", "as soon", "alike")),
-        (ten(), ten(loss=0.57), ("as good", "as soon", OPEN)),
         # Less than a point is no difference, however sure; runs that overlap decide nothing.
         (ten(width=0.001), ten(0.905, width=0.001), ("as good", "as soon", "alike")),
         (ten(width=0.2), ten(0.93, width=0.2), (OPEN, "as soon", "alike")),
         # A sure difference that may be smaller than a point, or larger.
-        (ten(), ten(0.909), (OPEN, "as soon", "alike")),
+        (ten(), ten(0.909), (f"better, {SOME}", "as soon", "alike")),
+        (ten(0.909), ten(), (f"worse, {SOME}", "as soon", "alike")),
+        (ten(), ten(loss=0.57), ("as good", "as soon", f"higher, {SOME}")),
         # Three runs cannot tell even what has no overlap, and the line says so.
         (ten()[:3], ten(0.6)[:3], ("too few runs",) * 3),
         (ten(), ten(0.6)[:2], ("too few runs",) * 3),
@@ -185,26 +194,35 @@ def test_every_comparison_has_its_verdict(
 ) -> None:
     arms = planted(one, two)
     measures = compared(arms)
-    assert tuple(title(each).rpartition(": “two” ")[2] for each in measures) == said
+    assert tuple(word for each in measures for word in verdicts(each)) == said
     claims = {"better", "worse", "sooner", "later", "higher", "lower"} & {*said}
     assert differs(arms) is bool(claims)
-    assert [title(each).rpartition(": “two” ")[2] in claims for each in leading(measures)] == [True] * bool(claims)
+    assert [verdicts(each)[0] in claims for each in leading(measures)] == [True] * bool(claims)
     if said and not claims:
-        assert overall(arms) == {"as good": "equal", OPEN: "undecided", "too few runs": "too few"}[said[0]]
+        assert overall(arms) == {"as good": "equal", "too few runs": "too few"}.get(said[0], "undecided")
 
 
-def test_titles_name_the_arms_by_verdict_and_captions_have_each_shift_with_its_interval() -> None:
+def verdicts(what: Compared) -> list[str]:
+    return [verdict_word(what, row.verdict) for row in what.rows]
+
+
+def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
-    assert title(score) == "Right on test (%) after 20 to 50 updates: “arm 1” and “arm 2” worse; “arm 3” as good"
     assert caption(score) == (
-        "Points more than “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; “arm 2” −20.0 (−20.2 to −19.8), worse; "
-        "“arm 3” 0.0 (−0.3 to +0.3), as good."
+        "Right on test (%) after 20 to 50 updates, beside “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; "
+        "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    assert title(updates) == "Updates until 99 % on validation: “arm 2” later; “arm 1” and “arm 3” as soon"
-    assert caption(loss).startswith("Times the loss of “arm 0”: “arm 1” 1.0 (0.")
-    assert "“arm 2” −20.0 (−20.2 to −19.8), worse" in in_words([score, updates]).split("Updates")[0]
-    assert in_words([score, updates]).endswith(f"{title(updates)}.")
+    assert verdicts(updates) == ["as soon", "later", "as soon"]
+    assert caption(loss).startswith("Loss on test, beside “arm 0”: “arm 1” 1.0 (0.")
+    assert in_words([score, updates]).endswith(
+        "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
+    )
+    assert answer(score).endswith("after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %.")
+    assert answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20."
+    rows = shift_rows([score, updates])
+    assert [list(row.values())[:2] for row in rows][2] == ["arm 3", "0.0 (−0.3 to +0.3), as good"]
+    assert list(rows[0]) == ["variant", named(score), named(updates)]
     assert "4 test sentences; 9 comparisons." in conditions(arms)
 
 
@@ -212,27 +230,44 @@ def test_a_forest_has_each_interval_the_margin_and_greys_what_is_undecided() -> 
     either = [replace(each, scores={"test": {"exact_match": (0.5, 1.0)[each.seed % 2], "loss": 0.3}}) for each in ten()]
     score, *_ = compared(arms_of([ten(), ten(0.6), either, ten()[:2]]))
     figure = forest_figure(score)
-    assert figure.data["text"] == [
+    texts = [
         "arm 0\n90.2 %, n = 10",
         "arm 1\n60.2 %, n = 10, worse",
         "arm 2\n75.0 %, n = 10, undecided",
         "arm 3\n90.1 %, n = 2, too few runs",
     ]
-    assert figure.data["says"] == ["", "−30.0 (−30.2 to −29.8)", *figure.data["says"][2:3], "too few runs"]
-    assert figure.data["decided"] == [True, True, False, False]
-    assert figure.data["low"][::3] == figure.data["high"][::3] == [None, None], "too few runs have no interval"
-    assert [figure.data["low"][1], figure.data["high"][1]] == pytest.approx([score.rows[0].low, score.rows[0].high])
+    assert figure.data["text"][:4] == texts
+    assert figure.data["says"][:4] == ["", "−30.0 (−30.2 to −29.8)", *figure.data["says"][2:3], "too few runs"]
+    assert figure.data["decided"][:4] == [True, True, False, False]
+    low, high = figure.data["low"][:4], figure.data["high"][:4]
+    assert low[::3] == high[::3] == [None, None], "too few runs have no interval"
+    assert [low[1], high[1]] == pytest.approx([place(score.rows[0].low, 1.0), place(score.rows[0].high, 1.0)])
     assert ({*figure.data["from"]}, {*figure.data["to"]}) == ({-1.0}, {1.0})
-    assert figure.title == title(score)
+    assert figure.title == named(score)
+    runs = [(text, run) for text, run in zip(figure.data["text"], figure.data["run"], strict=True) if run is not None]
+    assert [text for text, _ in runs] == [
+        text for text, n in zip(texts, (10, 10, 10, 2), strict=True) for _ in range(n)
+    ]
+    assert [run for _, run in runs[:10:4]] == pytest.approx([-0.2, 0.2, 0.1]), "points from the median of 90.2 %"
+    assert runs[20][1] == pytest.approx(place(-40.2, 1.0))
+    losses = forest_figure(compared(arms_of([ten(), ten(loss=0.6)]))[2]).data["run"]
+    assert losses[2] == pytest.approx(0.3 / (0.3 * 1.09)), "a factor of the median loss"
     slow = compared(arms_of([ten(), [*ten()[:4], replace(ten()[4], valid=BAD[0].valid)]]))[1]
     assert "arm 1\n4 of 5 reached it" in forest_figure(slow).data["text"]
+
+
+@pytest.mark.parametrize(
+    ("shift", "at"), [(0.0, 0.0), (50.0, 0.5), (-100.0, -1.0), (100 * e, 2.0), (-100 * e**2, -3.0)]
+)
+def test_shifts_are_drawn_linearly_within_the_margin_and_by_their_logarithm_outside(shift: float, at: float) -> None:
+    assert place(shift, 100.0) == pytest.approx(at)
 
 
 def test_only_arms_without_a_right_answer_in_any_run_are_called_0_in_every_run() -> None:
     one_right = [*ten(0.0, width=0.0)[:9], replace(ten()[9], scores={"test": {"exact_match": 0.001, "loss": 0.3}})]
     score, _, loss = compared(arms_of([ten(), ten(0.0, width=0.0), one_right]))
     texts = forest_figure(score).data["text"]
-    assert texts[1:] == ["arm 1\n0 in every run, n = 10, worse", "arm 2\n0.0 %, n = 10, worse"]
+    assert texts[1:3] == ["arm 1\n0 in every run, n = 10, worse", "arm 2\n0.0 %, n = 10, worse"]
     assert not any("0 in every run" in text for text in forest_figure(loss).data["text"])
 
 
@@ -259,9 +294,10 @@ def test_no_interval_goes_beyond_the_ticks_of_its_axis(
 def test_lengths_beyond_training_are_compared_too() -> None:
     arms = arms_of([ten(), ten(0.6, beyond=0.3), ten(beyond=0.02), ten(beyond=0.105)], also="long")
     score, beyond, *_ = compared(arms)
-    assert title(score).endswith(": “arm 1” worse; “arm 2” and “arm 3” as good")
+    assert verdicts(score) == ["worse", "as good", "as good"]
     assert (
-        title(beyond) == "Right on test beyond the trained lengths (%): “arm 1” better; “arm 2” worse; “arm 3” as good"
+        answer(beyond)
+        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %."
     )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
@@ -283,17 +319,6 @@ def test_a_comparison_that_changes_several_things_says_so(first: Arm, other: Arm
     arms = [ArmRuns(arm, PLANTED.recipe(arm), ten()) for arm in (first, other)]
     assert ("“b” changes more than one thing" in no_single_cause(arms)) is several
     assert (cost_rows(arms)[1]["highest rate"] == "0.008") is (other.preset == "lstm-tiny")
-
-
-def test_what_runs_cost_is_a_table_that_says_what_was_not_recorded() -> None:
-    old, new = run(1, 0.9, 0.1, (1.0,), tokens_per_s=0.0), run(2, 0.9, 0.1, (1.0,), seconds=4.0, day="2026-11-26")
-    arms = planted((old,), (old, new))
-    assert [list(row.values()) for row in cost_rows(arms)] == [
-        ["one", "0.004", "100", "2", "not recorded", "not recorded"],
-        ["two", "0.004", "100", "2 to 4", "1,000", "2026-11-26"],
-    ]
-    assert cost_sentence(arms).startswith("Made on Linux x86_64, 2 cores, 1 used, PyTorch t. Seconds are wall-clock")
-    assert [row["variant"] for row in cost_rows(planted((old,), ()))] == ["one"]
 
 
 def arms_of(groups: Sequence[Sequence[StoredRun]], also: str = "") -> tuple[ArmRuns, ...]:

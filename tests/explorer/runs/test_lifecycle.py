@@ -68,25 +68,6 @@ def refusing(runs: Runs) -> Launch:
     return launch
 
 
-def test_start_makes_a_process_that_is_listed_at_once_and_stop_ends_it(runs: Runs) -> None:
-    assert runs.entries() == runs.statuses() == []
-    assert runs.status("mine") is runs.entry("mine") is None
-    launch = started(runs)
-    assert launch.alive
-    assert launch.arguments == tuple(WAIT)
-    assert [(entry.name, entry.busy) for entry in runs.entries()] == [("mine", True)]
-    assert [status.state for status in runs.statuses()] == ["starting"]
-    # With a folder whose state is damaged, it is left alone while its process lives.
-    folder = save_run(runs.checkpoints / "mine")
-    (folder / STATUS).write_text("{")
-    with pytest.raises(RunError, match="stop it first"):
-        runs.delete("mine")
-    shutil.rmtree(folder)
-    runs.stop("mine")
-    until(lambda: not launch.alive)
-    assert runs.entries() == []
-
-
 def test_a_name_is_used_once(runs: Runs) -> None:
     save_run(runs.checkpoints / "old")
     started(runs)
@@ -314,11 +295,3 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
         assert Launch("run", record["pid"], record["started"], tuple(record["arguments"])) == launch
     finally:
         process.kill()
-
-
-def test_the_range_of_the_remaining_time(tmp_path: Path) -> None:
-    for low, high, left in ((10, 20.5, (10.0, 20.5)), (13.5, "soon", (12.5, 12.5)), (None, -1, (12.5, 12.5))):
-        write_status(tmp_path / "run", "running", eta_s=12.5, eta_low_s=low, eta_high_s=high)
-        status = read_status(tmp_path, "run")
-        assert status is not None
-        assert status.left == left

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.runs.lifecycle import Entry
-from explorer.runs.listing import card, curve_rows, description, rows, summary, verdict_text
+from explorer.runs.listing import card, curve_rows, description, outcome, rows, summary, verdict_text
 from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import STATE_SENTENCES, diagnosis, diagnosis_of, queue_sentence
 from explorer.runs.status import RunStatus
@@ -36,14 +36,14 @@ def test_columns_without_a_value_are_left_out() -> None:
         ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, "", None, 8)),
         ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, "", 30, None)),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100", None, "", 1505, None)),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, "", 1505, None)),
         ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, "", 1505, None)),
         (
             {"test": {"exact_match": 0.07, "bleu": 39.45, "sentences": 1000}},
-            (7.0, "5.6–8.8", 39.45, "38–40.9", 1000, None),
+            (7.0, "5.6–8.8", 39.45, "38.0–40.9", 1000, None),
         ),
         # A BLEU of 100 has no interval.
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100", 100.0, "", 98, None)),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, "", 98, None)),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, "", None, "", None, None)),  # of single words
         ({"test": {"exact_match": True, "sentences": True}}, (None, "", None, "", None, None)),
     ],
@@ -59,6 +59,20 @@ def test_each_score_is_a_number_with_its_own_interval(results: Any, scores: tupl
     assert (other["data"], other["BLEU"], other["validation"]) == ("pairs.csv", 60.0, 40)
 
 
+def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
+    scores = {"exact_match": 1.0, "sentences": 60}
+    own = entry("a", task="files", own_file="p.tsv", results={"split": "valid", "valid": scores, "test": scores})
+    assert outcome(own) == "On 60 validation sentences, which also chose the weights: 100.0 % (94–100) exactly right"
+    assert outcome(own) in description(own)
+    assert card(own, "learned") == "learned · 100.0 % (94–100) exactly right on validation · p.tsv"
+    [row] = rows([own])
+    assert row["validation"] == 60
+    assert "test" not in row
+    tested = entry("a", task="dates", results={"split": "test", "valid": scores, "test": scores})
+    assert outcome(tested) == "On 60 test sentences: 100.0 % (94–100) exactly right"
+    assert "validation" not in card(tested, "learned")
+
+
 def test_the_minutes_of_a_last_part_are_not_those_of_a_training() -> None:
     whole = entry("a", results={"test": {"exact_match": 0.5}, "seconds": 90})
     part = entry("b", init="a", results={"test": {"exact_match": 0.5}, "seconds": 90})
@@ -70,20 +84,21 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     phrases = entry("a", task="phrases-en-de", trained=True, results=results)
     [row] = rows([phrases], {"a": "learned"})
     assert row["verdict"] == "learned by heart"
-    assert "right, 95 %" not in row, "an interval is of a sample of other pairs"
+    assert row["right, 95 %"] == "not tested", "an interval is of a sample of other pairs"
+    assert "test" not in row, "its test pairs are those of training"
     assert "test sentences" not in description(phrases), "they are those that it learned"
     assert card(phrases, "learned").startswith("learned by heart · BLEU 100.0 · Phrases")
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
     assert "95 % interval" in diagnosis(metrics, True).sentence
     assert diagnosis(metrics, True, True).sentence.startswith(
-        "Learned by heart, for validation has the very pairs that it learned: BLEU 100.0, first reached"
+        "Learned by heart, for validation has the very pairs that it learned: 100.0 % exactly right, first reached"
     )
     assert "by heart" not in diagnosis(metrics, True).sentence
     other = entry("b", task="dates", trained=True, results=results)
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
-    assert rows([other])[0]["right, 95 %"] == "96.2–100"
-    assert "On 98 test sentences: 100.0 % (96.2–100) exactly right." in description(other)
-    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right · Dates")
+    assert rows([other])[0]["right, 95 %"] == "96.2–100.0"
+    assert "On 98 test sentences: 100.0 % (96.2–100.0) exactly right." in description(other)
+    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100.0) exactly right · Dates")
 
 
 def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
@@ -95,7 +110,7 @@ def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
     metrics = load_metrics(ROOT / "checkpoints" / "multi30k-en-de" / METRICS)
     course = diagnosis_of(metrics, False, continued)
     assert course.verdict == "levelled"
-    assert "the lowest validation loss fell by 0.013 (0.88 %) to 1.43, with BLEU 44.0" in course.sentence
+    assert "the lowest validation loss fell by 0.013 (0.9 %) to 1.43, with BLEU 44.0" in course.sentence
     assert "BLEU 44.0 of 300 sentences (95 % interval 41 to 47) at best on validation" in course.sentence
     assert course.sentence.endswith("continue from trained weights; more of the same kind will change little.")
     assert "larger" not in course.next, "a larger model cannot begin with these weights"
@@ -141,13 +156,13 @@ UNKNOWN = RunStatus("a", "running")
     [
         ([RunStatus("a", "finished")], "", ""),
         ([A, C], "", "A new run waits until “a” has ended. That takes 60 to 80 s."),
-        ([A, B, C], "", "A new run waits until “a” and “b” have ended. That takes 3 to 6 min."),
+        ([A, B, C], "", "A new run waits until “a” and “b” have ended. That takes 3 to 7 min."),
         ([UNKNOWN, B, RunStatus("d", "starting")], "", "A new run waits until “a”, “b” and “d” have ended."),
         ([A, B], "b", "It waits until “a” has ended. That takes 60 to 80 s."),
         (
             [A, B, RunStatus("c", "queued", left=(20.0, 20.0))],
             "c",
-            "It waits until “a” and “b” have ended. That takes 3 to 6 min.",
+            "It waits until “a” and “b” have ended. That takes 3 to 7 min.",
         ),
         ([UNKNOWN, B], "b", "It waits until “a” has ended."),
         ([B], "b", STATE_SENTENCES["queued"]),

@@ -8,12 +8,6 @@ from explorer.runs.uploads import MAX_AGE_SECONDS, store
 from model.folder import STATUS, write_json
 
 
-def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
-    first = store("a.tsv", b"x", tmp_path)
-    assert store("a.tsv", b"x", tmp_path) == first
-    assert store("a.tsv", b"y", tmp_path) != first
-
-
 def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) -> None:
     old, added = store("old.tsv", b"old", tmp_path), store("added.tsv", b"added", tmp_path)
     (run := tmp_path / "run").mkdir()

@@ -68,24 +68,6 @@ def session(clock: Clock) -> Session:
 
 
 PLACE = address.Group(("layer", "head"))
-RUN = address.Group(("run",))
-
-
-def test_a_link_is_a_request_and_what_the_session_wrote_is_none(clock: Clock, session: Session) -> None:
-    assert session.run(PLACE.asked) == {}
-    session.arrives(layer="1", head="2", model="m", run="a")
-    assert session.run(PLACE.asked) == {"layer": "1", "head": "2"}, "only the parameters of the group"
-    assert session.write(RUN, run="b") == {"layer": "1", "head": "2", "model": "m", "run": "b"}
-    assert session.run(RUN.asked) == {}
-    assert session.run(PLACE.asked) == {"layer": "1", "head": "2"}, "groups do not answer for each other"
-    assert session.write(PLACE, layer="3") == {"layer": "3", "model": "m", "run": "b"}
-    assert session.run(PLACE.asked) == {}
-    clock.now += 1000 * STALE
-    assert session.run(PLACE.asked) == {}, "however long it has been there"
-    session.arrives(layer="1", head="3")
-    assert session.run(PLACE.asked) == {"layer": "1", "head": "3"}
-    assert session.write(PLACE) == {}
-    assert session.run(PLACE.asked) == {}, "an address without the group requests nothing"
 
 
 @pytest.mark.parametrize(
@@ -127,15 +109,6 @@ def test_each_write_is_one_change_of_the_address(session: Session) -> None:
 
     session.run(write)
     assert len(changes) == 1
-
-
-def test_an_empty_value_is_not_written_but_may_be_requested(session: Session) -> None:
-    session.arrives(run="")
-    assert session.run(RUN.asked) == {"run": ""}
-    assert session.write(RUN, run="b") == {"run": "b"}
-    assert (session.run(RUN.asked), session.run(RUN.written)) == ({}, {"run": "b"})
-    assert session.write(RUN, run="") == {}
-    assert (session.run(RUN.present), session.run(RUN.written)) == ({}, {})
 
 
 def test_a_page_writes_only_what_stands_in_its_address(session: Session) -> None:

@@ -57,15 +57,6 @@ def test_streamlit_alone_loses_the_file(manager: MediaFileManager) -> None:
     assert fetch(manager, address) is None
 
 
-@pytest.mark.parametrize("content", [b"a,b\n", "Zwei Mädchen\n"])
-def test_the_file_is_available_when_the_browser_fetches_it(
-    manager: MediaFileManager, press: Callable[..., str], content: bytes | str
-) -> None:
-    address = press(lambda: content)
-    tidy(manager)
-    assert fetch(manager, address) == (content.encode() if isinstance(content, str) else content)
-
-
 def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
     turn = max(download._held)

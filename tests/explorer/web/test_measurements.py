@@ -76,16 +76,6 @@ def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
     assert kept.find(("a",)) == "a"
 
 
-def test_failed_work_says_why_is_not_stored_and_lets_others_run(kept: Store) -> None:
-    def fail(report: Report) -> int:
-        raise ValueError("no sentences")
-
-    with pytest.raises(ValueError, match="no sentences"):
-        kept.get(("a",), fail, quiet)
-    assert kept.find(("a",)) is None
-    assert kept.get(("a",), lambda report: 1, quiet) == 1
-
-
 def test_a_click_does_not_restart_the_work_and_equal_requests_share_it(kept: Store, parts: Parts) -> None:
     for _ in range(3):
         begun(kept, parts)

@@ -19,25 +19,6 @@ def start(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def test_no_more_threads_than_places_and_the_first_to_wait_goes_first() -> None:
-    queue, order, threads = Queue(2), list[int](), list[threading.Thread]()
-    queue.acquire()
-    queue.acquire()
-
-    def turn(number: int) -> None:
-        queue.acquire()
-        order.append(number)
-
-    for number in range(3):
-        threads.append(start(partial(turn, number)))
-        until(lambda: len(queue._waiting) == len(threads))
-    assert order == []
-    for served, thread in enumerate(threads, start=1):
-        queue.release()
-        thread.join(5)
-        assert order == list(range(served))
-
-
 def test_a_place_given_back_is_not_taken_again_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long work that offers its place between two parts lets all threads that are already waiting go first."""
     queue, order = Queue(1), []

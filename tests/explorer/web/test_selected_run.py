@@ -31,16 +31,6 @@ def shown(at: AppTest) -> tuple[str, dict[str, str]]:
     return at.session_state["shown"], address(at)
 
 
-def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
-    assert shown(app.run()) == (NEW, {}), "the first name needs no mention"
-    app.query_params["run"] = "two"
-    assert shown(app.run()) == ("two", {"run": "two"})
-    assert shown(app.selectbox(key=RUN).set_value("one").run()) == ("one", {"run": "one"})
-    app.query_params["run"] = "two"  # a request that left before the browser received the new address
-    assert shown(app.run())[0] == "one"
-    assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
-
-
 @pytest.mark.parametrize("name", ["<b>onne</b>\u202e", "x" * 5000, "\u202e" * 3000, "a b " * 2000])
 def test_a_name_that_does_not_exist_is_said_in_a_few_words_until_another_is_chosen(app: AppTest, name: str) -> None:
     app.query_params["run"] = name

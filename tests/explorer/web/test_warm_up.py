@@ -40,21 +40,6 @@ def warm(monkeypatch: pytest.MonkeyPatch) -> Warm:
     return server.WarmUp(app, later=[lambda: None]), began, seen
 
 
-@pytest.mark.parametrize("path", ["/", "/translate", "/attention", "/probe/"])
-def test_the_first_page_with_a_model_starts_the_imports_once_and_other_requests_none(warm: Warm, path: str) -> None:
-    middleware, began, seen = warm
-    others = ["/_stcore/health", "/static/js/index.js", "/runs", "/train", "/attention/more"]
-    for other in others:
-        ask(middleware, other)
-    ask(middleware, "/", kind="websocket")
-    ask(middleware, "", kind="lifespan")
-    assert not began.wait(0.2)
-    for _ in range(3):
-        ask(middleware, path)
-    assert began.wait(5)
-    assert seen == [*others, "/", "", *[path] * 3]
-
-
 def test_the_frame_is_imported_once_the_server_is_up() -> None:
     order, imported = list[str](), threading.Event()
 

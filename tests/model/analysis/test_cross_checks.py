@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from explorer.decoding.aggregates import layer_norms, shares
-from model.analysis.cross_checks import COUNTERFACTUALS, _row_each, counterfactual_rows, layer_maps, value_zeroing
+from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, layer_maps, value_zeroing
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
@@ -15,7 +15,7 @@ from model.edits import patch
 from model.points import attention_scope
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
-from tests.explorer.decoding.test_aggregates import PATH, encoding
+from tests.model.analysis.test_head_details import PATH, encoding
 from tests.model.test_decoder_only import CONTINUES, PREFIX_MODEL
 from tests.tiny import random_ids, tiny_model
 
@@ -72,25 +72,6 @@ def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(changes: dict
     assert set(found.stays) == set(COUNTERFACTUALS)
     again = counterfactual_rows(model, SRC, READ)
     assert np.array_equal(found.stays["shuffled"], again.stays["shuffled"]), "drawn with a seed"
-
-
-@pytest.mark.parametrize("name", COUNTERFACTUALS)
-def test_row_t_of_sentence_t_is_changed_and_nothing_else(name: str) -> None:
-    weights = torch.rand(4, 3, 4, 6, generator=torch.Generator().manual_seed(1)).softmax(dim=-1)
-    changed = _row_each(name, torch.arange(4), torch.Generator().manual_seed(2))(weights)
-    for sentence in range(4):
-        for row in range(4):
-            old, new = weights[sentence, :, row], changed[sentence, :, row]
-            if row != sentence:
-                assert torch.equal(old, new)
-            elif name == "uniform":
-                assert torch.allclose(new, torch.full((3, 6), 1 / 6))
-            elif name == "shuffled":
-                assert torch.equal(old.sort().values, new.sort().values)
-                assert not torch.equal(old, new)
-            else:
-                kept = torch.where(old == old.max(dim=-1, keepdim=True).values, 0, old)
-                assert torch.allclose(new, kept / kept.sum(dim=-1, keepdim=True))
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("encoder", 1), ("decoder", 2), ("cross", 0)])

@@ -8,14 +8,23 @@ import torch
 
 from model.analysis.head_details import head_details, output_projection
 from model.analysis.predictions import layer_predictions
-from model.config import SOS, DecodeConfig
+from model.config import EOS, SOS, DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import EditError, HeadEdit, HeadEdits
-from tests.explorer.decoding.test_aggregates import PATH, SOURCE, TARGET, encoding
-from tests.tiny import tiny_model
+from model.text.tokenizer import CharacterTokenizer, Encoding
+from tests.tiny import VOCAB, tiny_model
 
+TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
+PATH = (5, 9, 4, 11, 2)
+SOURCE_IDS = (6, 4, 12, 7)
+SOURCE = (*SOURCE_IDS, EOS)
 SITES = [("encoder", 1, 1), ("decoder", 2, 3), ("cross", 0, 0)]
 EDIT = HeadEdits((HeadEdit("decoder", 0, 1, "uniform"), HeadEdit("cross", 0, 0, "zero")))
+
+
+def encoding() -> Encoding:
+    n = len(SOURCE_IDS)
+    return Encoding(SOURCE_IDS, tuple("abcd"), tuple((i, i + 1) for i in range(n)), tuple(range(n)), "abcd")
 
 
 @pytest.mark.parametrize(

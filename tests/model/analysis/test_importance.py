@@ -13,10 +13,8 @@ from model.analysis.importance import (
     batches_of,
     edited_loss,
     heads_of,
-    least_first,
     mean_ablate_each,
     mean_outputs,
-    pruning_counts,
     without,
 )
 from model.config import ATTENTION_KINDS, EOS, SOS
@@ -75,15 +73,6 @@ def test_changes_have_intervals_over_sentences() -> None:
     assert value == pytest.approx(other.loss - whole.loss, abs=1e-6)
     assert [low, high] == pytest.approx(np.percentile(resampled, [2.5, 97.5]).tolist(), abs=1e-6)
     assert whole.loss_change(other).at() == pytest.approx((value, low, high), abs=1e-6)
-
-
-def test_the_least_important_heads_are_pruned_first() -> None:
-    importance = {"encoder": np.array([[0.3, 0.1]]), "decoder": np.array([[0.2]]), "cross": np.array([[0.1], [-0.5]])}
-    order = [("cross", 1, 0), ("encoder", 0, 1), ("cross", 0, 0), ("decoder", 0, 0), ("encoder", 0, 0)]
-    assert least_first(importance) == order
-    assert pruning_counts(3) == [0, 1, 2, 3]
-    assert pruning_counts(20) == list(range(0, 21, 2))
-    assert pruning_counts(1) == [0, 1]
 
 
 def test_mean_outputs_leave_padding_out() -> None:

@@ -57,25 +57,6 @@ def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(nor
     assert np.allclose(found.log_probs["decoder"][0], found.own, atol=1e-5), "both runs read the same target"
 
 
-@pytest.mark.parametrize("changes", [PREFIX_MODEL, CONTINUES], ids=["prefix", "continues"])
-def test_a_decoder_alone_is_patched_in_its_prompt_and_its_continuation(changes: dict[str, Any]) -> None:
-    """A patched embedding is another token at its place, so the model that reads that token is the reference."""
-    model = tiny_model(**changes)
-    whole = model.joined(torch.tensor([SRC]), torch.tensor([READ]))[0]
-    found = patch_grid(model, SRC, OTHER, READ, token=7)
-    assert {stack: values.shape for stack, values in found.log_probs.items()} == {"decoder": (4, len(whole))}
-    for place in range(len(whole)):
-        source = [*SRC[:place], *OTHER[place : place + 1], *SRC[place + 1 :]]
-        with torch.inference_mode():
-            logits = model(torch.tensor([source]), torch.tensor([READ]))[0, -1]
-        log_probs = allowed_log_probs(logits, output_rules(model.config))
-        assert found.log_probs["decoder"][0, place] == pytest.approx(float(log_probs[7]), abs=1e-5)
-        assert found.likeliest["decoder"][0, place] == int(log_probs.argmax())
-    assert np.allclose(found.log_probs["decoder"][-1, :-1], found.own, atol=1e-5)
-    assert found.log_probs["decoder"][-1, -1] == pytest.approx(found.other, abs=1e-5)
-    assert neighbours(model, SRC[:2], 3).shape == (2, 3)
-
-
 @pytest.mark.parametrize("changes", [{"norm_first": True}, {"norm_first": False}, PREFIX_MODEL, CONTINUES])
 def test_effects_are_differences_of_two_tokens_and_heads_are_output_edits(changes: dict[str, Any]) -> None:
     model = tiny_model(**changes)

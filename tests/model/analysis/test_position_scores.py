@@ -1,20 +1,14 @@
 """What follows from each scheme of positions, for scores, for tables and for shuffled words."""
 
-import math
-
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.analysis import sinusoidal_checks
-from model.analysis.position_scores import by_distance, scores_with_distance, scores_with_rotation, scores_with_rows
-from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.word_order import by_length, longest, no_positions, shuffle
 from model.config import EOS
 from model.data.task import Example
-from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
+from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table
 from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import sources, tiny_config, tiny_model
 
@@ -32,29 +26,6 @@ def test_one_rotation_moves_every_row(length: int, d_model: int, base: float, da
     one, rest, whole = (rotations(k, d_model, base) for k in (1, offset - 1, offset))
     torch.testing.assert_close(one @ rest, whole, rtol=0, atol=1e-11)
     torch.testing.assert_close(one @ one.transpose(-2, -1), torch.eye(2).double().expand_as(one), rtol=0, atol=1e-12)
-
-
-@given(d_model=even, base=bases)
-def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
-    waves = wavelengths(d_model, base)
-    assert waves[0].item() == pytest.approx(2 * math.pi)
-    angles = 2 * math.pi / waves
-    torch.testing.assert_close(sinusoidal_table(2, d_model, base)[1, ::2], angles.sin(), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("width", [4, 64])
-def test_only_rotation_and_distance_leave_the_place_out(width: int) -> None:
-    """A distance is taken off alike on both sides; without positions, all scores are equal."""
-    assert by_distance(scores_with_rotation(40, width)).spread < 1e-12
-    assert by_distance(scores_with_distance(40, width, 3)).spread < 1e-12
-    assert by_distance(scores_with_rows(sinusoidal_table(40, width))).spread > 0.1
-    scores = scores_with_distance(40, width, 3)
-    assert by_distance(scores).asymmetry < 1e-12
-    assert torch.allclose(scores[0, 0] - scores[0], torch.arange(40, dtype=torch.float64) / 8)
-    assert by_distance(scores_with_rotation(40, width)).asymmetry > 0.01
-    equal = scores_with_rows(torch.zeros(6, width, dtype=torch.float64))
-    assert torch.allclose(equal, equal[0, 0].expand(6, 6))
-    assert by_distance(equal).spread == by_distance(equal).asymmetry == 0.0
 
 
 IDS = (5, 6, 7, 8, 9, EOS)
@@ -92,16 +63,6 @@ def test_lengths_are_counted(positions: str) -> None:
 
 
 CONFIG = tiny_config(max_positions=20)
-
-
-def test_rotations_are_checked_and_a_wrong_one_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That rows are rotations of earlier ones: test_position_scores.py."""
-    check = check_rotation(20, 16, 10_000.0, 3)
-    assert check.largest_error < 1e-13
-    assert check.angles[0] == pytest.approx(3)
-    assert np.allclose(check.matrices[0] @ [math.sin(0), math.cos(0)], [math.sin(3), math.cos(3)])
-    monkeypatch.setattr(sinusoidal_checks, "rotations", lambda offset, *rest: rotations(offset + 1, *rest))
-    assert check_rotation(20, 16, 10_000.0, 3).largest_error > 0.1
 
 
 def test_the_table_has_the_rows_that_the_model_adds() -> None:

@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from model.analysis.recorded_batches import observe, translated_sample, untrained_like, written_sample
+from model.analysis.recorded_batches import observe, translated_sample, written_sample
 from model.checkpoint import LoadedModel, load_model
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import get_task
@@ -40,24 +40,6 @@ def test_translations_read_in_batches_equal_one_decoding_at_a_time(reverse: Load
         assert trace.read_tokens == alone.read_tokens
         assert trace.predicted_tokens == alone.predicted_tokens
         assert (trace.src_words, trace.tgt_words) == (alone.src_words, alone.tgt_words)
-
-
-def test_several_models_at_once(reverse: LoadedModel) -> None:
-    examples = get_task("reverse").splits["test"][:300:50]
-    sample = written_sample(examples, reverse.source, reverse.target, reverse.model_config.max_positions)
-    twin = untrained_like(reverse.model, 3)
-    name = "encoder.layers.0.self_attn.q_proj.weight"
-    one, same, other, trained = (
-        model.state_dict()[name] for model in (twin, *(untrained_like(reverse.model, n) for n in (3, 4)), reverse.model)
-    )
-    assert one.equal(same), "an untrained model follows its seed"
-    assert not one.equal(other)
-    assert not one.equal(trained)
-    both, alone = read(reverse, sample, [reverse.model, twin]), read(reverse, sample, [twin])
-    for i in range(len(sample)):
-        for kind in ATTENTION_KINDS:
-            assert np.array_equal(both[i][1][kind][0], both[i][0].trace.weights(kind))
-            assert np.array_equal(both[i][1][kind][1], alone[i][1][kind][0])
 
 
 def test_alignments_and_counts_come_along(reverse: LoadedModel) -> None:

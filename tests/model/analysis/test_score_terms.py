@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from model.analysis.importance import heads_of
 from model.analysis.score_terms import Part, ScoreTermsError, grouped, head_terms
 from model.config import EOS, SOS
-from model.points import attention_scope
-from model.recording import PointRecorder
 from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(6, seed=3).tolist(), EOS]
@@ -64,36 +61,6 @@ def test_the_parts_are_all_that_was_written_before() -> None:
     decoder = head_terms(model, SRC, TGT, ("decoder", 0, 1))
     assert decoder.query_parts == (Part("word"), Part("position"), Part("bias"))
     assert not decoder.seen[0, 1:].any(), "the future is masked"
-
-
-@pytest.mark.parametrize(
-    ("part", "head", "stream", "norm"),
-    [
-        (("encoder", 0, 1), ("encoder", 1, 0), "encoder.0.residual2", "encoder.layers.1.norm1"),
-        (("encoder", 1, 0), ("cross", 1, 2), "encoder.1.residual2", "encoder.norm"),
-        (("cross", 0, 3), ("decoder", 1, 1), "decoder.0.residual3", "decoder.layers.1.norm1"),
-    ],
-)
-def test_a_part_is_what_its_head_wrote_as_norm_and_projection_pass_it_on(
-    part: Any, head: Any, stream: str, norm: str
-) -> None:
-    """In pre-norm, where nothing but additions lies between; norms keep the deviation of the whole stream."""
-    model, recorder = tiny_model(norm_first=True), PointRecorder()
-    with torch.inference_mode():
-        model(torch.tensor([SRC]), torch.tensor([TGT]), tap=recorder)
-        scopes = [attention_scope(kind, layer) for kind, layer, _ in (part, head)]
-        writes, reads = (model.get_submodule(scope.replace(".", ".layers.", 1)) for scope in scopes)
-        own, its = (
-            slice(n * block.d_head, (n + 1) * block.d_head) for block, n in ((writes, part[2]), (reads, head[2]))
-        )
-        wrote = recorder.tensors[f"{scopes[0]}.output"][0, part[2]] @ writes.out_proj.weight[:, own].T
-        deviation = (recorder.tensors[stream][0].var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
-        passed = model.get_submodule(norm).weight * (wrote - wrote.mean(-1, keepdim=True)) / deviation
-        found = head_terms(model, SRC, TGT, head)
-        for side, parts, vectors in (("q", found.query_parts, found.queries), ("k", found.key_parts, found.keys)):
-            if side == "k" or head[0] != "cross":
-                expected = passed @ reads.get_submodule(f"{side}_proj").weight[its].T
-                assert np.allclose(vectors[parts.index(Part("head", *part))], expected.numpy(), atol=1e-5)
 
 
 def test_above_the_row() -> None:

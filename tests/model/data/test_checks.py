@@ -1,11 +1,9 @@
 """The check of a person's own pairs: each fault planted once, and pairs without a fault."""
 
-from pathlib import Path
-
 import pytest
 
-from model.data.checks import FEW, LEFT_OUT, Checked, Finding, best_score, check
-from model.data.files import Pairs, read_pairs
+from model.data.checks import LEFT_OUT, Checked, Finding, best_score, check
+from model.data.files import Pairs
 from model.data.number_words import number_words
 from model.data.task import DataError, Example
 from tests import own_data
@@ -106,17 +104,6 @@ def test_contradictions_bound_the_score() -> None:
     assert "best score" not in found(without)
 
 
-def test_validation_pairs_of_ones_own_leave_training() -> None:
-    valid = Pairs((Example("The Dog!", "der Hund"), Example("new", "neu")), {}, "1", "2")
-    checked = check(pairs_of(("the dog", "der Hund")), valid)
-    leak = found(checked)["leaking"]
-    assert (leak.count, leak.lines, leak.choice) == (1, (121,), None)
-    assert "the dog" not in {pair.source for pair in checked.splits["train"]}
-    assert checked.splits["valid"] == valid.examples
-    with pytest.raises(DataError, match="the source of every training pair is among the validation pairs"):
-        check(valid, valid)
-
-
 def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
     rows = [(f"word {n}{mark}", f"Wort {n}") for n in range(60) for mark in ("", "!", "?")]
     splits = check(pairs_of(*rows, clean=0)).splits
@@ -127,21 +114,6 @@ def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
     assert found(check(pairs_of(*sums, clean=0), valid))["leaking"].count == 1, (
         "a sign between numbers is no punctuation"
     )
-
-
-def test_few_pairs_are_called_few() -> None:
-    few = found(check(pairs_of(clean=10)))["few"]
-    assert "10 pairs are far too few" in few.sentence
-    assert "1 held-out pair can hardly show" in few.sentence
-    assert "few" not in found(check(pairs_of(clean=FEW)))
-
-
-def test_unusable_rows_are_findings_with_their_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("".join(f"a{n}\tb{n}\n" for n in range(200)) + "only\t\nx\ty\tz\n", encoding="utf-8")
-    found_in = [finding for finding in check(read_pairs(path)).findings if finding.kind == "unusable"]
-    assert [finding.lines for finding in found_in] == [(201,), (202,)]
-    assert found_in[0].text() == "1 row cannot be used: an empty side. (line 201)"
 
 
 def test_choices_that_cannot_be() -> None:

@@ -159,14 +159,6 @@ def test_a_title_above_the_table_is_named_and_not_learned(tmp_path: Path, beginn
     assert pairs.source_name in ("1", "source", "English")
 
 
-def test_what_is_left_out_is_said_with_at_most_five_lines_of_each_reason(tmp_path: Path) -> None:
-    pairs = read_pairs(write(tmp_path / "a.tsv", "a\tb\n" * 9 + "a\t\n" * 8 + "x\n"))
-    assert pairs.skipped_sentence() == (
-        "9 rows left out: an empty side (lines 10, 11, 12, 13, 14 and 3 more); "
-        "not divided into 2 columns as the other rows are (line 18)."
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "data", "sentence"),
     [

@@ -11,10 +11,9 @@ import openpyxl
 import pytest
 
 from model.data import spreadsheet
-from model.data.files import read_pairs, read_parallel
+from model.data.files import read_pairs
 from model.data.tables import pasted_table, read_table
 from model.data.task import DataError
-from model.data.text_files import EncodingError
 
 ROWS = [("Mädchen", "fille"), ("Straße", "rue"), ("Öl – gut", "huile")]
 TABLE = "".join(f"{source}\t{target}\r\n" for source, target in ROWS)
@@ -40,45 +39,7 @@ def test_unicode_with_its_mark_needs_no_question(tmp_path: Path, encoding: str, 
     assert read(saved(tmp_path, f"a.{ending}", mark + TABLE.encode(encoding))) == ROWS
 
 
-def test_older_encodings_are_a_question_with_a_sample(tmp_path: Path) -> None:
-    path = saved(tmp_path, "a.csv", "Öl – gut;huile\r\nStraße;rue\r\n".encode("windows-1252"))
-    with pytest.raises(EncodingError, match=r"a\.csv is not UTF-8: line 1 holds the byte 0xD6") as question:
-        read(path)
-    assert question.value.samples["windows-1252"] == "Öl – gut;huile"
-    assert "latin-1" not in question.value.samples, "the dash is no character of Latin-1"
-    assert question.value.samples["windows-1251"] == "Цl – gut;huile"
-    assert read(path, encoding="windows-1252") == [("Öl – gut", "huile"), ("Straße", "rue")]
-    latin = saved(tmp_path, "b.csv", "Straße;rue\nÖl;huile\n".encode("latin-1"))
-    assert read(latin, encoding="latin-1") == [("Straße", "rue"), ("Öl", "huile")]
-    source, target = saved(tmp_path, "s.txt", "ä\nö\n".encode("latin-1")), saved(tmp_path, "t.txt", "a\no\n")
-    with pytest.raises(EncodingError):
-        read_parallel(source, target)
-    assert read_parallel(source, target, encoding="latin-1").examples[1].source == "ö"
-
-
 # Pasted text
-
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("one, two\t1,2", "a tab"),
-        ("one -> 1", "“->”"),
-        ("one → 1", "“→”"),
-        ("one = 1", "“=”"),
-        ("one; 1", "a semicolon"),
-        ("one,1", "a comma"),
-        ("one | 1", "“|”"),
-    ],
-)
-def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
-    table, ending, separator = pasted_table(f"{line}\r\n\r\n{line.replace('1', '2')}\n")
-    assert ending == ".tsv"
-    assert separator == name
-    (tmp_path / "a.tsv").write_text(table, encoding="utf-8")
-    pairs = read_pairs(tmp_path / "a.tsv").examples
-    assert [example.source[:3] for example in pairs] == ["one", "one"]
-    assert pairs[1].target.startswith("2")
 
 
 def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:

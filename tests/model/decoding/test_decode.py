@@ -80,11 +80,3 @@ def test_the_trace_is_the_teacher_forced_pass_over_what_was_read(changes: dict, 
     assert every.top_ids.shape[1] <= len(TARGET)
     assert not np.isin(every.top_ids[every.top_probabilities > 0], [PAD, SOS]).any()
     np.testing.assert_allclose(every.top_probabilities.sum(-1), 1.0, atol=1e-5)
-
-
-def test_a_prefix_longer_than_the_limit_is_shown_whole() -> None:
-    prefix = TARGET.encode("livres rouge et voitures grand livres rouge et").ids
-    decoding = decode(model_for(), config=DecodeConfig(max_length=3), prefix=prefix)
-    assert decoding.path[: len(prefix)] == prefix
-    capped = decode(model_for(positions="learned", max_positions=6), config=DecodeConfig(max_length=3), prefix=prefix)
-    assert capped.path == prefix[:6]

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,7 +18,6 @@ from model.decoding.search import (
     Hypothesis,
     OutputRules,
     allowed_log_probs,
-    filter_top,
     follow,
     greedy,
     length_penalty,
@@ -62,19 +59,6 @@ def test_a_first_token_that_is_set_is_certain_at_the_first_step_alone() -> None:
 )
 def test_length_penalties_by_hand(name: str, alpha: float, length: int, expected: float) -> None:
     assert length_penalty(name, alpha, length) == pytest.approx(expected)
-
-
-@given(seed=st.integers(0, 2**31), top_k=st.integers(0, 9), top_p=st.floats(0.05, 1.0), temperature=st.floats(0.3, 3.0))
-def test_filters_keep_the_likeliest_tokens(seed: int, top_k: int, top_p: float, temperature: float) -> None:
-    log_probs = torch.randn(1, 8, generator=torch.Generator().manual_seed(seed)).div(temperature).log_softmax(-1)
-    kept = [i for i, value in enumerate(filter_top(log_probs, top_k, top_p)[0].tolist()) if value > -math.inf]
-    order = log_probs[0].argsort(descending=True).tolist()
-    survivors = order[:top_k] if top_k else order
-    mass = log_probs[0, survivors].softmax(-1).tolist()
-    expected = [token for i, token in enumerate(survivors) if i == 0 or sum(mass[:i]) < top_p]
-    assert order[0] in kept
-    if all(abs(sum(mass[:i]) - top_p) > 1e-5 for i in range(len(mass) + 1)) or top_p == 1.0:
-        assert sorted(kept) == sorted(expected)
 
 
 def test_greedy_takes_the_likeliest_tokens_and_each_sentence_of_a_batch_ends_on_its_own() -> None:

@@ -1,6 +1,5 @@
 """The catalogue of experiments, their stored results, and the runner on miniature experiments."""
 
-import dataclasses
 import json
 import shlex
 import tomllib
@@ -14,7 +13,6 @@ from model.commands import CommandError
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
-from model.experiments import stored
 from model.experiments.catalogue import CATALOGUE, EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
@@ -250,20 +248,3 @@ def test_results_of_other_settings_or_damaged_ones_are_refused(tmp_path: Path) -
         path.write_text(broken)
         with pytest.raises(ResultError, match=r"mini\.json"):
             read_runs(recipe, tmp_path)
-
-
-def test_an_installed_headlight_stores_results_elsewhere_and_still_reads_those_that_came_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
-    shipped = path_of(recipe).read_bytes()
-    monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    runs = read_runs(recipe, tmp_path)
-    assert [run.seed for run in runs] == list(range(1, 11))
-    write_run(recipe, dataclasses.replace(runs[1], seconds=1.0), tmp_path)
-    assert [run.seconds == 1.0 for run in read_runs(recipe, tmp_path)] == [seed == 2 for seed in range(1, 11)]
-    assert path_of(recipe, stored.SHIPPED_RESULTS).read_bytes() == shipped
-    recorded = "python -m model.train --task reverse\npython -m model.relabel --out x.jsonl"
-    assert stored.as_typed(recorded) == recorded
-    monkeypatch.setattr(stored, "typed", lambda module: f"headlight {module.removeprefix('model.')}")
-    assert stored.as_typed(recorded) == "headlight train --task reverse\nheadlight relabel --out x.jsonl"

@@ -189,16 +189,17 @@ def test_in_float64_steps_compute_what_transformers_computes_at_once(
     ("family", "changes", "says"),
     [
         ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True"),
-        ("gpt2", {"activation_function": "quick_gelu"}, "activation 'quick_gelu'"),
+        ("gpt2", {"activation_function": "quick_gelu"}, "activation_function='quick_gelu'"),
         ("gpt2", {"attention_sinks": 4}, "'attention_sinks', which this program does not know"),
         ("opt", {"do_layer_norm_before": False}, "do_layer_norm_before=False"),
         ("opt", {"word_embed_proj_dim": 16}, "word_embed_proj_dim=16"),
         ("gpt_neo", {"attention_types": [[["sparse"], 4]]}, "sparse"),
         ("llama", {"rope_scaling": {"factor": 8.0, "rope_type": "llama3"}}, "rope_scaling"),
-        ("llama", {"rope_parameters": {"rope_type": "yarn"}}, "rotates without scaling"),
+        ("llama", {"rope_parameters": {"rope_theta": 1e4, "factor": 2.0}}, "'rope_parameters', which this program"),
+        ("llama", {"rope_parameters": {"rope_type": "yarn"}}, "rope_type='yarn'"),
         ("llama", {"attention_bias": True}, "attention_bias=True"),
         ("qwen2", {"use_sliding_window": True}, "use_sliding_window=True"),
-        ("qwen2", {"vocab_size": 20}, "beyond the 20 rows"),
+        ("qwen2", {"vocab_size": 20}, "ids from 0 to 19"),
     ],
 )
 def test_what_cannot_be_computed_is_refused_by_name(family: str, changes: Any, says: str, tmp_path: Path) -> None:
@@ -213,8 +214,8 @@ def test_what_cannot_be_computed_is_refused_by_name(family: str, changes: Any, s
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"normalizer": {"type": "NFKC"}}, "the normaliser 'NFKC'"),
-        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "x+"}}}, "pattern .*x\\+"),
+        ({"normalizer": {"type": "NFKC"}}, "text cut by NFKC [+] "),
+        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "x+"}}}, "Split .*x\\+"),
     ],
 )
 def test_unknown_tokenizers_are_refused_by_name(changes: dict[str, Any], says: str, tmp_path: Path) -> None:

@@ -138,7 +138,11 @@ def test_a_setting_that_is_not_known_is_refused_by_name(family: str, tmp_path: P
 
 
 CHANGES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "another feed-forward": ("t5", {"feed_forward_proj": "gated-mish"}, "feed_forward_proj='gated-mish'; known: relu"),
+    "another feed-forward": (
+        "t5",
+        {"feed_forward_proj": "gated-mish"},
+        "feed_forward_proj='gated-mish'; T5 models are imported only with relu",
+    ),
     "post-norm mBART": ("mbart", {"normalize_before": False}, "normalize_before=False"),
     "learned Pegasus": ("pegasus", {"static_position_embeddings": False}, "static_position_embeddings=False"),
     "another end": ("t5", {"eos_token_id": 5}, "ends sentences with id 5"),
@@ -267,7 +271,7 @@ MARIAN: dict[str, tuple[Damage, str]] = {
     "no family": (edit_json("config.json", model_type=...), "of type None"),
     "an activation": (edit_json("config.json", activation_function="quick_gelu"), "quick_gelu"),
     "an unknown setting": (edit_json("config.json", attention_window=7), "'attention_window', which this program"),
-    "two sizes": (edit_json("config.json", decoder_ffn_dim=64), "one size for both"),
+    "two sizes": (edit_json("config.json", decoder_ffn_dim=64), "decoder_ffn_dim=64"),
     "a huge model": (edit_json("config.json", encoder_layers=10**9), "at 'encoder_layers': expected `int` <= 64"),
     "heads": (edit_json("config.json", encoder_attention_heads=5), "equal heads"),
     "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
@@ -304,8 +308,8 @@ BART: dict[str, tuple[Damage, str]] = {
     "another tokenizer": (edit_part("model", type="WordPiece"), "type='WordPiece'"),
     "bytes as a last resort": (edit_part("model", byte_fallback=True), "byte_fallback"),
     "ends of words": (edit_part("model", end_of_word_suffix="</w>"), "end_of_word_suffix"),
-    "the normaliser": (edit_part("normalizer", whole={"type": "NFC"}), "split by NFC + ByteLevel"),
-    "another splitter": (edit_part("pre_tokenizer", type="Split"), "text split by Split"),
+    "the normaliser": (edit_part("normalizer", whole={"type": "NFC"}), "text cut by NFC + ByteLevel"),
+    "another splitter": (edit_part("pre_tokenizer", type="Split"), "text cut by Split"),
     "another frame": (edit_part("post_processor", type="BertProcessing"), "post-processor"),
     "no frame": (edit_part("post_processor", cls=None), "one before and one after"),
     "vocabulary of text": (edit_part("model", vocab="x"), "no vocabulary with merges"),

@@ -113,8 +113,8 @@ def test_translations_are_the_same_ids(pair: Pair, beams: int) -> None:
     config = DecodeConfig(
         method="beam" if beams > 1 else "greedy",
         beam_size=beams,
-        length_penalty=search.length_penalty,
-        alpha=search.alpha,
+        length_penalty=search["length_penalty"],
+        alpha=search["alpha"],
         max_length=39,
     )
     # Of MarianMT, a beam that is cut off is weighed otherwise: `transformers` forces </s> onto it.

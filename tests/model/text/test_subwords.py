@@ -7,7 +7,7 @@ import pytest
 
 from model.config import EOS, PAD, SOS, DataConfig
 from model.text.pieces import TokenizerError
-from model.text.subwords import FIRST_PIECE, SubwordTokenizer, learn_merges, train_joint
+from model.text.subwords import FIRST_PIECE, SubwordTokenizer, train_joint
 from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict
 
 ENGLISH = (
@@ -45,48 +45,6 @@ def test_both_sides_share_one_vocabulary_and_split_words_as_their_language_does(
     assert build_tokenizers(CONFIG, ENGLISH, GERMAN) == (SOURCE, TARGET)
     assert [SOURCE.label(i) for i in SOURCE.encode("football").ids] == ["football"]
     assert SOURCE.counts[SOURCE.pieces.index(" football")] == 9
-
-
-def test_merges_are_applied_as_the_library_applies_them() -> None:
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
-
-    merges = SOURCE.merges
-    library = Tokenizer(BPE({piece: i for i, piece in enumerate(merges.pieces)}, list(merges.merges)))
-    words = {key for sentence in ENGLISH for key in SOURCE.keys(sentence)}
-    words |= {key for sentence in GERMAN for key in TARGET.keys(sentence)}
-    assert len(words) > 50
-    for word in words:
-        if merges.symbols(word)[-1] >= FIRST_PIECE and min(merges.symbols(word)) >= FIRST_PIECE:
-            assert [i - FIRST_PIECE for i in merges.apply(word)] == library.encode(word).ids
-
-
-def test_dropout_follows_the_seed_and_keeps_the_text() -> None:
-    keys = [SOURCE.keys(sentence) for sentence in ENGLISH]
-
-    def sampled(seed: int, dropout: float) -> list[tuple[int, ...]]:
-        rng = random.Random(seed)
-        return [SOURCE.encode_with_dropout(k, dropout, rng) for k in keys]
-
-    assert sampled(1, 0.3) == sampled(1, 0.3)
-    assert sampled(1, 0.3) != sampled(2, 0.3)
-    assert [SOURCE.decode(ids) for ids in sampled(1, 0.3)] == list(ENGLISH)
-    assert sampled(1, 0.0) == [SOURCE.encode(sentence).ids for sentence in ENGLISH]
-    assert sum(map(len, sampled(1, 0.3))) > sum(map(len, sampled(1, 0.0)))
-    fresh, drawn = SubwordTokenizer.from_dict(SOURCE.to_dict()), random.Random(3)
-    assert isinstance(fresh, SubwordTokenizer)  # from which nothing was sampled before
-    assert fresh.encode_with_dropout(keys[1], 0.2, drawn) == SOURCE.encode_with_dropout(keys[1], 0.2, random.Random(3))
-    everything_dropped = [SOURCE.merges.symbols(k)[k.startswith(" ") and n == 0 :] for n, k in enumerate(keys[0])]
-    assert SOURCE.encode_with_dropout(keys[0], 1.0, random.Random(0)) == tuple(
-        i for word in everything_dropped for i in word
-    )
-
-
-def test_dropout_skips_merges_as_often_as_it_should() -> None:
-    merges = learn_merges({"ab": 10}, 300)
-    rng = random.Random(0)
-    split = sum(len(merges.apply_dropout("ab", 0.25, rng)) == 2 for _ in range(4000))
-    assert 0.22 < split / 4000 < 0.28
 
 
 def test_the_extremes_an_empty_corpus_a_typed_byte_and_a_word_of_many_thousand_letters() -> None:

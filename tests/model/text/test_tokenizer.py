@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
+from model.config import EOS, PAD, SOS, SPECIALS, UNK
 from model.text.pieces import TokenizerError, is_marked
 from model.text.subwords import SubwordTokenizer
 from model.text.tokenizer import CharacterTokenizer, Tokenizer, WhitespaceTokenizer, WordTokenizer
-from model.text.tokenizer_kinds import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
+from model.text.tokenizer_kinds import tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
 from tests.paths import ROOT
 
 SUBWORDS = SubwordTokenizer.train(["two young children don't like playing football in the park"] * 3, lang="en")
@@ -95,30 +95,6 @@ def test_offsets_words_and_ids_are_consistent(kind: str, lowercase: bool, senten
     assert kind != "subwords" or UNK not in encoding.ids
 
 
-def test_words_split_clitics_and_punctuation_and_know_their_place() -> None:
-    tokenizer = WordTokenizer.train(["I don't like pizza."], lang="en")
-    encoding = tokenizer.encode("I don't  like pizza.")
-    assert encoding.tokens == ("I", "do", "n't", "␣", "␣", "like", "pizza", ".")
-    assert encoding.offsets[1:3] == ((2, 4), (4, 7))
-    assert encoding.unknown == (False, False, False, True, True, False, False, False)
-    assert encoding.words == tuple(range(8))
-    assert not any(tokenizer.encode("pizza like I").unknown), "known at the start of a text, too"
-    assert tokenizer.encode("I\tlike").unknown == (False, True, False)
-    assert tokenizer.encode("Ilike").unknown == (True,)
-
-
-def test_unknown_words_are_shown_as_typed_and_decoded_as_unknown() -> None:
-    tokenizer = WordTokenizer.train(["i like books"], lang="en", lowercase=True)
-    encoding = tokenizer.encode("I like Zebras, İ")
-    assert encoding.tokens == ("i", "like", "Zebras", ",", "İ")
-    assert encoding.unknown == (False, False, True, True, True)
-    assert tokenizer.decode(encoding.ids[:3]) == "i like <unk>"
-    assert tokenizer.decode(encoding.ids[:3], unknown="") == "i like"
-    assert tokenizer.decode(encoding.ids[2:3]) == "<unk>"
-    characters = CharacterTokenizer.train(["ab"])
-    assert characters.decode(characters.encode("axb").ids, unknown="?") == "a?b"
-
-
 @every_kind
 def test_specials_are_labelled_skipped_and_never_what_was_typed(kind: str) -> None:
     typed = " ".join(SPECIALS)
@@ -142,15 +118,6 @@ def test_awkward_text_comes_back_and_so_does_a_stored_tokenizer(kind: str) -> No
         assert again.encode(sentence) == tokenizer.encode(sentence)
     for sentence in AWKWARD:
         comes_back(KINDS[kind]([sentence]), sentence)
-
-
-@every_kind
-def test_half_a_character_is_a_replacement_character_and_a_long_text_is_read(kind: str) -> None:
-    tokenizer = KINDS[kind](["a b"])
-    encoding = tokenizer.encode("a \ud800 b")
-    assert encoding.text == "a \ufffd b"
-    assert [encoding.text[start:end] for start, end in encoding.offsets][-1] == "b"
-    assert len(tokenizer.encode("a " * 4999 + "a").ids) >= 5000
 
 
 @pytest.mark.parametrize(
@@ -188,20 +155,6 @@ def test_ids_outside_the_vocabulary_are_refused(bad_id: int) -> None:
         tokenizer.decode([bad_id])
     with pytest.raises(TokenizerError, match="outside"):
         tokenizer.label(bad_id)
-
-
-def test_the_folder_format_writes_one_vocabulary_once() -> None:
-    config = DataConfig(tokenizer="characters")
-    source, target = build_tokenizers(config, ["ab"], ["ab"])
-    values = json.loads(json.dumps(tokenizers_to_dict(source, target)))
-    assert values["target"] == {"same_as": "source", "lang": "en"}
-    assert tokenizers_from_dict({**values, "target": {"same_as": "source"}}) == (source, target)
-    again = tokenizers_from_dict(values)
-    assert again == (source, target)
-    assert again[0] is again[1]
-    other = build_tokenizers(DataConfig(tgt_lang="de"), ["a book"], ["ein Buch"])
-    assert other[1].lang == "de"
-    assert tokenizers_from_dict(json.loads(json.dumps(tokenizers_to_dict(*other)))) == other
 
 
 GOOD = CharacterTokenizer.train(["ab"]).to_dict()

@@ -6,12 +6,6 @@ from model.training.estimate import slowdown, undisturbed_rate
 from model.training.trainer import RECENT_SECONDS, Pace
 
 
-def test_an_even_pace_is_continued() -> None:
-    pace = Pace(100.0, 0)
-    for step in range(1, 500):
-        assert pace.remaining(100.0 + 0.5 * step, step, 1000) == pytest.approx([0.5 * (1000 - step)] * 3)
-
-
 def test_the_pace_of_the_last_minute_decides_and_the_range_follows_the_load() -> None:
     """After an hour at one update a second, the machine becomes four times as fast."""
     pace, now, step = Pace(0.0, 0), 0.0, 0
@@ -24,13 +18,6 @@ def test_the_pace_of_the_last_minute_decides_and_the_range_follows_the_load() ->
             about, *ends = pace.remaining(now, step, 10_000)
         assert ends == pytest.approx([each * (10_000 - step) for each in range_of_paces])
     assert about == pytest.approx(0.25 * (10_000 - step), rel=0.02)
-
-
-def test_a_long_update_counts_by_itself() -> None:
-    pace = Pace(0.0, 10)
-    assert pace.remaining(300.0, 11, 13) == (600.0,) * 3
-    assert pace.remaining(600.0, 12, 13) == (300.0,) * 3
-    assert pace.remaining(900.0, 13, 13) == (0.0,) * 3
 
 
 def test_interruptions_hardly_change_the_measured_rate() -> None:

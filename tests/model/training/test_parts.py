@@ -10,21 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from model.config import PAD, ConfigError, DataConfig, TrainConfig
+from model.config import ConfigError, TrainConfig
 from model.data.batching import EncodedPairs
 from model.fast import cross_entropy as loss
 from model.fast.cross_entropy import projected_cross_entropy
-from model.masks import padding_mask
-from model.presets import PRESETS, get_preset
-from model.training.corpus import Corpus, real_labels
+from model.training.corpus import Corpus
 from model.training.evaluation import is_better
-from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
-from model.training.settings import make_settings, parse_assignments
+from model.training.settings import parse_assignments
 from model.training.snapshots import how_many, planned_steps, thinned
 from tests.model.engine import string_setup, syllable_task
-from tests.tiny import sources, targets, tiny_model
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "constant", "cosine"])
@@ -76,31 +72,6 @@ def test_label_smoothing_is_pytorchs(smoothing: float, seed: int, slice_logits: 
     torch.testing.assert_close(torch.autograd.grad(found, sure)[0], torch.tensor([[0.0], [-2.0]]))
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
-    """Summed over real target tokens, it equals the loss of all logits with padding ignored; so do its gradients."""
-    src, tgt = sources(5, 3), targets(6, 2)
-    labels = torch.cat((tgt[:, 1:], tgt.new_full((2, 1), PAD)), dim=1)
-    labels[0, -1] = 2
-    labels[1, 1] = 2
-    model = tiny_model(output_bias=bias).double()
-    ours, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, *real_labels(labels))
-    ours.backward()
-    gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-    model.zero_grad()
-    logits = model.output(model.decode(tgt, model.encode(src), src_mask=padding_mask(src)))
-    whole = F.cross_entropy(
-        logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
-    )
-    whole.backward()
-    torch.testing.assert_close(ours, whole)
-    plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum")
-    torch.testing.assert_close(nll, plain.detach())
-    for name, parameter in model.named_parameters():
-        torch.testing.assert_close(gradients[name], parameter.grad, msg=name)
-
-
 def test_streams_depend_on_their_purpose_alone() -> None:
     seeds = {
         stream_seed(seed, purpose, step) for seed in (1, 2) for purpose in ("order", "update") for step in range(50)
@@ -136,20 +107,6 @@ def test_each_example_is_seen_once_an_epoch_over_all_processes(n: int, rounds: i
     assert sorted(seen) == list(range(n))
 
 
-def test_processes_and_accumulation_divide_the_same_updates() -> None:
-    def sets(made: Corpus) -> list[set[int]]:
-        return [
-            {i for share in update.shares for batch in share if batch.weight for i in batch.indices}
-            for update in made.updates(1)
-        ]
-
-    alone = sets(corpus(50, gradient_accumulation_steps=4))
-    assert alone == sets(corpus(50, gradient_accumulation_steps=2, processes=2)) == sets(corpus(50, processes=4))
-    assert alone != sets(corpus(50, gradient_accumulation_steps=1))
-    made = corpus(50)
-    assert made.updates(0) == corpus(50).updates(0) != made.updates(1), "epochs differ and are reproducible"
-
-
 @given(max_steps=st.integers(1, 10_000), count=st.integers(0, 20), fewer=st.integers(2, 16))
 def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int, fewer: int) -> None:
     steps = planned_steps(max_steps, count)
@@ -162,23 +119,6 @@ def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int
         assert (steps[0], steps[-1]) == (kept[0], kept[-1]) == (0, max_steps)
     config = TrainConfig(snapshots=16, snapshot_megabytes=10)
     assert [how_many(config, size) for size in (100_000, 1_000_000, 100_000_000)] == [16, 5, 0]
-
-
-def test_settings_come_from_defaults_preset_and_assignments_under_any_name_they_ever_had() -> None:
-    given = parse_assignments(["d_model=32", "norm_first=true", "lowercase=yes", "batch_tokens=64", "schedule=warmup"])
-    settings = make_settings(DataConfig(task="reverse", tokenizer="characters"), get_preset("tiny"), given)
-    assert (settings.model.d_model, settings.model.d_ff, settings.model.norm_first) == (32, 128, True)
-    assert (settings.training.max_tokens, settings.training.schedule) == (64, "inverse_sqrt")
-    assert (settings.data.lowercase, settings.data.tokenizer) == (True, "characters")
-    assert parse_assignments(["batch_tokens=64", "max_tokens=65"]) == {"max_tokens": "65"}, "a later word wins"
-    for name in PRESETS:
-        training = make_settings(DataConfig(), get_preset(name), {}).training
-        assert training.warmup_steps < training.max_steps
-    with pytest.raises(ConfigError, match="Did you mean 'tiny'"):
-        get_preset("tiney")
-    for word in ("d_model=big", "norm_first=maybe", "schedule=linear", "dropout=1.5", "max_steps=0"):
-        with pytest.raises(ConfigError):
-            make_settings(DataConfig(), get_preset("tiny"), parse_assignments([word]))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""Tables as the browser is sent them: numbers are written as the language does, and remain numbers."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.locale.text import most_decimals
+
+
+def _page(values: list[object], language: str) -> None:
+    from explorer.locale.language import written_in
+    from explorer.web.figures import draw_table
+
+    with written_in(language):
+        draw_table([{"of": "1.5", "n": value, "runs": 3} for value in values], "A table")
+
+
+def _written(values: list[Any], language: str = "en") -> tuple[list[str], list[Any]]:
+    """The column of these values as it is written, empty if the browser writes it; and what it is sorted by."""
+    (table,) = AppTest.from_function(_page, args=(values, language)).run().get("dataframe")
+    styled = table.proto.arrow_data.styler.display_values
+    texts = pa.ipc.open_stream(styled).read_all().to_pydict() if styled else {}
+    return [str(text) for text in list(texts.values())[1]] if texts else [], list(table.value["n"])
+
+
+def test_numbers_of_a_column_have_equally_many_decimals_in_the_mark_of_the_language() -> None:
+    values = [-0.25, 10.0, 3.1]
+    assert _written(values) == (["−0.25", "10.00", "3.10"], values)
+    texts, numbers = _written([*values, None], "de")
+    assert texts == ["−0,25", "10,00", "3,10", ""]
+    assert numbers[:3] == values, "they sort as numbers"
+    assert _written([1, 2]) == ([], [1, 2]), "whole numbers need none"
+    assert not _written([0.5] * 4000)[0], "a table of very many cells is left to the browser"
+
+
+@pytest.mark.parametrize(
+    ("values", "most"),
+    [([1.5, 2.25, None], 2), ([1.0, 3], 0), ([0.123456], 4), ([float("nan"), 0.1], 1), (["1.5"], None), ([], 0)],
+)
+def test_the_decimals_of_a_column(values: list[Any], most: int | None) -> None:
+    assert most_decimals(values) == most
