@@ -115,7 +115,6 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     stages.select_option(stages.locator("option", has_text="Output matrix W_O").get_attribute("value"))
     slider = machine.locator(".strips [role=slider]")
     expect(slider).to_have_attribute("aria-valuemax", "64")
-    slider.press("ArrowRight")
     number = int(str(slider.get_attribute("aria-valuenow")))
     slider.press("ArrowLeft")
     expect(slider).to_have_attribute("aria-valuenow", str(number - 1))
