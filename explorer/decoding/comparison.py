@@ -8,10 +8,9 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, difference, head_map, row_caption
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map, most_different, row_caption
 from explorer.decoding.names import KIND_NAMES
-from explorer.decoding.pair_marks import marked
-from explorer.decoding.word_changes import changes_in_words, word_spans
+from explorer.decoding.pair_marks import counterparts, marked
 from explorer.locale.messages import t, translated
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
@@ -63,20 +62,27 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
     return t("Both maps have the same tokens.") if same else t("Cells are compared by position.")
 
 
-def pair_in_words(comparison: Comparison, row: int, sources: tuple[str, str], targets: tuple[str, str]) -> str:
-    """Say which words of two sentences and of their translations differ, and what a row of each map looks at.
+def pair_in_words(comparison: Comparison, row: int) -> str:
+    """Say what the row that differs most looks at in each map, or `row` (from 1) if none does.
 
-    It is the row that differs most, or `row` (from 1) if the maps cannot be subtracted and both have it.
+    If the maps cannot be subtracted, it begins with the largest difference of two counterparts that is worth naming.
     """
+    a, b = comparison.first, comparison.second
+    rows, most = (row - 1, row - 1), ""
     if comparison.difference is not None:
         strength = np.nan_to_num(np.abs(comparison.difference.seen()))
-        row = int(strength.argmax()) // strength.shape[1] + 1 if strength.any() else row
-    source, target = (changes_in_words(word_spans(*texts)) for texts in (sources, targets))
-    words = t("Sentence: {source} Translation: {target}", source=source, target=target)
-    if row > min(len(comparison.first.rows), len(comparison.second.rows)):
-        return words
-    a, b = (row_caption(each, row - 1, least=WORTH_NAMING) for each in (comparison.first, comparison.second))
-    return t("{words} In A, {a} In B, {b}", words=words, a=a, b=b)
+        rows = (int(strength.argmax()) // strength.shape[1],) * 2 if strength.any() else rows
+    elif pairs := counterparts(a, b):
+        by, (i, k), (j, m) = max(pairs)
+        if by >= WORTH_NAMING:
+            rows = i, j
+            labels = ((a.row_labels[i], b.row_labels[j]), (a.column_labels[k], b.column_labels[m]))
+            query, key = (" / ".join(dict.fromkeys(pair)) for pair in labels)
+            most = f"{most_different(query, key, float(b.values[j, m] - a.values[i, k]))} "
+    if rows[0] >= len(a.rows) or rows[1] >= len(b.rows):
+        return ""
+    first, second = (row_caption(each, at, least=WORTH_NAMING) for each, at in zip((a, b), rows, strict=True))
+    return most + t("In A, {a} In B, {b}", a=first, b=second)
 
 
 def compare_rows(

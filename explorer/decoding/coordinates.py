@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from explorer.decoding.names import head_title, short_name
+from explorer.decoding.names import head_title, numbered, short_name
 from explorer.locale.messages import t
+from explorer.locale.text import fixed, quoted
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -73,19 +74,39 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
     column = int(in_view.argmax()) if at.column is None else at.column - 1
     head = at.head - 1 if at.head else int(weights[:, column].argmax())
     found = replace(at, head=head + 1, column=column + 1)
-    if at.column is None and not at.head and len(weights) > 1:
-        said = t(
-            "No cell is chosen: this is where the mean of the {n} heads is largest in this row, {mean:.3f}. Head "
-            "{head} has the most weight there, {weight:.3f}.",
+    rows, columns = (numbered(tokens) for tokens in trace.tokens(at.kind))
+    query, key = quoted(rows[at.row - 1]), quoted(columns[column])
+    if at.head or (len(weights) == 1 and at.column is None):
+        return found, t(
+            "No cell is chosen, so this is the largest weight of head {head} in this row: {query} looks at {key}.",
             head=found.head,
-            weight=weights[head, column],
-            n=len(weights),
-            mean=weights[:, column].mean(),
+            query=query,
+            key=key,
         )
-    elif at.column is None:
-        said = t("No cell is chosen: this is the largest weight of the row, in head {head}.", head=found.head)
+    if len(weights) == 1:
+        return found, ""
+    total = " + ".join(fixed(float(weight), 3) for weight in weights[:, column])
+    n, mean = len(weights), fixed(float(weights[:, column].mean()), 3)
+    if at.column is None:
+        said = t(
+            "No cell is chosen, so this is the largest: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the "
+            "heads. Head {head} gives most.",
+            head=found.head,
+            query=query,
+            key=key,
+            total=total,
+            n=n,
+            mean=mean,
+        )
     else:
         said = t(
-            "A mean has no queries and keys: this is the head with the largest weight, head {head}.", head=found.head
+            "{query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. A mean has no queries and keys, so "
+            "this is head {head}, which gives most.",
+            head=found.head,
+            query=query,
+            key=key,
+            total=total,
+            n=n,
+            mean=mean,
         )
     return found, said

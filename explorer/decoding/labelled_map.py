@@ -170,6 +170,9 @@ def token_map(
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
+_TOPS = 0.25, 0.5  # ends of the scale of differences; a smaller largest difference stays pale
+
+
 def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None:
     """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked.
 
@@ -178,6 +181,8 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
     if a.values.shape != b.values.shape:
         return None
     aligned = a.first_row == b.first_row
+    values = (b.values - a.values).astype(np.float32)
+    largest = float(np.abs(values).max(initial=0.0, where=np.maximum(a.mask, b.mask) == VISIBLE))
     return replace(
         a,
         title=title,
@@ -189,10 +194,10 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         marks=PairMarks(_unlike(a.rows, b.rows), _unlike(a.predicted, b.predicted), _unlike(a.columns, b.columns))
         if aligned
         else PairMarks(),
-        values=(b.values - a.values).astype(np.float32),
+        values=values,
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
-        top=1.0,  # as for the weights themselves, so that a small difference looks small
+        top=next((top for top in _TOPS if largest <= top), 1.0),
         signed=True,
     )
 
@@ -266,16 +271,9 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
         )
     if map_.signed:
-        by = fixed(abs(number), 2)
         if map_.compared:
             return _gain_and_loss(*map_.compared)
-        less = t(
-            "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
-        )
-        more = t(
-            "Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by
-        )
-        return less if number < 0 else more
+        return most_different(map_.row_labels[row], map_.column_labels[column], number)
     unit = map_.quantity
     if map_.unit == SHARE:  # of an effect: nothing is looked at
         return t(
@@ -292,6 +290,16 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     return t(
         "The largest {unit} is {value}, where {query} looks at {key}.", unit=unit, value=value, query=query, key=key
     )
+
+
+def most_different(query: str, key: str, number: float) -> str:
+    """Name the cell whose weight in B differs most from that in A, by `number`."""
+    query, key, by = quoted(query), quoted(key), fixed(abs(number), 2)
+    if number < 0:
+        return t(
+            "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
+        )
+    return t("Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by)
 
 
 def _gain_and_loss(one: LabelledMap, other: LabelledMap) -> str:

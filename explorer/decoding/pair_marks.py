@@ -10,8 +10,10 @@ import numpy as np
 
 from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks
 from explorer.locale.messages import t
+from explorer.locale.text import listed, quoted
 
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
+MOST_NAMED = 4  # rows that have counterparts, from which these are not named
 MOST_FRAMED = 40  # cells; of more, those with the largest differences
 
 
@@ -21,25 +23,34 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     Columns are matched by their tokens, rows of the decoder by those that they predict (Ratcliff and Obershelp 1988,
     `difflib`), so that a word more shifts nothing; as many tokens in place of as many others are their counterparts.
     """
-    read, only_rows = _matched(a.rows, b.rows)
-    written, only_ends = _matched(a.predicted, b.predicted)
-    rows = written if a.predicted and b.predicted else read
-    columns, only_columns = _matched(a.columns, b.columns)
-    seen, other = a.seen(), b.seen()
-    pairs = [
-        (abs(float(other[j, m] - seen[i, k])), (i, k), (j, m))
-        for i, j in rows
-        for k, m in columns
-        if not np.isnan(other[j, m] - seen[i, k])
-    ]
+    pairs = counterparts(a, b)
     differing = sorted((pair for pair in pairs if pair[0] >= DIFFERENT), reverse=True)
     framed = differing[:MOST_FRAMED]
+    names = ((a.rows, b.rows), (a.predicted, b.predicted), (a.columns, b.columns))
+    rows, ends, columns = (_matched(*each)[1] for each in names)
     marks = (
-        PairMarks(only_rows[0], only_ends[0], only_columns[0], tuple(cell for _, cell, _ in framed)),
-        PairMarks(only_rows[1], only_ends[1], only_columns[1], tuple(cell for _, _, cell in framed)),
+        PairMarks(rows[0], ends[0], columns[0], tuple(cell for _, cell, _ in framed)),
+        PairMarks(rows[1], ends[1], columns[1], tuple(cell for _, _, cell in framed)),
     )
     first, second = (replace(map_, marks=mark) for map_, mark in zip((a, b), marks, strict=True))
-    return first, second, _in_words(marks, len(framed), len(differing), len(pairs))
+    words = _few_in_words(a, b), _in_words(marks, len(framed), len(differing), len(pairs))
+    return first, second, " ".join(filter(None, words))
+
+
+def counterparts(a: LabelledMap, b: LabelledMap) -> list[tuple[float, tuple[int, int], tuple[int, int]]]:
+    """The cells of two maps that can be compared, in pairs, each with the size of its difference."""
+    seen, other = a.seen(), b.seen()
+    return [
+        (abs(float(other[j, m] - seen[i, k])), (i, k), (j, m))
+        for i, j in _matched_rows(a, b)
+        for k, m in _matched(a.columns, b.columns)[0]
+        if not np.isnan(other[j, m] - seen[i, k])
+    ]
+
+
+def _matched_rows(a: LabelledMap, b: LabelledMap) -> list[tuple[int, int]]:
+    named = bool(a.predicted and b.predicted)
+    return _matched(*((a.predicted, b.predicted) if named else (a.rows, b.rows)))[0]
 
 
 def _matched(
@@ -57,15 +68,28 @@ def _matched(
     return pairs, (frozenset(only[0]), frozenset(only[1]))
 
 
+def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
+    """Name the rows that have counterparts, if these are few."""
+    rows = _matched_rows(a, b)
+    if len(rows) > min(MOST_NAMED, len(a.rows) // 2, len(b.rows) // 2):
+        return ""
+    names = (quoted((a.predicted if a.predicted and b.predicted else a.rows)[i]) for i, _ in rows)
+    return (
+        t("Few words in common: only the rows of {rows} can be compared.", rows=listed(names))
+        if rows
+        else t("No row has a counterpart to be compared with.")
+    )
+
+
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
     if any(each.rows or each.ends or each.columns for each in marks):
         sentences.append(t("{sign} marks words that differ.", sign=SIGN))
-    if not differing:
+    if compared and not differing:
         sentences.append(
             t(
-                "Of {n} weight that both maps have, none differs by {least:g} or more.",
-                "Of {n:,} weights that both maps have, none differs by {least:g} or more.",
+                "Of {n} weight compared, none differs by {least:g} or more.",
+                "Of {n:,} weights compared, none differs by {least:g} or more.",
                 n=compared,
                 least=DIFFERENT,
             )
@@ -79,10 +103,10 @@ def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, c
                 least=DIFFERENT,
             )
         )
-    else:
+    elif differing:
         sentences.append(
             t(
-                "Frames mark {n} weight that differ by {least:g} or more.",
+                "Frames mark {n} weight that differs by {least:g} or more.",
                 "Frames mark {n:,} weights that differ by {least:g} or more.",
                 n=differing,
                 least=DIFFERENT,

@@ -3,6 +3,8 @@
 Every head of the planted trace looks at one key only, so each row and column is known.
 """
 
+import re
+
 import numpy as np
 import torch
 from playwright.sync_api import Page
@@ -80,23 +82,31 @@ def test_weights_from_5_percent_have_a_line_on_the_page_and_on_a_slide(stage: Be
     assert stage.text(".telling small").startswith("Lines: 5 % and more.")
 
 
-def test_a_line_passes_other_words_as_behind_glass(stage: Bench) -> None:
+def test_a_line_between_the_sentences_passes_other_words_only_in_the_gaps_between_them(stage: Bench) -> None:
     stage.mount(long_trace(30), step=4, layer=1, head=1, width=700)
     settled(stage)
     opacities = """() => {
       const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
-      const frame = canvas.getBoundingClientRect();
-      const chips = [...root.querySelectorAll(".source .chip")].map((chip) => chip.getBoundingClientRect());
-      const second = chips.find(({ top }) => top > chips[0].bottom);
-      const most = (y) => {
-        const row = canvas.getContext("2d").getImageData(0, Math.round((y - frame.top) * ratio), canvas.width, 1).data;
-        return Math.max(...row.filter((_, i) => i % 4 === 3));
+      const frame = canvas.getBoundingClientRect(), ctx = canvas.getContext("2d");
+      const most = ({ left, top, right, bottom }) => {
+        const box = [left - frame.left, top - frame.top, right - left, bottom - top];
+        const [x, y, wide, high] = box.map((at) => at * ratio);
+        return Math.max(...ctx.getImageData(x, y, wide, Math.max(1, high)).data.filter((_, i) => i % 4 === 3));
       };
-      return [(chips[0].bottom + second.top) / 2, (second.top + second.bottom) / 2].map(most);
+      const chips = [...root.querySelectorAll(".source .chip")].map((chip) => chip.getBoundingClientRect());
+      const second = chips.filter(({ top }) => top > chips[0].bottom && top < chips[0].bottom + 20);
+      const { top, bottom } = second[0], { left } = chips[0], { right } = frame;
+      const inside = second.map((chip) => {
+        const [left, top, right, bottom] = [chip.left + 1, chip.top + 1, chip.right - 1, chip.bottom - 1];
+        return most({ left, top, right, bottom });
+      });
+      const line = { left, right, top, bottom };
+      return [most({ left, right, top: chips[0].bottom, bottom: top }), most(line), Math.max(...inside)];
     }"""
-    between, behind = stage.page.evaluate(opacities)
-    assert between > 240
-    assert 20 < behind < 120
+    above, beside, behind = stage.page.evaluate(opacities)
+    assert above > 240
+    assert beside > 100, "between two words of the second line"
+    assert behind == 0
 
 
 def test_arcs_within_a_sentence(stage: Bench) -> None:
@@ -178,9 +188,11 @@ def test_what_is_scrolled_out_of_sight_is_said_with_its_share_of_the_weight(stag
         .map((chip) => chip.querySelector(".meter").textContent).filter(Boolean).length;
     }""")
     assert shares == 0
-    assert stage.text(".source .rest").endswith("more: scroll"), "what is out of sight has no weight"
+    assert re.fullmatch(r"… \d+ later", stage.text(".source .rest")), "what is out of sight has no weight"
     stage.page.evaluate("root.querySelector('.source .chips').scrollTop = 1e4")
     stage.page.wait_for_function("root.querySelector('.source .rest').textContent.includes('% of the weight')")
+    assert stage.text(".source .rest").startswith("… "), "and on which side the words are"
+    assert " earlier · " in stage.text(".source .rest")
 
 
 # Stepping

@@ -192,9 +192,10 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         b = model.translate(text, DecodeConfig())
         maps = (counterpart(each.trace, at, model="", title="") for each in (a, b))
         found = with_marks(compare(*maps))
-        words = pair_in_words(found, 5, (a.source.text, text), (a.text, b.text))
+        words = pair_in_words(found, 5)
         most = [map_caption(found.difference)] if found.difference else []
         expect(said).to_have_text(" ".join([*most, words, found.caption]).replace(" %", "\u202f%"))
+        expect(box.locator(".pair")).to_have_text([f"A: {a.source.text} → {a.text}", f"B: {text} → {b.text}"])
         captions = [""] * 3 if most else [map_caption(each) for each in (found.first, found.second)]
         expect(box.locator("figcaption")).to_have_text(captions)
     assert urlencode({"panel": "compare.way-text", "other": text}) in page.url

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { stageView } from "../../explorer/browser/js/stage_lines.js";
+import { stageView, stemPast } from "../../explorer/browser/js/stage_lines.js";
 
 const spansOf = (text) => text.split(" ").map((span) => span.split("-").map(Number));
 const spans = { source: spansOf("0-1 1-2 2-3"), target: spansOf("0-1 1-2 2-3") };
@@ -57,4 +57,39 @@ test("between words, a row is a word, and the word being written is still one to
     "target 1-2 0.9",
     "target 2-3 0.3",
   ]);
+});
+
+/** Words of a sentence, four pixels apart. */
+const line = (top, widths) =>
+  widths.map((width, i) => {
+    const left = widths.slice(0, i).reduce((sum, each) => sum + each + 4, 0);
+    return { left, right: left + width, top, bottom: top + 30, hidden: false };
+  });
+
+test("a line passes another line of words in the gap nearest to it, and none that is out of sight", () => {
+  const words = [...line(0, [40, 40]), ...line(35, [50, 60])];
+  assert.deepEqual(stemPast(words[2], words, 25, 1), [{ x: 25, y: 65 }], "nothing lies between");
+  const way = stemPast(words[0], words, 20, 1);
+  assert.deepEqual(way[0], { x: 52, y: 65 });
+  assert.deepEqual(way.at(-1), { x: 20, y: 30 }, "it ends at its word");
+  assert.ok(
+    way.slice(0, 2).every(({ x }) => x === 52),
+    "between the two words",
+  );
+  assert.deepEqual(stemPast(words[0], [...words.slice(0, 2), { ...words[2], hidden: true }], 20, 1)[0], {
+    x: 20,
+    y: 30,
+  });
+});
+
+test("beside a short line it goes straight on, and never through the pieces of one word", () => {
+  const words = [...line(0, [40, 40, 40]), ...line(35, [30])];
+  assert.deepEqual(stemPast(words[2], words, 108, 1)[0], { x: 108, y: 65 });
+  const joined = [words[0], { left: 0, right: 30, top: 35, bottom: 65 }, { left: 29, right: 90, top: 35, bottom: 65 }];
+  assert.ok(stemPast(words[0], joined, 20, 1)[0].x > 90);
+});
+
+test("a line to the translation leaves it upwards", () => {
+  const words = [...line(100, [40, 40]), ...line(135, [50])];
+  assert.deepEqual(stemPast(words[2], words, 25, -1)[0], { x: 42, y: 100 });
 });

@@ -253,7 +253,8 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     assert len(maps(at)) == 3
     assert "Cells are compared by position" in words(at)
     choose(at, compare_text="I read blue books")
-    assert "Sentence: “red” became “blue”. Translation:" in words(at)
+    assert "A: I read **red** books → " in words(at)
+    assert "B: I read **blue** books → " in words(at)
     assert address(at)["other"] == "I read blue books"
     assert "≠ marks words that differ." in words(at)
     files = [each.proto.label for each in at.get("download_button") if "compare_pair" in each.proto.id]

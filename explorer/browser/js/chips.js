@@ -161,15 +161,26 @@ export function drawChips(S, view) {
   });
   const end = starts[S.step + 1] + slots[S.step + 1].offsetWidth + EDGE;
   chips.scrollLeft = end > room ? by * Math.min(...starts.filter((start) => start >= end - room)) : 0;
-  const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
-  if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), slotsOf(S, "source")[best.span[0]]);
+  if (S.look?.side !== "source") followWeight(S.find(".source .chips"), read, view);
 }
 
-/** Scrolls a list as little as needed to bring a slot into view. @param {HTMLElement} list @param {Element} slot */
-function scrollTo(list, slot) {
-  const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot);
-  const top = offsetTop - list.offsetTop;
-  if (top < list.scrollTop) list.scrollTop = top;
-  else if (top + offsetHeight > list.scrollTop + list.clientHeight)
-    list.scrollTop = top + offsetHeight - list.clientHeight;
+/**
+ * Scrolls the source to the lines of words that have most of the weight, among them that of its heaviest word; it stays if
+ * as much is in sight already.
+ * @param {HTMLElement} list
+ * @param {HTMLElement[]} slots
+ * @param {StageView} view
+ */
+function followWeight(list, slots, { from, lines }) {
+  const looked = lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight);
+  const shares = new Map(looked.map(({ span: [at], weight }, i) => [at, weight + Number(i === 0)]));
+  if (from.side === "source") shares.set(from.span[0], 2);
+  const inSight = (/** @type {number} */ start) =>
+    slots.reduce((sum, { offsetTop, offsetHeight }, i) => {
+      const seen = offsetTop >= start - BELOW && offsetTop + offsetHeight <= start + list.clientHeight + BELOW;
+      return sum + (seen ? (shares.get(i) ?? 0) : 0);
+    }, 0);
+  const starts = [...new Set(slots.map(({ offsetTop }) => offsetTop))].map((start) => [start, inSight(start)]);
+  const [top, most] = starts.reduce((best, each) => (each[1] > best[1] ? each : best));
+  if (most > inSight(list.offsetTop + list.scrollTop) + SMALLEST) list.scrollTop = top - list.offsetTop;
 }

@@ -1,15 +1,17 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
+import { make } from "./dom.js";
 import { giveForms } from "./head_forms.js";
+import { matched, runsOf } from "./matching.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { changeSeen, listed, wholePercent } from "./numbers.js";
 import { placesIn } from "./scripts.js";
 import { rankedRow, weightsOf } from "./weights.js";
-import { inSentence, t } from "./words.js";
+import { inSentence, pieces, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
-/** @import { Decoding, Kind } from "./types" */
+/** @import { Content, Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
 /** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
 /** @typedef {{ rows: Set<number>, ends: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
@@ -18,14 +20,15 @@ import { inSentence, t } from "./words.js";
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
 const MOST_FRAMED = 40; // cells; of more, those with the largest differences
 const WORTH_NAMING = 0.05; // weight from which a second or third key of a row is named
-const MOST_NAMED = 4; // changed words
+const MOST_NAMED = 4; // rows that have counterparts
 const SIGN = "≠"; // before a token that the other map does not have there
+const TOPS = [0.25, 0.5]; // ends of the scale of differences; a smaller largest difference stays pale
 const NOISE = 0.05; // difference of two weights below which a cell has neither colour nor number
 
 /**
  * The head in view beside the nearest one of another decoding; their difference is the third figure, if sizes agree.
  * @param {Decoding} a @param {Decoding} b @param {At} at @param {string[]} titles @param {[string, string][]} texts sentence and translation of both
- * @returns {{ figures: Figure[], said: string }}
+ * @returns {{ figures: Figure[], said: string, pair: Content[][] }}
  */
 export function compareDecodings(a, b, at, titles, texts) {
   const [one, other] = [a, b].map((decoding, i) => {
@@ -39,16 +42,15 @@ export function compareDecodings(a, b, at, titles, texts) {
   const isSame = one.rows.length === other.rows.length && one.columns.length === other.columns.length;
   const minus = isSame ? [differenceOf(one, other, 1)] : [];
   const most = minus.map(({ header }) => header.caption);
-  // The row that differs most, or that in view.
-  const strength = minus.flatMap(({ values }) => Array.from(values, Math.abs));
-  const where = strength.indexOf(Math.max(...strength));
-  const row = strength[where] ? Math.floor(where / one.columns.length) : at.row - 1;
   const all = [...figures, ...minus];
   if (isSame)
     for (const { header } of all) header.grid = all.map(({ header: { rows, ends, columns } }) => [rows, ends, columns]);
   return {
     figures: all,
-    said: [...most, pairInWords(one, other, row, texts), said, comparability(one, other)].join(" "),
+    said: [...most, pairInWords(one, other, at.row - 1, minus), said, comparability(one, other)]
+      .filter(Boolean)
+      .join(" "),
+    pair: pairOf(texts),
   };
 }
 
@@ -171,7 +173,9 @@ function differenceOf(a, b, numbered) {
         columns: unlike(a.columns, b.columns),
         cells: [],
       };
-  return figureOf(sheet, numbered, { marks, top: 1, signed: true, compared }); // as the weights: what is small looks small
+  const largest = Math.max(...values.map(Math.abs));
+  const top = TOPS.find((end) => largest <= end) ?? 1;
+  return figureOf(sheet, numbered, { marks, top, signed: true, compared });
 }
 
 /** The places where two lists differ. @param {string[]} names @param {string[]} others */
@@ -240,9 +244,13 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
     });
   if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
   if (compared) return gainAndLoss(mask, columns, compared);
-  const less = values[most] < 0;
-  const fields = { query, key, value };
-  return less
+  return mostDifferent(rows[Math.floor(most / columns.length)], columns[most % columns.length], values[most]);
+}
+
+/** The cell whose weight in B differs most from that in A. @param {string} query @param {string} key @param {number} change */
+function mostDifferent(query, key, change) {
+  const fields = { query: quoted(query), key: quoted(key), value: inSentence(Math.abs(change).toFixed(2)) };
+  return change < 0
     ? t("Most different: {query} gives {key} {value} less weight in B than in A.", fields)
     : t("Most different: {query} gives {key} {value} more weight in B than in A.", fields);
 }
@@ -277,18 +285,10 @@ function comparability(a, b) {
 /** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], said: string }} */
 function marked(a, b) {
   const [read, written] = [matched(a.rows, b.rows), matched(a.predicted, b.predicted)];
-  const rows = a.predicted.length && b.predicted.length ? written : read;
   const columns = matched(a.columns, b.columns);
-  /** @type {{ by: number, cells: [number, number][] }[]} */
-  const pairs = [];
-  for (const [i, j] of rows.pairs)
-    for (const [k, m] of columns.pairs) {
-      const [at, there] = [i * a.columns.length + k, j * b.columns.length + m];
-      if (a.mask[at] || b.mask[there]) continue;
-      const by = Math.abs(Math.fround(b.values[there]) - Math.fround(a.values[at]));
-      pairs.push({ by, cells: [[i, k], [j, m]] }); // prettier-ignore
-    }
-  const differing = pairs.filter(({ by }) => by >= DIFFERENT).sort((one, other) => other.by - one.by);
+  const pairs = counterparts(a, b);
+  const size = (/** @type {{ change: number }} */ { change }) => Math.abs(change);
+  const differing = pairs.filter((pair) => size(pair) >= DIFFERENT).sort((one, other) => size(other) - size(one));
   const framed = differing.slice(0, MOST_FRAMED);
   const marks = [0, 1].map((side) => ({
     rows: read.only[side],
@@ -298,19 +298,49 @@ function marked(a, b) {
   }));
   const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
   const sentences = [
+    fewInWords(a, b),
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
   return { marks, said: sentences.filter(Boolean).join(" ") };
 }
 
+/** The rows of two maps that have counterparts. @param {Sheet} a @param {Sheet} b */
+const rowsMatched = (a, b) =>
+  (a.predicted.length && b.predicted.length ? matched(a.predicted, b.predicted) : matched(a.rows, b.rows)).pairs;
+
+/** The cells of two maps that can be compared, with what B has more. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
+function counterparts(a, b) {
+  const columns = matched(a.columns, b.columns).pairs;
+  return rowsMatched(a, b).flatMap(([i, j]) =>
+    columns.flatMap(([k, m]) => {
+      const [at, there] = [i * a.columns.length + k, j * b.columns.length + m];
+      if (a.mask[at] || b.mask[there]) return [];
+      const change = Math.fround(b.values[there]) - Math.fround(a.values[at]);
+      return { change, cells: /** @type {[number, number][]} */ ([[i, k], [j, m]]) }; // prettier-ignore
+    }),
+  );
+}
+
+/** The rows that have counterparts, if these are few. @param {Sheet} a @param {Sheet} b */
+function fewInWords(a, b) {
+  const rows = rowsMatched(a, b);
+  if (rows.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(each.rows.length / 2)))) return "";
+  if (!rows.length) return t("No row has a counterpart to be compared with.");
+  const tokens = a.predicted.length && b.predicted.length ? a.predicted : a.rows;
+  return t("Few words in common: only the rows of {rows} can be compared.", {
+    rows: listed(rows.map(([i]) => quoted(tokens[i]))),
+  });
+}
+
 /** @param {number} framed @param {number} differing @param {number} compared */
 function framesInWords(framed, differing, compared) {
   const least = inSentence(`${DIFFERENT}`);
+  if (!compared) return "";
   if (!differing)
     return t(
-      "Of {n} weight that both maps have, none differs by {least:g} or more.",
-      "Of {n:,} weights that both maps have, none differs by {least:g} or more.",
+      "Of {n} weight compared, none differs by {least:g} or more.",
+      "Of {n:,} weights compared, none differs by {least:g} or more.",
       { n: compared, least },
     );
   if (framed < differing)
@@ -320,85 +350,58 @@ function framesInWords(framed, differing, compared) {
       least,
     });
   return t(
-    "Frames mark {n} weight that differ by {least:g} or more.",
+    "Frames mark {n} weight that differs by {least:g} or more.",
     "Frames mark {n:,} weights that differ by {least:g} or more.",
     { n: differing, least },
   );
 }
 
-/** Pairs of counterparts, and what only one side has there. @param {string[]} a @param {string[]} b */
-function matched(a, b) {
-  /** @type {[number, number][]} */
-  const pairs = [];
-  const only = [new Set(), new Set()];
-  for (const { from, to, changed } of runsOf(a, b)) {
-    const [size, others] = [to[0] - from[0], to[1] - from[1]];
-    if (size === others) for (let i = 0; i < size; i++) pairs.push([from[0] + i, from[1] + i]);
-    for (const side of changed ? [0, 1] : []) for (let i = from[side]; i < to[side]; i++) only[side].add(i);
-  }
-  return { pairs, only };
-}
-
-/** @typedef {{ from: [number, number], to: [number, number], changed: boolean }} Run of items of both lists */
-
-/** Two lists as runs that are equal or changed, in turns (Ratcliff and Obershelp 1988). @param {string[]} a @param {string[]} b @returns {Run[]} */
-function runsOf(a, b) {
-  /** @type {Run[]} */
-  const runs = [];
-  let [i, j] = [0, 0];
-  for (const [k, m, size] of [...blocksOf(a, b, 0, a.length, 0, b.length), [a.length, b.length, 0]]) {
-    if (i < k || j < m) runs.push({ from: [i, j], to: [k, m], changed: true });
-    if (size) runs.push({ from: [k, m], to: [k + size, m + size], changed: false });
-    [i, j] = [k + size, m + size];
-  }
-  return runs;
-}
-
-/** The longest common run of two stretches, then those on either side of it. @param {string[]} a @param {string[]} b @param {number} a0 @param {number} a1 @param {number} b0 @param {number} b1 @returns {number[][]} */
-function blocksOf(a, b, a0, a1, b0, b1) {
-  let [i, j, size] = [a0, b0, 0];
-  let lengths = new Uint32Array(b1 - b0 + 1); // of the common run that ends at each item of b
-  for (let k = a0; k < a1; k++) {
-    const next = new Uint32Array(lengths.length);
-    for (let m = b0; m < b1; m++) {
-      if (a[k] !== b[m]) continue;
-      const length = (next[m - b0 + 1] = lengths[m - b0] + 1);
-      if (length > size) [i, j, size] = [k - length + 1, m - length + 1, length];
-    }
-    lengths = next;
-  }
-  if (!size) return [];
-  return [...blocksOf(a, b, a0, i, b0, j), [i, j, size], ...blocksOf(a, b, i + size, a1, j + size, b1)];
-}
-
 const WORDS = /(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]+)\s*/gu;
 
-/** All changes between two sentences in words. @param {string} before @param {string} after */
-function changesInWords(before, after) {
-  const [old, young] = [before, after].map((text) => (text.match(WORDS) ?? []).map((word) => word.trim()));
-  const [written, rewritten] = [before, after].map((text) => text.match(WORDS) ?? []);
-  const changed = runsOf(old, young).filter((run) => run.changed);
-  if (!changed.length) return t("No word changes.");
-  const parts = changed.slice(0, MOST_NAMED).map(({ from, to }) => {
-    const [gone, come] = [written.slice(from[0], to[0]), rewritten.slice(from[1], to[1])].map((each) =>
-      quoted(each.join("").trim()),
-    );
-    if (from[1] === to[1]) return t("{word} is missing", { word: gone });
-    return from[0] < to[0] ? t("{old} became {new}", { old: gone, new: come }) : t("{word} is new", { word: come });
-  });
-  const n = changed.length - MOST_NAMED;
-  if (n > 0) parts.push(t("there are {n} more change", "there are {n:,} more changes", { n }));
-  return `${listed(parts)}.`;
+/** Both sentences with their translations; words that only one of them has are bold. @param {[string, string][]} texts @returns {Content[][]} */
+function pairOf([a, b]) {
+  const [source, target] = [0, 1].map((i) => marksOf(a[i], b[i]));
+  return [
+    pieces("A: {source} → {target}", { source: source[0], target: target[0] }),
+    pieces("B: {source} → {target}", { source: source[1], target: target[1] }),
+  ];
 }
 
-/** Which words of two sentences and of their translations differ, and what a row of both maps looks at. @param {Sheet} a @param {Sheet} b @param {number} row @param {[string, string][]} texts */
-function pairInWords(a, b, row, [[source, target], [otherSource, otherTarget]]) {
-  const words = t("Sentence: {source} Translation: {target}", {
-    source: changesInWords(source, otherSource),
-    target: changesInWords(target, otherTarget),
-  });
-  if (row >= Math.min(a.rows.length, b.rows.length)) return words;
-  return t("{words} In A, {a} In B, {b}", { words, a: rowInWords(a, row), b: rowInWords(b, row) });
+/** Two texts, each with the words that only it has in bold. @param {string} before @param {string} after @returns {Content[][]} */
+function marksOf(before, after) {
+  const written = [before, after].map((text) => text.trimStart().match(WORDS) ?? []);
+  const [old, young] = written.map((words) => words.map((word) => word.trim()));
+  return written.map((words, side) =>
+    runsOf(old, young).flatMap(({ from, to, changed }) => {
+      const text = words.slice(from[side], to[side]).join("");
+      return changed && text ? [make("b", "", text.trimEnd()), text.slice(text.trimEnd().length)] : [text];
+    }),
+  );
+}
+
+/** What the row that differs most looks at in both maps, or the row in view if none does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row @param {Figure[]} minus */
+function pairInWords(a, b, row, minus) {
+  let rows = [row, row];
+  let most = "";
+  if (minus.length) {
+    const strength = Array.from(minus[0].values, Math.abs);
+    const where = strength.indexOf(Math.max(...strength));
+    if (strength[where]) rows = [0, 1].map(() => Math.floor(where / a.columns.length));
+  } else {
+    const [largest] = counterparts(a, b).sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
+    if (largest && Math.abs(largest.change) >= WORTH_NAMING) {
+      const [[i, k], [j, m]] = largest.cells;
+      rows = [i, j];
+      const names = [
+        [positioned(a.rows)[i], positioned(b.rows)[j]],
+        [positioned(a.columns)[k], positioned(b.columns)[m]],
+      ];
+      const [query, key] = names.map((each) => [...new Set(each)].join(" / "));
+      most = `${mostDifferent(query, key, largest.change)} `;
+    }
+  }
+  if (rows[0] >= a.rows.length || rows[1] >= b.rows.length) return "";
+  return `${most}${t("In A, {a} In B, {b}", { a: rowInWords(a, rows[0]), b: rowInWords(b, rows[1]) })}`;
 }
 
 /** The keys at which a row looks most. @param {Sheet} sheet @param {number} row */

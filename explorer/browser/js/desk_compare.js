@@ -4,7 +4,7 @@
 import { compareDecodings, compareHeads, compareRows } from "./comparison.js";
 import { saveFigures } from "./desk_files.js";
 import { templateOf } from "./desk_views.js";
-import { children, finder, make, say } from "./dom.js";
+import { children, finder, make, say, sayAll } from "./dom.js";
 import { added, changeName } from "./head_changes.js";
 import { showMap } from "./labelled_map.js";
 import { TITLES, shortKind } from "./names.js";
@@ -41,15 +41,21 @@ export async function drawComparison(D, box, { answer, changed }) {
     if (call !== D.comparisons) return;
     say(text, found.said);
     text.hidden = !found.said;
+    for (const [i, line] of box.querySelectorAll(".pair").entries()) sayAll(line, ...(found.pair?.[i] ?? []));
     drawFigures(figures, found.figures);
     const save = finder(box)(".save");
     save.hidden = ["step", "heads"].includes(choice.way) || !found.figures.length;
     save.onclick = () => {
-      const facts = t("Model {model}. A: {text}", { model: D.card.name, text: D.text });
+      const facts = t("Model {model}. A: {text} B: {other}", {
+        model: D.card.name,
+        text: D.text,
+        other: choice.way === "text" ? otherText(D) : D.text,
+      });
       saveFigures([...figures.children].slice(0, 2), `${found.said} ${facts}`, `${D.card.name}-compared.png`);
     };
   } catch (error) {
     if (call !== D.comparisons) return;
+    for (const line of box.querySelectorAll(".pair")) say(line, "");
     say(text, error instanceof Error ? error.message : `${error}`);
     drawFigures(figures, []);
   }
@@ -78,7 +84,7 @@ function choiceOf({ panel, models }, row, { maps, order, shapes }, kind) {
   };
 }
 
-/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[] }>} */
+/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[], pair?: import("./types").Content[][] }>} */
 async function compared(D, choice, at, decoding, answer) {
   const { way } = choice;
   if (way === "heads") return compareHeads(decoding, at, choice.which);

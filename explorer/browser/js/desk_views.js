@@ -153,7 +153,7 @@ async function drawCell(D, box, moved) {
 /** Completes a place without a key or without a single head, as `strongest_cell`, and says so. @param {Decoding} decoding @param {{ kind: Kind, layer: number, head: number, query: number, key: number }} at */
 function completeCell({ maps }, at) {
   if (at.head && at.key) return "";
-  const { heads, keys } = maps[at.kind];
+  const { heads, keys, rows, columns } = maps[at.kind];
   const weight = (/** @type {number} */ head, /** @type {number} */ key) =>
     weightsOf(maps[at.kind], at.layer, head)[(at.query - 1) * keys + key - 1];
   /** The number from 1 with the most weight. @param {number} n @param {(i: number) => number} weightAt */
@@ -161,20 +161,29 @@ function completeCell({ maps }, at) {
     const all = Array.from({ length: n }, (_, i) => weightAt(i + 1));
     return all.indexOf(Math.max(...all)) + 1;
   };
-  const isMean = !!at.key;
-  const ofAll = !at.head && heads > 1;
+  const [unasked, ofHead] = [!at.key, !!at.head];
   at.key ||= heaviest(keys, (key) => weight(at.head, key));
   at.head ||= heaviest(heads, (head) => weight(head, at.key));
-  if (!isMean && ofAll) {
-    const [most, mean] = [at.head, 0].map((head) => inSentence(weight(head, at.key).toFixed(3)));
+  const name = (/** @type {string[]} */ tokens, /** @type {number} */ n) =>
+    t("“{token}”", { token: `${n} ${tokens[n - 1]}` });
+  const fields = { query: name(rows, at.query), key: name(columns, at.key), head: at.head };
+  if (ofHead || (heads === 1 && unasked))
     return t(
-      "No cell is chosen: this is where the mean of the {n} heads is largest in this row, {mean:.3f}. Head {head} has the most weight there, {weight:.3f}.",
-      { head: at.head, n: heads, weight: most, mean },
+      "No cell is chosen, so this is the largest weight of head {head} in this row: {query} looks at {key}.",
+      fields,
     );
-  }
-  return isMean
-    ? t("A mean has no queries and keys: this is the head with the largest weight, head {head}.", { head: at.head })
-    : t("No cell is chosen: this is the largest weight of the row, in head {head}.", { head: at.head });
+  if (heads === 1) return "";
+  const [mean, ...each] = Array.from({ length: heads + 1 }, (_, head) => inSentence(weight(head, at.key).toFixed(3)));
+  const sum = { ...fields, total: each.join(" + "), n: heads, mean };
+  return unasked
+    ? t(
+        "No cell is chosen, so this is the largest: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. Head {head} gives most.",
+        sum,
+      )
+    : t(
+        "{query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. A mean has no queries and keys, so this is head {head}, which gives most.",
+        sum,
+      );
 }
 
 /** Says why there is no cell, or shows it. @param {HTMLElement} box @param {string} reason */

@@ -19,8 +19,8 @@ import { inSentence, t } from "./words.js";
 /** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
 
 const WIDEST = 54; // size of a cell, in pixels
-/** The length of labels, in pixels: at least, at most. @type {[number, number]} */
-const LABELS = [82, 180];
+// The length of labels, in pixels: at least, of two tokens at least, and at most.
+const [SHORT, DOUBLE, LONG] = [82, 144, 180];
 const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
@@ -103,7 +103,7 @@ function draw(S) {
   S.width = S.box.clientWidth;
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask, closing };
-  const room = clamp((S.width - columns.length * WIDEST) / 3, ...LABELS);
+  const room = clamp((S.width - columns.length * WIDE) / 3, signed ? DOUBLE : SHORT, LONG);
   const measure = (/** @type {string[][]} */ [rows, ends, columns]) =>
     labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
   const labels = measure([rows, ends, columns]);

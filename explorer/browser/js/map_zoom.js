@@ -1,5 +1,5 @@
 // The size of a large map's cells, and the part of it that is in sight: maps of long sentences scroll, with their labels
-// pinned to the edges, and follow the row in view.
+// pinned to the edges, and follow the row in view. Where only every n-th label has room, those that matter go first.
 
 import { columnAt } from "./canvas.js";
 import { clamp } from "./numbers.js";
@@ -8,6 +8,7 @@ import { t } from "./words.js";
 /** @import { Plot } from "./types" */
 
 const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels of the screen
+const LOOKED = 0.05; // weight from which a row looks at a key
 const [LEAST, MOST] = [3, 96]; // size of a cell, in pixels
 const STEP = 1.25;
 const AREA = 16e6; // maximum area of a canvas, in screen pixels
@@ -80,3 +81,24 @@ export function bringIntoSight(box, { left, top, cell, places }, right, row, col
 /** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */
 export const aboutNumbers = (small) =>
   small === null ? t("choose a cell for its number") : small ? t("no number: below 0.005") : "";
+
+/**
+ * The rows or columns that have a label, where one fits to every `every` of them: the first ones named, then regular ones.
+ * @param {number} count
+ * @param {number} every
+ * @param {(number | null)[]} first
+ */
+export function labelled(count, every, first) {
+  const regular = Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every);
+  /** @type {number[]} */
+  const kept = [];
+  for (const i of [...first, ...regular])
+    if (i !== null && kept.every((each) => Math.abs(each - i) >= every)) kept.push(i);
+  return kept;
+}
+
+/** The keys that a row looks at, heaviest first. @param {ArrayLike<number>} values @param {number} from @param {number} keys */
+export const keysLookedAt = (values, from, keys) =>
+  Array.from({ length: keys }, (_, key) => key)
+    .filter((key) => values[from + key] >= LOOKED)
+    .sort((a, b) => values[from + b] - values[from + a]);

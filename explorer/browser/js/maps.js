@@ -5,6 +5,7 @@ import { make } from "./dom.js";
 import { PADDING, hatch } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
+import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
 import { lettersOf } from "./scripts.js";
@@ -207,7 +208,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
 /** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
-export const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -285,14 +286,14 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
 /** The context and place in which all parts of a map are painted. @typedef {Plot & Omit<Cells, "queries"> & { ctx: CanvasRenderingContext2D, theme: Theme, rows: number, wide: number, high: number }} Pen */
 
 /**
- * Writes the titles of the axes, and the labels. If there is no room for all, some are omitted, but never that of the
- * row or column in view.
+ * Writes the titles of the axes, and the labels. If there is no room for all, those of the row and column in view and of
+ * the keys that this row looks at go first.
  * @param {Pen} pen
  * @param {Picture} picture
  */
 function writeLabels(
   { ctx, ctx: { canvas }, theme, left, top, cell, flat, places, upright, keys, mask, rows, wide },
-  { labels, titles, row = null, column = null, sight },
+  { values, labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
   const y0 = sight?.y ?? 0;
@@ -316,23 +317,21 @@ function writeLabels(
     ctx.fillText(text, 0, 0);
     ctx.restore();
   };
-  const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
-    i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
   const small = Math.max(least, 11);
   write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
   if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
   const lines = upright ? [] : titles[0].split(/ (?=\()/).reverse();
   lines.forEach((line, i) => write(line, x0 + 2, y0 + top - 10 - i * small * LEADING, "left", small, 0.75));
-  for (let q = 0; q < rows; q++) {
-    if (!isNamed(q, row)) continue;
+  for (const q of labelled(rows, every, [row])) {
     const y = top + (q + 0.5) * cell;
     if (y < y0 + top) continue;
     write(labels.names[q], x0 + left - 6, y, "right", size, 1, q === row ? 700 : 400);
     if (labels.others[q]) write(labels.others[q], end + 8, y, "left", size, 0.75);
   }
-  for (let k = 0; k < keys; k++) {
+  const looked = row === null ? [] : keysLookedAt(values, row * keys, keys);
+  for (const k of labelled(keys, every, [column, ...looked])) {
     // A word that the decoder has not read yet has no label.
-    if (!isNamed(k, column) || mask[(rows - 1) * keys + k] === FUTURE) continue;
+    if (mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (columnAt(places, k) + 0.5) * cell;
     if (x < x0 + left || x > end) continue;
     const weight = k === column ? 700 : 400;
@@ -356,7 +355,7 @@ function writeNumbers(
   { values, scale = UNIT, numberOf = cellNumber },
 ) {
   const least = leastType(ctx.canvas);
-  const full = clamp(Math.floor(cell * 0.45), least, 24);
+  const full = clamp(Math.round(cell / 2), least, 24);
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
@@ -421,13 +420,14 @@ function drawMark({ ctx, theme, left, top, cell, places, wide, high }, { row, co
     for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, cell);
     return;
   }
-  const out = cell <= FRAMED && row !== undefined ? 2 : 0;
+  const thin = cell < STEEP; // a frame around small cells is thinner, and outside them
+  const out = thin && row !== undefined ? 1 : 0;
   const w = column === undefined ? wide : cell;
   const h = row === undefined ? high : cell;
   if (dashed) ctx.setLineDash([4, 3]);
   for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([
-    [4, theme.ground],
-    [2, colour],
+    [thin ? 3 : 4, theme.ground],
+    [thin ? 1.5 : 2, colour],
   ])) {
     Object.assign(ctx, { lineWidth, strokeStyle });
     ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);

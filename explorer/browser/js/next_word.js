@@ -11,7 +11,8 @@ import { t } from "./words.js";
 /** @import { Heat, StepperState } from "./types" */
 
 const LISTED = 10; // tokens that the server sends for each step, if the vocabulary has as many
-const PRESENTED = 5; // tokens on a slide
+const FEW = 5; // tokens on a slide and on a phone
+const NARROW = 560; // width of a phone, in pixels
 
 /** Listens to the slider, which sets the temperature of the bars. @param {StepperState} S */
 export function listenToHeat(S) {
@@ -32,7 +33,7 @@ export function drawNext(S) {
   const row = S.step;
   S.find("section.next").hidden = !target.probabilities;
   if (!target.probabilities) return;
-  const most = presenting(S.box) ? PRESENTED : S.optionRows;
+  const most = presenting(S.box) || S.width < NARROW ? FEW : S.optionRows;
   const likeliest = alternatives.ids[row];
   const ids = likeliest.slice(0, most);
   const chosen = target.predicted_ids[row];

@@ -9,7 +9,7 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { between, differ, sentenceOf, stageView, trace } from "./stage_lines.js";
+import { between, differ, sentenceOf, stageView, stemPast, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -21,7 +21,7 @@ const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
 // The share from which a weight has a curve, here and in exported films. The chip still shows smaller ones.
 const LEAST_DRAWN = 0.045; // 5 %, rounded
-const GLASS = 0.22; // opacity of a curve that passes other words
+const GLASS = 0.22; // opacity of an arc that passes other words
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
@@ -77,21 +77,21 @@ function linesOf(S, slots, row) {
   return { source, target: single ? 1 : all - source };
 }
 
-/** Says how many words are scrolled out of sight, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
+/** Says how many words are out of sight on either side, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
 function sayRest(S, { column, lines }) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const boxes = S.boxes[side];
-    const n = boxes.filter(({ hidden }, i) => hidden && (side === "source" || i < S.step + 2)).length;
+    const written = side === "source" ? boxes : boxes.slice(0, S.step + 2);
+    const earlier = written.findIndex(({ hidden }) => !hidden);
+    const later = written.length - 1 - written.findLastIndex(({ hidden }) => !hidden);
     const looked = lines.filter((line) => column < 0 && line.side === side && boxes[line.span[0]]?.hidden);
     const share = looked.reduce((sum, { weight }) => sum + weight, 0);
-    const earlier = side === "target" && !boxes[S.step + 1]?.hidden;
-    const rest =
-      share < 0.005
-        ? earlier
-          ? t("… {n} earlier", { n })
-          : t("{n} more: scroll", { n })
-        : t("{n} more, with {share} of the weight: scroll", { n, share: wholePercent(share) });
-    say(S.find(`.${side} .rest`), n ? rest : "");
+    const rest = [
+      earlier > 0 && t("… {n} earlier", { n: earlier }),
+      later > 0 && later < written.length && t("… {n} later", { n: later }),
+      share >= 0.005 && t("{share} of the weight out of sight", { share: wholePercent(share) }),
+    ];
+    say(S.find(`.${side} .rest`), rest.filter(Boolean).join(" · "));
   }
 }
 
@@ -101,11 +101,13 @@ const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at 
 const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
 const CLEAR = 80; // height of a presented stage without lines of words: their two titles, and the room for curves
 const GAP = 5; // between two lines of words, in pixels; stepper.css has the same
-const TWO_LINES = 1.75; // the width of two lines that words fill, without the gap at the end of the first
+const TALL = 1.27; // height of a line of type, as a factor of its size
+const FILLED = 0.93; // the share of a line that words fill before it breaks
+const CURVES = 16; // further room for curves between lines of larger words, in pixels
 
 /**
  * Sets the words in the largest type in which source and translation stay on one line, if it can be read; longer
- * sentences break into several lines, in a presentation into two if these suffice.
+ * sentences break into several lines, in a presentation in the largest type in which all of them are in sight.
  * @param {StepperState} S
  */
 export function fitWords(S) {
@@ -126,15 +128,15 @@ export function fitWords(S) {
       Math.max(NARROWEST, letters * size + around);
     return Math.max(...sentences.map((words) => words.reduce((sum, word) => sum + wide(word), 0)));
   };
-  // In whole pixels: a browser prepares each size of type when it first appears.
-  const fitting = (/** @type {number} */ lines) => {
-    let size = most;
-    while (size > least && widthAt(size) > room * lines) size--;
-    return size;
-  };
   const broken = widthAt(least) > room;
   S.box.classList.toggle("broken", broken);
-  stage.style.setProperty("--type", `${fitting(broken && most > MOST ? TWO_LINES : 1)}px`);
+  const high = broken && most > MOST ? stage.clientHeight - CLEAR - CURVES : 0;
+  const fits = (/** @type {number} */ size) =>
+    widthAt(size) <= room || (Math.ceil(widthAt(size) / room / FILLED) + 1) * (size * TALL + AROUND + GAP) <= high;
+  // In whole pixels: a browser prepares each size of type when it first appears.
+  let size = most;
+  while (size > least && !fits(size)) size--;
+  stage.style.setProperty("--type", `${size}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -195,9 +197,9 @@ function curveOf(S, { from, column }, line) {
   const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
   const ends = { id, weight: line.weight, from: from.side, to: line.side };
   if (from.side !== line.side) {
-    const edge = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box) =>
-      side === "target" ? box.top : box.bottom;
-    return { ...ends, x0, y0: edge(from.side, a), x1, y1: edge(line.side, b), bend: 0 };
+    const stems = [stemOf(S, from.side, a, x0), stemOf(S, line.side, b, x1)];
+    const [[start], [end]] = stems;
+    return { ...ends, x0: start.x, y0: start.y, x1: end.x, y1: end.y, bend: 0, stems };
   }
   // Arcs within a sentence use the space between the sentences: below the source, above the target.
   const below = from.side === "source";
@@ -207,6 +209,15 @@ function curveOf(S, { from, column }, line) {
   const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
   return { ...ends, x0: x0 + loop, y0, x1: x1 - loop, y1, bend };
 }
+
+/** The way of a line from a word to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./types").Box} box @param {number} x */
+const stemOf = (S, side, box, x) =>
+  stemPast(
+    box,
+    side === "source" ? S.boxes.source : S.boxes.target.slice(0, S.step + 2),
+    x,
+    side === "source" ? 1 : -1,
+  );
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
 function boxOf(S, side, [start, end]) {
@@ -249,31 +260,32 @@ function paint(S) {
   const ctx = paper(canvas, width, height, S.zoom);
   // Heavy curves last, so that thin ones do not cross them out.
   const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
-  const draw = () => {
-    for (const { x0, y0, x1, y1, weight, from, to, bend } of curves) {
-      trace(ctx, { x0, y0, x1, y1, bend });
+  const draw = (/** @type {Curve[]} */ shown) => {
+    for (const curve of shown) {
+      const { x0, y0, x1, y1, weight, from, to } = curve;
+      trace(ctx, curve);
       const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
       for (const [at, side] of [from, to].entries())
         ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${0.45 + 0.55 * weight})`.replaceAll(",", " "));
-      Object.assign(ctx, { strokeStyle: ink, lineWidth: 1.25 + 9 * weight, lineCap: "round" });
+      Object.assign(ctx, { strokeStyle: ink, lineWidth: 1.25 + 9 * weight, lineCap: "round", lineJoin: "round" });
       ctx.stroke();
     }
   };
-  // Other words that a curve passes lie on it as glass does, so that it visibly goes on to its own.
+  // Other words that an arc within a sentence passes lie on it as glass does, so that it visibly goes on to its own.
   const words = new Path2D();
   for (const { left, top, right, bottom, hidden } of [...S.boxes.source, ...S.boxes.target.slice(0, S.step + 2)])
     if (!hidden) words.rect(left, top, right - left, bottom - top);
   const around = new Path2D(words);
   around.rect(0, 0, width, height);
-  const draws = /** @type {[Path2D, number][]} */ ([
-    [around, 1],
-    [words, GLASS],
+  const draws = /** @type {[Path2D, number, Curve[]][]} */ ([
+    [around, 1, curves],
+    [words, GLASS, curves.filter(({ bend }) => bend)],
   ]);
-  for (const [part, globalAlpha] of draws) {
+  for (const [part, globalAlpha, shown] of draws) {
     ctx.save();
     ctx.clip(part, "evenodd");
     ctx.globalAlpha = globalAlpha;
-    draw();
+    draw(shown);
     ctx.restore();
   }
 }

@@ -8,7 +8,9 @@ import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
-/** @import { Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
+/** @import { Box, Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
+const BESIDE = 1.5; // distance of a line from the last word of a line of words, in pixels
+
 /** The weights of one head [query, key], and their mask codes. @typedef {{ values: ArrayLike<number>, mask: Uint8Array, keys: number }} StageMap */
 /** @import { StepperState } from "./types" */
 
@@ -141,11 +143,51 @@ export const between = (a, b, part) => ({
   ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
 });
 
-/** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Pick<Curve, "x0" | "y0" | "x1" | "y1" | "bend">} curve */
-export function trace(ctx, { x0, y0, x1, y1, bend }) {
+/**
+ * The way of a line between the words of a sentence that breaks into lines: from the room between the sentences past the
+ * other lines of words, always between two words, to the edge of its own word. The free end comes first.
+ * @param {Box} box its own word
+ * @param {Box[]} boxes all words of the sentence
+ * @param {number} x where it meets its word
+ * @param {1 | -1} down 1 for the upper sentence, which lines leave downwards
+ * @returns {{ x: number, y: number }[]}
+ */
+export function stemPast(box, boxes, x, down) {
+  const [near, far] = /** @type {["top" | "bottom", "top" | "bottom"]} */ (
+    down > 0 ? ["top", "bottom"] : ["bottom", "top"]
+  );
+  const beyond = boxes.filter((each) => !each.hidden && down * (each[near] - box[far]) > -1);
+  const lines = [...new Set(beyond.map((each) => each[near]))].sort((a, b) => down * (a - b));
+  const way = [{ x, y: box[far] }];
+  for (const edge of lines) {
+    const words = beyond.filter((each) => each[near] === edge);
+    const last = way[0];
+    const between = (last.y + edge) / 2;
+    const to = placeBetween(words, last.x);
+    way.unshift({ x: last.x, y: between });
+    way.unshift({ x: to, y: between });
+    way.unshift({ x: to, y: words[0][far] });
+  }
+  return way;
+}
+
+/** The place nearest to `x` at which no word of a line stands. @param {Box[]} words @param {number} x */
+function placeBetween(words, x) {
+  const inOrder = [...words].sort((a, b) => a.left - b.left);
+  const free = inOrder.flatMap(({ right }, i) => {
+    const next = inOrder[i + 1];
+    return !next ? Math.max(x, right + BESIDE) : next.left - right > 1 ? (right + next.left) / 2 : [];
+  });
+  return free.reduce((best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best));
+}
+
+/** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Curve} curve */
+export function trace(ctx, { x0, y0, x1, y1, bend, stems = [] }) {
   // An arc within a sentence bends to one side; a curve between the two leaves and arrives upright.
   const [leave, arrive] = bend ? [y0 + bend, y1 + bend] : [(y0 + y1) / 2, (y0 + y1) / 2];
   ctx.beginPath();
-  ctx.moveTo(x0, y0);
+  for (const { x, y } of [...(stems[0]?.slice(1) ?? [])].reverse()) ctx.lineTo(x, y);
+  ctx.lineTo(x0, y0);
   ctx.bezierCurveTo(x0, leave, x1, arrive, x1, y1);
+  for (const { x, y } of stems[1]?.slice(1) ?? []) ctx.lineTo(x, y);
 }

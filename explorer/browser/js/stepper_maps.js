@@ -5,7 +5,7 @@ import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas
 import { fullColour, sayScale } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { STEEP, drawCells, holdsNumbers, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { STEEP, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
@@ -23,6 +23,7 @@ import { pieces, t } from "./words.js";
 const WIDEST = 80; // maximum size of a cell, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
+const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -49,7 +50,7 @@ export function layOut(S) {
     else home.prepend(choice);
   }
   // On a small laptop, the map in focus fits on the screen; in a presentation, it fills the screen.
-  const most = Math.max(232, windowHeight(S.box) - (presenting(S.box) ? 230 : 540));
+  const most = Math.max(232, windowHeight(S.box) - (presenting(S.box) ? 240 : 540));
   const least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, kind, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
@@ -58,10 +59,9 @@ export function layOut(S) {
     const upright = (f.box.clientWidth - labels.left - labels.right - 3) / keys;
     const across = upright < STEEP ? upright : (f.box.clientWidth - beside) / keys;
     let { queries } = m;
-    // On a slide, cells without numbers are as wide as fit until the rows written so far fill it.
+    // On a slide, cells are as wide as fit until the rows written so far fill it.
     const held = Math.floor(tall / Math.floor(across));
-    const numbered = holdsNumbers(f.canvas, Math.floor(tall / queries));
-    if (presenting(S.box) && !numbered && shownRows(S, kind) <= held) queries = Math.min(queries, held);
+    if (presenting(S.box)) queries = Math.min(queries, Math.max(held, shownRows(S, kind)));
     const fair = Math.floor(Math.min(across, tall / queries));
     f.plot = plotOf(
       labels,
@@ -73,8 +73,8 @@ export function layOut(S) {
     box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
-  // On a phone and on a slide, the translation stays on one line, so that curves from the source cross no words of it.
-  const narrow = presenting(S.box) || S.box.clientWidth <= NARROW;
+  // On a phone, a slide and a low screen, the translation stays on one line, which ends with the word being written.
+  const narrow = presenting(S.box) || S.box.clientWidth <= NARROW || innerHeight < LOW_SCREEN;
   S.find(".stage").classList.toggle("single", S.kind === "cross" && narrow);
 }
 
@@ -285,7 +285,12 @@ export function drawCaption(S, kind) {
   const { left, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
-  const about = seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : aboutNumbers(f.small);
+  const about =
+    seen < m.keys
+      ? t("{seen} of {n} columns: scroll", { seen, n: m.keys })
+      : presenting(S.box)
+        ? ""
+        : aboutNumbers(f.small);
   say(f.about, [layerName(layer), which, about].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();

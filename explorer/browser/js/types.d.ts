@@ -231,6 +231,8 @@ export interface Curve {
   weight: number;
   from: Side;
   to: Side;
+  /** The ways from its ends to its words, past other lines of words. */
+  stems?: { x: number; y: number }[][];
 }
 export interface Box {
   left: number;

@@ -26,8 +26,9 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     at, said = strongest_cell(translation.trace, at)
     if said:
         mark = t("Mark the cell above") if head else t("Show head {head} and mark the cell", head=at.head)
-        st.caption(plain(said))
-        st.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
+        sentence, button = st.columns([5, 2], vertical_alignment="center")
+        sentence.markdown(plain(said))
+        button.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
     try:
         layer, head = at.index
         with st.spinner(t("Looking at the model …")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -26,6 +27,7 @@ from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
+from explorer.decoding.word_changes import WordSpan, word_spans
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
@@ -62,6 +64,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
         key="compare_way",
     )
     others = {"text": _sentence, "model": _model, "edit": _edited}
+    other, words = None, ""
     try:
         if chosen == "step":
             both, minus = _steps(choices, translation, at)
@@ -77,19 +80,19 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
                 for each, title in zip((translation, other), titles, strict=True)
             )
             comparison = with_marks(compare(*maps))
-            texts = (translation.source.text, other.source.text), (translation.text, other.text)
-            words = pair_in_words(comparison, at.row, *texts)
+            words = pair_in_words(comparison, at.row)
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
     most = map_caption(comparison.difference) if comparison.difference else ""
-    if chosen == "text":
-        most = f"{most} {words}".strip()
+    if other:
+        _write_pair(translation, other)
     shown = [comparison.first, comparison.second]
     difference = comparison.difference
     # The difference stands beside its sentence, above the two maps; its numbers need room for their signs.
-    text, beside = st.columns([2, 3]) if difference else (st.container(), None)
-    text.markdown(plain(most))
+    text, beside = st.columns([1, 2]) if difference else (st.container(), None)
+    for sentence in filter(None, (most, words)):
+        text.markdown(plain(sentence))
     text.caption(plain(comparison.caption))
     if beside and difference:
         with beside:
@@ -97,22 +100,42 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     for column, each, key in zip(st.columns(2), shown, ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model, grid=shown if difference else ())
-    if chosen != "heads":
-        _draw_pair_files(comparison, words, translation)
+    if other:
+        _draw_pair_files(comparison, words, translation, other)
 
 
-def _draw_pair_files(comparison: Comparison, words: str, translation: Translation) -> None:
+def _write_pair(a: Translation, b: Translation) -> None:
+    """Write both sentences with their translations, one below the other; words that only one of them has are bold."""
+    spans = [word_spans(*texts) for texts in ((a.source.text, b.source.text), (a.text, b.text))]
+
+    def bold(parts: Sequence[WordSpan], side: str) -> str:
+        words = ((getattr(part, side), part.changed) for part in parts)
+        return "".join(_bold(text) if changed and text else plain(text) for text, changed in words)
+
+    source, target = (bold(each, "before") for each in spans)
+    first = t("A: {source} → {target}", source=source, target=target)
+    source, target = (bold(each, "after") for each in spans)
+    st.markdown(f"{first}  \n{t('B: {source} → {target}', source=source, target=target)}")
+
+
+def _bold(text: str) -> str:
+    """The text in bold, without the space after it, where Markdown allows none."""
+    words = text.rstrip()
+    return f"**{plain(words)}**{text[len(words) :]}"
+
+
+def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:
     """Draw one button per format for both maps as one picture, with what differs in words below them."""
     from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
 
     pair = in_direction(comparison.first), in_direction(comparison.second)
-    facts = t("Model {model}. A: {text}", model=translation.model, text=translation.source.text)
+    facts = t("Model {model}. A: {text} B: {other}", model=a.model, text=a.source.text, other=b.source.text)
     caption = f"{words} {comparison.caption} {facts}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(t("Both as one picture:"), width="content")
         for kind in PICTURES:
             make = partial(picture_file, kind, t("What is different?"), pair, caption)
-            name = f"{stem(translation.model)}-compared.{kind}"
+            name = f"{stem(a.model)}-compared.{kind}"
             download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
     draw_missing(*pair)
 

@@ -137,11 +137,11 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         column_config={
             t("name"): text(width=193),
             t("data"): text(width=180),
-            t("right (%)"): number(width=74, format="%.1f", help=t("Share of sentences that are exactly right.")),
+            t("right (%)"): number(width=74, help=t("Share of sentences that are exactly right.")),
             t("right, 95 %"): text(
                 width=98, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
             ),
-            "BLEU": number(width=52, format="%.1f", help=t("BLEU on the same, where answers are sentences.")),
+            "BLEU": number(width=52, help=t("BLEU on the same, where answers are sentences.")),
             t("BLEU, 95 %"): text(width=97, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
             t("test"): number(width=54, format="localized", help=t("Sentences of the test set that were scored.")),
             t("validation"): number(
@@ -160,7 +160,6 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             ),
             t("minutes"): number(
                 width=65,
-                format="%.1f",
                 help=t(
                     "Time of the whole training, where it was trained; empty where it continues that of another model."
                 ),

@@ -163,10 +163,40 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
 def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("a cat ran", "ein Hund lief", (0, 0), (1, 2), (2, 2))
-    said = pair_in_words(compare(a, b), 3, ("a dog ran", "a cat ran"), ("ein Hund lief", "ein Hund lief"))
+    said = pair_in_words(compare(a, b), 3)
     assert "In A, “2 ein” looks at “2 dog” (90 %)" in said
     assert "In B, “2 ein” looks at “3 ran” (90 %)" in said
-    assert "In A, “3 Hund” looks at “3 ran”" in pair_in_words(compare(a, a), 3, ("a", "a"), ("b", "b"))
+    assert "In A, “3 Hund” looks at “3 ran”" in pair_in_words(compare(a, a), 3)
+
+
+def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_does() -> None:
+    a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
+    b = cross("the very old cat ran", "die alte Katze lief", (0, 0), (1, 1), (2, 3), (3, 3))
+    said = pair_in_words(compare(a, b), 1)
+    assert said.startswith("Most different: “3 Hund / 4 Katze” gives “3 ran / 5 ran” 0.8")
+    assert "In A, “3 Hund” looks at “3 ran” (90 %)" in said
+    assert "In B, “4 Katze” looks at “4 cat”" in said
+    same = cross("a dog ran now", "ein Hund lief", (0, 0), (1, 1), (2, 2))
+    same.values[:, :3], same.values[:, 3] = a.values, 0
+    assert pair_in_words(compare(a, same), 2).startswith("In A, “2 ein” looks at")
+
+
+def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
+    a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
+    b = cross("a man .", "Mann .", (0, 0))
+    assert marked(a, b)[2].startswith("Few words in common: only the rows of “.” can be compared. ≠ marks words")
+    assert "Few words" not in marked(a, cross("two old children play", "zwei alte Kinder spielen .", (0, 0)))[2]
+    none = marked(a, cross("men", "Leute", (0, 0)))[2]
+    assert none == "No row has a counterpart to be compared with. ≠ marks words that differ."
+
+
+@pytest.mark.parametrize(("largest", "top"), [(0.11, 0.25), (0.4, 0.5), (0.7, 1.0)])
+def test_the_scale_of_a_difference_ends_near_the_largest_one(largest: float, top: float) -> None:
+    a, b = cross("a dog", "ein Hund"), cross("a dog", "ein Hund")
+    b.values[1, 1] += largest
+    minus = compare(a, b).difference
+    assert minus is not None
+    assert minus.top == top
 
 
 def test_figure_and_picture_have_the_marks() -> None:

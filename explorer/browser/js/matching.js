@@ -1,0 +1,47 @@
+// Items of two lists that have counterparts in each other, and those that only one of them has (Ratcliff and Obershelp
+// 1988, as difflib of Python).
+
+/** Pairs of counterparts, and what only one side has there. @param {string[]} a @param {string[]} b */
+export function matched(a, b) {
+  /** @type {[number, number][]} */
+  const pairs = [];
+  const only = [new Set(), new Set()];
+  for (const { from, to, changed } of runsOf(a, b)) {
+    const [size, others] = [to[0] - from[0], to[1] - from[1]];
+    if (size === others) for (let i = 0; i < size; i++) pairs.push([from[0] + i, from[1] + i]);
+    for (const side of changed ? [0, 1] : []) for (let i = from[side]; i < to[side]; i++) only[side].add(i);
+  }
+  return { pairs, only };
+}
+
+/** @typedef {{ from: [number, number], to: [number, number], changed: boolean }} Run of items of both lists */
+
+/** Two lists as runs that are equal or changed, in turns (Ratcliff and Obershelp 1988). @param {string[]} a @param {string[]} b @returns {Run[]} */
+export function runsOf(a, b) {
+  /** @type {Run[]} */
+  const runs = [];
+  let [i, j] = [0, 0];
+  for (const [k, m, size] of [...blocksOf(a, b, 0, a.length, 0, b.length), [a.length, b.length, 0]]) {
+    if (i < k || j < m) runs.push({ from: [i, j], to: [k, m], changed: true });
+    if (size) runs.push({ from: [k, m], to: [k + size, m + size], changed: false });
+    [i, j] = [k + size, m + size];
+  }
+  return runs;
+}
+
+/** The longest common run of two stretches, then those on either side of it. @param {string[]} a @param {string[]} b @param {number} a0 @param {number} a1 @param {number} b0 @param {number} b1 @returns {number[][]} */
+function blocksOf(a, b, a0, a1, b0, b1) {
+  let [i, j, size] = [a0, b0, 0];
+  let lengths = new Uint32Array(b1 - b0 + 1); // of the common run that ends at each item of b
+  for (let k = a0; k < a1; k++) {
+    const next = new Uint32Array(lengths.length);
+    for (let m = b0; m < b1; m++) {
+      if (a[k] !== b[m]) continue;
+      const length = (next[m - b0 + 1] = lengths[m - b0] + 1);
+      if (length > size) [i, j, size] = [k - length + 1, m - length + 1, length];
+    }
+    lengths = next;
+  }
+  if (!size) return [];
+  return [...blocksOf(a, b, a0, i, b0, j), [i, j, size], ...blocksOf(a, b, i + size, a1, j + size, b1)];
+}
