@@ -33,19 +33,19 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "scores"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, "", None, 8)),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, "", 30, None)),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, None, None, 8)),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, None, 30, None)),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, "", 1505, None)),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, "", 1505, None)),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, None, 1505, None)),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, None, 1505, None)),
         (
             {"test": {"exact_match": 0.07, "bleu": 39.42, "sentences": 1000}},
             (7.0, "5.6–8.8", 39.4, "38.0–40.8", 1000, None),
         ),
         # A BLEU of 100 has no interval.
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, "", 98, None)),
-        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, "", None, "", None, None)),  # of single words
-        ({"test": {"exact_match": True, "sentences": True}}, (None, "", None, "", None, None)),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, None, 98, None)),
+        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, None, None, None, None)),  # of single words
+        ({"test": {"exact_match": True, "sentences": True}}, (None, None, None, None, None, None)),
     ],
 )
 def test_each_score_is_a_number_with_its_own_interval(results: Any, scores: tuple[float | str | None, ...]) -> None:
