@@ -61,6 +61,12 @@ class Frame:
         """The number of heads of a layer."""
         return self.weights.shape[1]
 
+    def sharpest_head(self) -> tuple[int, int]:
+        """Layer and head (from 1) to show first: where a row's largest weight is highest, in the mean of the rows."""
+        peaks = self.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
+        layer, head = np.unravel_index(int(peaks.argmax()), peaks.shape)
+        return int(layer) + 1, int(head) + 1
+
     def caption(self, kind: AttentionKind, layer: int, head: int) -> str:
         """A sentence on one head, counted from 1."""
         weights = self.weights[layer - 1, head - 1]
@@ -73,7 +79,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Film:
-    """The frames, and the position at the start. Frames count from 0, layers and heads from 1.
+    """The frames, and the position at the start: layer and head (from 1), and the frame (from 0).
 
     `seq` names the film. The browser goes to the start when it receives a new `seq`; after that the user decides.
     """
@@ -81,9 +87,9 @@ class Film:
     seq: str
     kind: AttentionKind
     frames: tuple[Frame, ...]
-    frame: int = 0
     layer: int = 1
     head: int = 1
+    frame: int = 0
 
 
 def encode(film: Film) -> bytes:

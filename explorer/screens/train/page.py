@@ -10,7 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import at_most
+from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
@@ -98,6 +98,13 @@ def _draw_form(runs: Runs) -> None:
         time, naming = st.columns([2, 3])
         with time:
             changes = time_field(preset, scope)
+        if data.questions:
+            sentence = t(
+                "The check of these pairs asks {n} question: what is ticked there is left out.",
+                "The check of these pairs asks {n} questions: what is ticked there is left out.",
+                n=data.questions,
+            )
+            st.caption(sentence)
         panel = st.container()
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
     fitted = data.fitted(PRESETS[choice])
@@ -203,10 +210,10 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
 
 def _takes(plan: Plan | PlanError | None, sizes: Sizes | None) -> str:
-    """How long a run takes by its plan or, without one, at most by its rough `sizes`; empty if these are unknown."""
+    """How long a run takes by its plan or, without one, by its rough `sizes`; empty if these are unknown."""
     if isinstance(plan, Plan):
         return plan.duration_text
-    return "" if sizes is None else at_most(plan_service().longest(sizes.seconds))
+    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
