@@ -46,8 +46,9 @@ def progress(status: RunStatus) -> str:
                 "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
             )
         return t("Finished at step {step:,}.", step=status.step)
-    if status.busy and status.left is not None and status.step:
-        return t("{position}, {duration} left", position=position, duration=span(*status.left))
+    if status.busy and status.left is not None and status.step and status.tokens_per_s:
+        left, speed = span(*status.left), count(status.tokens_per_s)
+        return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
     return position
 
 
@@ -67,7 +68,7 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
     return diagnose(replace(curves, sentences=0) if known else curves, ended=ended)
 
 
-def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
+def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
     sentences = int(metrics.latest("evals", "sentences") or 0)
     quality = []
@@ -84,7 +85,6 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     return (
         *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
         *quality,
-        (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 
 
