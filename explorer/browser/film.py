@@ -61,12 +61,6 @@ class Frame:
         """The number of heads of a layer."""
         return self.weights.shape[1]
 
-    def sharpest_head(self) -> tuple[int, int]:
-        """Layer and head (from 1) to show first: where a row's largest weight is highest, in the mean of the rows."""
-        peaks = self.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
-        layer, head = np.unravel_index(int(peaks.argmax()), peaks.shape)
-        return int(layer) + 1, int(head) + 1
-
     def caption(self, kind: AttentionKind, layer: int, head: int) -> str:
         """A sentence on one head, counted from 1."""
         weights = self.weights[layer - 1, head - 1]

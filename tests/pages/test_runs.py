@@ -111,6 +111,8 @@ def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: Ap
     assert "There is no “gone” here." in words(at)
     assert "Validation loss at the end:" in words(at)
     assert sorted(at.pills(key="entry").value) == ["mine", "other"]
+    assert at.toggle(key="runs_several").value
+    assert not visit("runs", entry="mine").toggle(key="runs_several").value
     at = press(at, "Delete these 2")
     assert_says(at, "“mine”, a model of", "“other”, a model of", "This cannot be undone.")
     assert "“mine” and “other” have been deleted." in words(click(at, "runs_delete_go"))

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser.film import Frame
 from explorer.locale.text import plain
 from explorer.runs import dry_run
 from explorer.runs.dry_run import Plan, PlanError
@@ -351,11 +350,10 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
     assert json.loads((folder / PROBE).read_text())["source"] == "headlight"
     choose(at, probe_text_mine="<b>abc</b>")
     assert json.loads((folder / PROBE).read_text())["source"] == "<b>abc</b>"
-    (trace := planted_trace()).save_npz(folder / PROBE_ANSWER)
+    planted_trace().save_npz(folder / PROBE_ANSWER)
     write_status(folder, "running", probe_step=30)
-    layer, head = Frame.of(trace, "cross", 30).sharpest_head()
-    answer = f"At step 30 the model answers “je lis livres rouge”. Layer {layer}, head {head}: Its sharpest row is"
-    assert answer in words(run(at)), "as on Runs"
+    answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
+    assert answer in words(run(at)), "the first head of the last layer, as on Runs"
     assert any(element.proto.bytes for element in at.get("bidi_component"))
 
 

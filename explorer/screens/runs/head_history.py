@@ -59,7 +59,7 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     frames = tuple(Frame.of(moment.trace, kind, moment.step) for moment in moments)
     tokens = moments[-1].trace
     seq = f"{name} {kind} {' '.join(tokens.src_tokens)} {' '.join(tokens.predicted_tokens)} {len(frames)}"
-    film = Film(seq, kind, frames, *frames[-1].sharpest_head(), frame=len(frames) - 1)
+    film = Film(seq, kind, frames, frames[-1].layers, frame=len(frames) - 1)
     place = film_view(film, key=f"film_{name}")
     moment, frame = moments[place.frame], frames[place.frame]
     caption = t(

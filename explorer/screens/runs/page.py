@@ -99,6 +99,8 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     if chosen != st.session_state.get(_CHOSEN):
         st.session_state[_CHOSEN] = chosen
         st.session_state[_TABLE] = st.session_state.get(_TABLE, 0) + 1  # marks cannot be set but in another table
+        if len(chosen) > 1:  # by a link, perhaps
+            st.session_state[_SEVERAL] = True
     courses = {entry.name: diagnosis_of(metrics_of(runs, entry.name), entry.busy, entry.summary) for entry in entries}
     verdicts = {name: course.verdict for name, course in courses.items() if course.sentence}
     with st.container(key="runs_list"):
@@ -167,6 +169,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm", width=95),
             t("note"): text(width="medium"),
             t("parameters"): number(width=92, format="compact"),
+            t("updates"): number(format="localized"),
         },
     )
     hint = t("Tick one to open it below, several to compare or delete them.")

@@ -255,7 +255,7 @@ def _draw_heads(runs: Runs, name: str) -> None:
         return
     kind = choose_kind("probe_kind")
     frame = Frame.of(trace, kind, status.probe_step or status.step)
-    film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), *frame.sharpest_head())
+    film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), frame.layers)
     place = film_view(film, key="probe_film")
     caption = t(
         "At step {step:,} the model answers {answer}. {head}: {looks}",
