@@ -23,7 +23,7 @@ from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
-from model.analysis.size import budget
+from model.analysis.size import parameters_of
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data.proposal import TokenKind
 from model.presets import Preset
@@ -162,7 +162,7 @@ def sizes_at_once(
     if not model.has_encoder:
         sides = (sides[0] if data.tokenizer == "subwords" else sum(sides),) * 2
     config = replace(model, src_vocab_size=sides[0], tgt_vocab_size=sides[1])
-    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    parameters = parameters_of(config)
     if order.init or parameters > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
     training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))

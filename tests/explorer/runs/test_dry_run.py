@@ -21,6 +21,7 @@ from explorer.runs.dry_run import (
 )
 from explorer.runs.home import ROOT
 from model import train
+from model.analysis.size import parameters_of
 from model.architectures import empty_model
 from model.config import ModelConfig, from_dict
 from model.data import get_task
@@ -161,6 +162,14 @@ def test_words_and_pieces_have_sizes_at_once(name: str) -> None:
     assert sizes is not None
     trained = count_parameters(empty_model(from_dict(ModelConfig, config["model"])))
     assert sizes.parameters == pytest.approx(trained, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["tiny", "lstm-tiny", "decoder-tiny", "small"])
+def test_parameters_before_any_trial_are_those_of_the_model_that_is_built(name: str) -> None:
+    for share in ("all", "none"):
+        sizes = {"src_vocab_size": 31, "tgt_vocab_size": 31, "share_embeddings": share}
+        config = from_dict(ModelConfig, {**get_preset(name).model, **sizes})
+        assert parameters_of(config) == count_parameters(empty_model(config))
 
 
 def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
