@@ -50,6 +50,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
     known = by_heart(summary.get("task"))
+    scored = t("{n:,} test", n=n or 0) if test else t("{n:,} held out", n=n or 0)
     return {
         t("name"): entry.name,
         t("data"): _short_data(entry),
@@ -58,8 +59,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("right, 95 %"): t("not tested") if known and exact is not None else _interval("exact_match", exact, n),
         "BLEU": None if bleu is None else round(bleu, 1),
         t("BLEU, 95 %"): None if known else _interval("bleu", bleu, n),
-        t("test"): n if test and not known and type(n) is int else None,
-        t("validation"): n if not test and type(n) is int else None,
+        t("scored on"): scored if type(n) is int and not known else None,
         t("minutes"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
         t("parameters"): summary.get("parameters"),
         t("when"): _moment(entry.date),
@@ -83,12 +83,8 @@ def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
         {t("setting"): t("Parameters"), **{name: count(row[t("parameters")] or 0) for name, (row, _) in named.items()}}
     ]
     rows.append({t("setting"): t("Score"), **{name: score or "–" for name, (_, score) in named.items()}})
-    for label in (t("test"), t("validation")):
-        numbers = {name: row[label] for name, (row, _) in named.items()}
-        if any(numbers.values()):
-            texts = {name: "–" if n is None else t("{n:,}", n=n) for name, n in numbers.items()}
-            rows.append({t("setting"): t("Scored sentences ({split})", split=label), **texts})
-    return rows
+    scored = {name: row[t("scored on")] or "–" for name, (row, _) in named.items()}
+    return [*rows, {t("setting"): t("Scored sentences"), **scored}]
 
 
 def outcome(entry: Entry) -> str:
@@ -99,12 +95,7 @@ def outcome(entry: Entry) -> str:
     n = scores.get("sentences") or 0
     if test:
         return t("On {n} test sentence: {score}", "On {n:,} test sentences: {score}", n=n, score=score)
-    return t(
-        "On {n} validation sentence, which also chose the weights: {score}",
-        "On {n:,} validation sentences, which also chose the weights: {score}",
-        n=n,
-        score=score,
-    )
+    return t("The validation sentences also chose the weights: there is no test of its own")
 
 
 def _scored(entry: Entry) -> tuple[Mapping[str, Any], bool]:

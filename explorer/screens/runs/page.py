@@ -139,22 +139,19 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(width=193),
-            t("data"): text(width=180),
-            t("right (%)"): number(width=74, help=t("Share of sentences that are exactly right.")),
+            t("name"): text(width=190, pinned=True),
+            t("data"): text(width=178),
+            t("right (%)"): number(width=72, help=t("Share of sentences that are exactly right.")),
             t("right, 95 %"): text(
-                width=98, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
+                width=92, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
             ),
             "BLEU": number(width=52, help=t("BLEU on the same, where answers are sentences.")),
-            t("BLEU, 95 %"): text(width=97, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
-            t("test"): number(width=54, format="localized", help=t("Sentences of the test set that were scored.")),
-            t("validation"): number(
-                width=72,
-                format="localized",
-                help=t("Sentences of validation that were scored, where there is no test."),
+            t("BLEU, 95 %"): text(width=92, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
+            t("scored on"): text(
+                width=88, help=t("Sentences that were scored: of the test set or, where there is none, of validation.")
             ),
             t("verdict"): text(
-                width=128,
+                width=126,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: little "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
