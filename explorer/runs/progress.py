@@ -33,8 +33,8 @@ MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
-def progress(status: RunStatus) -> str:
-    """State how far the run is, and how long it will still take."""
+def progress(status: RunStatus, right: int = 0) -> str:
+    """State how far the run is, and how long it will still take; `right`: it ends after so many perfect evaluations."""
     position = (
         t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
         if status.max_steps
@@ -42,6 +42,14 @@ def progress(status: RunStatus) -> str:
     )
     if status.state == "finished":
         if status.step < status.max_steps:
+            if right:
+                return t(
+                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluation without a mistake.",
+                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluations in a row without a mistake.",
+                    n=right,
+                    step=status.step,
+                    max_steps=status.max_steps,
+                )
             return t(
                 "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
             )
@@ -50,6 +58,13 @@ def progress(status: RunStatus) -> str:
         left, speed = span(*status.left), count(status.tokens_per_s)
         return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
     return position
+
+
+def perfect_evaluations(metrics: Metrics, training: Mapping[str, Any]) -> int:
+    """The number of perfect evaluations in a row after which the run has ended; 0 if they were not the reason."""
+    wanted = training.get("stop_when_right")
+    last = metrics.evals[-wanted:] if isinstance(wanted, int) and wanted > 0 else ()
+    return len(last) if len(last) == wanted and all(point.get("exact_match") == 1 for point in last) else 0
 
 
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
@@ -115,7 +130,7 @@ def sample_table(
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
         t("model's answer"): [sample.prediction for sample in newest],
-        "": [t("right") if sample.prediction == sample.target else "" for sample in newest],
+        t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
         t("one evaluation earlier"): [previous.get(sample.source, "") for sample in newest],
     }
     right = sum(sample.prediction == sample.target for sample in newest)

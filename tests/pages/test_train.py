@@ -135,13 +135,20 @@ def test_a_shorter_run_is_evaluated_as_often_in_proportion_unless_the_interval_i
     at = visit("train")
     assert options(at).set == []
     assert "every 100 updates, its score" in words(at)
-    choose(at, train_reverse_tiny_max_steps=150)
+    choose(at, train_reverse_max_steps=150)
     assert sorted(options(at).set) == ["eval_every=20", "max_steps=150"]
     assert "every 20 updates, its score" in words(at)
     choose(at, train_reverse_tiny_eval_every_20=50)
     assert sorted(options(at).set) == ["eval_every=50", "max_steps=150"]
-    choose(at, train_reverse_tiny_max_steps=7500)
+    choose(at, train_reverse_max_steps=7500)
     assert options(at).set == ["max_steps=7500"]
+    choose(at, train_preset_reverse="lstm-tiny")
+    assert "max_steps=7500" in options(at).set, "what was typed is kept"
+    assert not has_key(at, "train_reverse_lstm-tiny_d_ff"), "an LSTM has no feed-forward layer"
+    choose(at, train_reverse_max_steps=750)
+    choose(at, train_preset_reverse="small")
+    assert options(at).set == [], "what was not typed follows the model"
+    assert at.number_input(key="train_reverse_max_steps").value == 8000
 
 
 @pytest.mark.usefixtures("training")
@@ -184,15 +191,15 @@ def test_a_run_may_start_from_another_model(training: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("d_model", 30, "does not divide into"),
+        ("tiny_d_model", 30, "does not divide into"),
         ("max_steps", 0, "max_steps"),
-        ("dropout", 1.0, "dropout"),
-        ("learning_rate", -1.0, "learning_rate"),
+        ("tiny_dropout", 1.0, "dropout"),
+        ("tiny_learning_rate", -1.0, "learning_rate"),
     ],
 )
 def test_a_number_that_cannot_be_is_reported_at_once_and_not_replaced(name: str, value: float, sentence: str) -> None:
     at = visit("train")
-    choose(at, **{f"train_reverse_tiny_{name}": value})
+    choose(at, **{f"train_reverse_{name}": value})
     assert sentence in words(at)
     assert button(at, "Start training").disabled
 

@@ -28,6 +28,7 @@ from explorer.runs.progress import (
     STATE_SENTENCES,
     diagnosis_of,
     headline_numbers,
+    perfect_evaluations,
     progress,
     queue_sentence,
     sample_table,
@@ -117,7 +118,8 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
-    st.progress(status.share, text=plain(progress(status)))
+    training = summary.get("training") or {}
+    st.progress(status.share, text=plain(progress(status, perfect_evaluations(metrics, training))))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
@@ -125,7 +127,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
-    every = (summary.get("training") or {}).get("eval_every")
+    every = training.get("eval_every")
     if status.state == "running" and not metrics.evals and isinstance(every, int):
         first = min(every, status.max_steps)
         st.markdown(t("The first score, answers and heads come at step {step:,}.", step=first))
