@@ -148,7 +148,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             "BLEU": number(width=52, help=t("BLEU on the same, where answers are sentences.")),
             t("BLEU, 95 %"): text(width=92, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
             t("scored on"): text(
-                width=88, help=t("Sentences that were scored: of the test set or, where there is none, of validation.")
+                width=92, help=t("Sentences that were scored: of the test set or, where there is none, of validation.")
             ),
             t("verdict"): text(
                 width=126,
