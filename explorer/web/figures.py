@@ -110,16 +110,17 @@ def draw_map(
     labelled_map: LabelledMap,
     *,
     key: str,
+    title: str = "",
     prefix: str = "",
     away: str = "",
     numbers: bool = True,
     minus: LabelledMap | None = None,
     grid: Sequence[LabelledMap] = (),
 ) -> None:
-    """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
+    """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid` have cells of one size in places of one width, and no captions: one text above is about all.
+    maps of a `grid` stand in a row and have cells of one size and no captions: one text is about all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -127,7 +128,7 @@ def draw_map(
     from explorer.browser.labelled_map import labelled_map_view
 
     labelled_map = in_direction(labelled_map)
-    st.markdown(f"##### {plain(labelled_map.title)}")
+    st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
     if not grid:
