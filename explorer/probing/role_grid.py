@@ -52,15 +52,10 @@ class RoleGrid:
         times: Scores = np.divide(self.maps, self.uniform, out=np.zeros_like(self.maps), where=self.uniform > 0)
         return times
 
-    @property
-    def named(self) -> list[str]:
-        """The English names of the roles that any head has, each once."""
-        parts = [part for role in self.roles.values() if role.clear for part in role.name.split(" + ")]
-        return list(dict.fromkeys(parts))
-
     def caption(self) -> str:
         """State that no head has a clear role, if that is so."""
-        return "" if self.named else t("No {kind} head has a clear role.", kind=translated(self.kind))
+        named = any(role.clear for role in self.roles.values())
+        return "" if named else t("No {kind} head has a clear role.", kind=translated(self.kind))
 
 
 def role_grids(

@@ -59,12 +59,13 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
     both = Role("sink: end of sentence + alignment (predicts)", ("end", "aligned"))
     named = replace(grid, roles={**grid.roles, (0, 1): both})
-    (header,) = wire.read(encode([named], choosing=False))[0]["grids"]
-    assert header["caption"] == ""
-    assert [(role["letters"], role["name"]) for role in header["roles"]] == [
-        ("Se", "sink: end of sentence"),
-        ("Ap", "alignment (predicts)"),
-    ]
+    aligning = replace(grid, roles=dict.fromkeys(grid.roles, Role("alignment (predicts)", ("aligned",))))
+    header = wire.read(encode([named, aligning], choosing=False))[0]
+    assert [each["caption"] for each in header["grids"]] == ["", ""]
+    assert [(role["letters"], role["name"], role["heads"]) for role in header["roles"]] == [
+        ("Ap", "alignment (predicts)", 3),
+        ("Se", "sink: end of sentence", 1),
+    ], "one legend of all grids, in which a head with two roles counts twice"
 
 
 @pytest.mark.parametrize(
