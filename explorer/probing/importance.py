@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, t, translated
 from explorer.locale.text import fixed, listed
-from explorer.probing.edit_effect import interval, with_interval
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
@@ -77,29 +77,19 @@ class Importance:
         """All heads, those first whose absence changes the loss least."""
         return least_first(self.ablation.loss_change)
 
-    def sentence_about(self, head: Head) -> str:
-        """Describe the importance of one head, with its interval and its rank among all heads."""
-        kind, layer, number = head
-        change = float(self.ablation.loss_change[kind][layer, number])
-        accuracy = self.ablation.accuracy_interval[kind]
-        right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
+    def of_head(self, head: Head) -> tuple[list[dict[str, Any]], str]:
+        """The changes without one head as rows of a table, and its rank among all heads."""
         order = self.least_first()
-        said = t(
-            "If this head adds nothing (zeroed alone, all others in place), over {sentences} the loss goes from "
-            "{before} to {after} nats per token, by {change}; the share of right tokens changes by {accuracy} "
-            "percentage points. Of {heads} heads it has rank {rank}.",
+        (row,) = (row for row in self.rows() if row[t("head")] == name_of(head))
+        changes = [{t("change of"): name, t("without the head"): row[name]} for name in list(row)[2:]]
+        return changes, t(
+            "Over {sentences}, with 95 % intervals: this head alone is switched off (zeroed) or replaced by its mean. "
+            "The loss of the whole model is {loss} nats per token. Of {heads} heads, this one has rank {rank}.",
             sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
-            before=fixed(self.ablation.loss, self.decimals),
-            after=fixed(self.ablation.loss + change, self.decimals),
-            change=self.words(head),
-            accuracy=interval(right, 1, layer, number),
-            rank=len(order) - order.index(head),
+            loss=fixed(self.ablation.loss, self.decimals),
             heads=len(order),
+            rank=len(order) - order.index(head),
         )
-        if self.by_mean is not None:
-            by_mean = self._change(self.by_mean, head)
-            said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
-        return said
 
     def to_try(self) -> str:
         """Name the heads that are missed most on the sample, which need not matter in one sentence."""

@@ -137,8 +137,8 @@ def _draw_map(probe: Probe) -> None:
     title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), statistic_of(statistic).decimals
     having = kinds_with(probe, statistic)
     without = [kind for kind in probe.kinds if kind not in having]
-    columns = st.columns(max(2, len(having)))
-    for kind, column in zip(having, columns, strict=False):
+    columns = page_parts.map_columns(len(having))
+    for kind, (column, bar) in zip(having, columns, strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
             judged = [place for place, role in head_roles.items() if role.clear and statistic in role.judged]
@@ -151,11 +151,12 @@ def _draw_map(probe: Probe) -> None:
                 decimals=decimals,
                 interval=item.estimate,
                 named=[(layer, head) for of, layer, head in judged if of == kind],
+                bar=bar,
             )
             page_parts.draw_plot(plot, f"probe_map_{kind}", caption=len(having) > 1)
     if len(having) == 1:
-        with columns[1]:
+        with columns[1][0]:
             page_parts.draw_caption(plot.caption)
     if without:
         kinds = capitalised(listed(map(translated, without)))
-        columns[-1].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))
+        columns[-1][0].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))

@@ -40,7 +40,13 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
-    summary, one = importance.summary(200), importance.sentence_about(("encoder", 0, 0))
+    summary, (rows, one) = importance.summary(200), importance.of_head(("encoder", 0, 0))
+    assert [tuple(row.values()) for row in rows] == [
+        ("loss, zeroed (nats)", "+0.500 (+0.450 to +0.550)"),
+        ("loss, mean instead (nats)", "+0.500 (+0.450 to +0.550)"),
+        ("right tokens (points)", "−5.0 (−6.0 to −4.0)"),
+    ]
+    assert len(replace(importance, by_mean=None).of_head(("encoder", 0, 0))[0]) == 2
     for said, numbers in (
         (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
         (
@@ -48,8 +54,8 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
             "Of 4 heads, 3 raise the loss when they are switched off, 0 lower it, and 1 cannot be told from zero",
         ),
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
-        (one, "over 1 sentence the loss goes from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
-        (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2."),
+        (one, "Over 1 sentence, with 95 % intervals"),
+        (one, "The loss of the whole model is 1.000 nats per token. Of 4 heads, this one has rank 2."),
         (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
         (importance.largest("encoder"), "without L1 H1, by +0.500 (+0.450 to +0.550)."),
         (importance.words(("encoder", 0, 1)), "0.000 (−0.050 to +0.050), not distinguishable from zero"),
