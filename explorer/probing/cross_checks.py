@@ -176,15 +176,18 @@ def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
 
 
 def kept_shares(
-    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES
+    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES, *, seed: int = 0
 ) -> KeptShares:
-    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count)."""
+    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count).
+
+    `seed`: that of the orders of shuffled weights.
+    """
     part = subsample(sample, most)
     part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), most)]
     changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all tokens, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
-        counterfactuals = counterfactual_rows(loaded.transformer, src, read)
+        counterfactuals = counterfactual_rows(loaded.transformer, src, read, seed=seed)
         stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
             : len(read) - 1
         ]  # [tgt, kind]

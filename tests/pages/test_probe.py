@@ -315,6 +315,12 @@ def test_a_count_over_some_sentences_can_be_made_over_all() -> None:
     assert_says(at, "intervals over 60 sentences")
     assert "over 50 sentences" not in words(at)
     assert many not in {each.label for each in at.button}
+    (before,) = tables(at)[-1].to_dict("records")
+    choose(at, checks_seed=1)
+    assert_says(at, "intervals over 50 sentences")
+    (after,) = tables(press(at, many))[-1].to_dict("records")
+    differ = {name for name in before if before[name] != after[name]}
+    assert differ == {"stay likeliest: shuffled"}, "the seed is that of the orders alone"
 
 
 def test_take_away_offers_three_files_with_what_is_in_them_and_what_else_was_measured() -> None:
