@@ -145,7 +145,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     drawn = {own: curve.remaining_quality(), random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
-        x_title=t("heads switched off, least important first"),
+        x_title=t("heads switched off"),
         y_title=t("remaining quality (%)"),
         dots=True,
     )

@@ -219,29 +219,26 @@ class PruningCurve:
             for number in (by_chance[0], by_chance[-1])
         )
         random = low if low == high else t("{low} to {high}", low=low, high=high)
-        outcome, times = self._outcome(own), len(by_chance)
-        said = [
+        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
+        said = [self._outcome(own)]
+        if near := listed(str(n) for n, low, high in ends if low <= least <= high):
+            said.append(t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least))
+        said += [
             t(
-                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
-                "later than each of them.",
-                outcome=outcome,
-                times=times,
+                "The least important first holds out longer than each of {times} random orders, which are first seen "
+                "below with {heads}.",
+                times=len(by_chance),
                 heads=random,
             )
             if (own or total + 1) > by_chance[-1]
             else t(
-                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
-                "no later than some of them.",
-                outcome=outcome,
-                times=times,
+                "The least important first holds out no longer than some of {times} random orders, which are first "
+                "seen below with {heads}.",
+                times=len(by_chance),
                 heads=random,
-            )
+            ),
+            t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts))),
         ]
-        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
-        near = listed(str(n) for n, low, high in ends if low <= least <= high)
-        tried = t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts)))
-        close = t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least)
-        said += [tried, close] if near else [tried]
         said.append(
             t(
                 "“Probability per token” is that of the right token (geometric mean). Bars: its 95 % interval over "
@@ -261,13 +258,13 @@ class PruningCurve:
         heads = t("{n} head", "{n:,} heads", n=self.counts[-1])
         if fallen is None:
             return t(
-                "Probability per token stays above {percent:g} % however many of {heads} are switched off",
+                "Probability per token stays above {percent:g} % however many of {heads} are switched off.",
                 percent=_STILL_GOOD,
                 heads=heads,
             )
         return t(
-            "Probability per token is at {percent:g} % of the whole model's or more up to {before} of {heads} switched "
-            "off, and below with {fallen}",
+            "Probability per token is at {percent:g} % of the whole model's or more with up to {before} of {heads} "
+            "switched off, and below with {fallen}.",
             percent=_STILL_GOOD,
             before=self.counts[self.counts.index(fallen) - 1],
             fallen=fallen,
