@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from explorer.decoding.aggregates import shares as row_shares
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.labelled_map import SHARE, LabelledMap, labelled
+from explorer.decoding.labelled_map import SHARE, LabelledMap, PairMarks, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
@@ -79,11 +79,23 @@ def sentence_maps(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
         agreement=agreement(weights[choice], zeroed[choice], names),
     )
-    return (
-        (shown, t("Mean over the heads of the layer.")),
+    largest = [values.argmax(axis=1) for values in (weights, norm_shares, zeroed)]
+    rows = np.flatnonzero(choice & (np.ptp(largest, axis=0) > 0)).tolist()
+    of_layer = t("Mean over the heads of the layer.")
+    if rows:
+        of_layer += " " + t("Framed: the largest key of each row that has another one in another map.")
+    found = (
+        (shown, of_layer),
         (labelled(maps, norm_shares, t("Weighted by norms"), unit=SHARE), by_norms),
         (labelled(maps, zeroed, t("Values set to zero"), unit=SHARE), by_zeroing),
     )
+    return tuple((_framed(item, rows), said) for item, said in found)
+
+
+def _framed(item: LabelledMap, rows: Sequence[int]) -> LabelledMap:
+    """The map with the largest cell of each of these rows framed."""
+    cells = tuple((int(row), int(item.values[row].argmax())) for row in rows)
+    return replace(item, marks=PairMarks(cells=cells))
 
 
 def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating], names: Sequence[str] = ()) -> str:

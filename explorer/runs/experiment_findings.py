@@ -84,14 +84,17 @@ def in_words(all_measures: Sequence[Compared]) -> str:
 
 
 def answer(what: Compared) -> str:
-    """State the means of the arms that differ beside that of the first one."""
+    """State the means of the arms that differ beside that of the first one, and which arms are as good."""
     means = [
         t("{variant} {mean}", variant=quoted(row.arm.label), mean=_mean(what, row.mean))
         for row in what.rows
         if row.verdict in ("higher", "lower") and row.mean
     ]
     first = "–" if what.mean is None else _mean(what, what.mean)
-    return t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
+    said = t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
+    if same := listed(quoted(row.arm.label) for row in what.rows if row.verdict == "same"):
+        said += " " + t("{verdict}: {variants}.", verdict=capitalised(verdict_word(what, "same")), variants=same)
+    return said
 
 
 def shift_rows(what: Compared) -> list[dict[str, str]]:

@@ -74,7 +74,8 @@ def _draw_pair(subject: Subject, translation: Translation) -> str:
     st.caption(
         t(
             "Each cell shows how the watched prediction changes if one vector comes from the other sentence and "
-            "everything else stays: it changes where the vector carries the difference."
+            "everything else stays: it changes where the vector carries the difference. An empty cell changes it by "
+            "less than 0.05 nats."
         )
     )
     if st.session_state.get(_OTHER, "").strip() in ("", st.session_state.get(_PROPOSED)):  # nobody typed another one

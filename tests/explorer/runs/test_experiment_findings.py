@@ -218,8 +218,12 @@ def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> N
     assert in_words([score, updates]).endswith(
         "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    assert answer(score).endswith("after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %.")
-    assert answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20."
+    assert answer(score).endswith(
+        "after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %. As good: “arm 3”."
+    )
+    assert (
+        answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20. As soon: “arm 1” and “arm 3”."
+    )
     assert list(shift_rows(score)[2].items()) == [
         ("variant", "arm 3"),
         ("points more", "0.0 (−0.3 to +0.3)"),
@@ -301,7 +305,8 @@ def test_lengths_beyond_training_are_compared_too() -> None:
     assert verdicts(score) == ["worse", "as good", "as good"]
     assert (
         answer(beyond)
-        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %."
+        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %. "
+        "As good: “arm 3”."
     )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
