@@ -88,7 +88,7 @@ def _stage(point: Point, block: Block, model: Model) -> MachineStage:
     return MachineStage(
         point=point.name,
         block=block.name,
-        title=t("Ids of the tokens") if short == "tokens" else title_of(point.name),
+        title=t("Ids of the tokens") if short == "tokens" else title_of(point.name, config),
         side=side_of(point.name, block),
         op=op,
         reads=reads,

@@ -227,8 +227,8 @@ def _other_words(block: Block, config: ModelConfig) -> str:
 
 
 def _paper(config: ModelConfig) -> bool:
-    """Whether the model is a Transformer: its embeddings may be scaled and have positions, unlike an LSTM's."""
-    return config.architecture == "transformer"
+    """Whether the model is a Transformer, with or without encoder: its embeddings may be scaled and have positions."""
+    return config.architecture != "lstm"
 
 
 def formula_of(block: Block, config: ModelConfig) -> Formula:

@@ -18,7 +18,7 @@ from explorer.charts.plotly_charts import (
     numbered,
 )
 from explorer.locale.messages import t
-from explorer.locale.text import count, quoted
+from explorer.locale.text import count, quoted, weight_percent
 from model.analysis.size import Part
 
 Floats = NDArray[np.float32]
@@ -47,10 +47,10 @@ def lens_plot(
     last, final = len(rows) - 1, words[-1][-1]
     first_final = next(s for s in range(len(stages)) if all(words[i][last] == final for i in range(s, len(stages))))
     caption = t(
-        "After {read} the prediction is {token} ({percent:.0f} %); it is first from “{stage}” on.",
+        "After {read} the prediction is {token} ({share}); it is first from “{stage}” on.",
         read=quoted(rows[last]),
         token=quoted(final),
-        percent=100 * probabilities[-1, last],
+        share=weight_percent(float(probabilities[-1, last])),
         stage=stages[first_final],
     )
     table: Columns = {t("decoder reads"): numbered(rows)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +112,15 @@ class MaskedReading:
         """The share of attention [.., query, key] that tokens give to padding, averaged over the tokens."""
         return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
 
+    def furthest_ahead(self) -> tuple[str, str, float] | None:
+        """The largest weight of a token on a later one: row, key and weight; None if there is no later one."""
+        real = self.real_queries("decoder")
+        ahead = np.triu(self.weights, k=1) * np.outer(real, real)
+        if real.sum() < 2:
+            return None
+        row, key = np.unravel_index(ahead.argmax(), ahead.shape)
+        return self.read_tokens[row], self.read_tokens[key], float(ahead[row, key])
+
     @property
     def probability_of_target(self) -> float:
         """The mean probability of the next target token, padding left out."""
@@ -164,12 +174,13 @@ def companions_among(text: str, length: int, examples: dict[str, int]) -> tuple[
     """Choose sentences to read beside `text`: the next longer ones and the shortest, one of each length.
 
     `length` and the values of `examples` count tokens without <eos>. None has more than twice as many tokens, so that
-    the map is not mostly padding. Without such an example, the first half of `text`.
+    the map is not mostly padding. Without such an example, the first three quarters of
+    the words of `text`.
     """
     by_length = {n_tokens: example for example, n_tokens in reversed(list(examples.items())) if n_tokens != length}
     longer = [by_length[n] for n in sorted(by_length) if length < n <= 2 * length]
     shorter = [by_length[n] for n in sorted(by_length) if n < length]
     chosen = tuple(dict.fromkeys(longer[:1] + shorter[:1] + longer[1:] + shorter[1:]))[: MAX_SENTENCES - 1]
     words = text.split()
-    half = " ".join(words[: max(1, len(words) // 2)]) if len(words) > 1 else text[:3]
-    return chosen or tuple(each for each in (half,) if each != text)
+    begun = " ".join(words[: min(len(words) - 1, math.ceil(0.75 * len(words)))]) if len(words) > 1 else text[:3]
+    return chosen or tuple(each for each in (begun,) if each != text)

@@ -18,7 +18,8 @@ Translate = Callable[[str], Translation]
 class Several:
     """Several sentences in one input: its tokens without <eos>, the answer, and the translations that stand in it.
 
-    A translation counts if it stands in the answer word for word; capitals and its last mark do not matter.
+    A translation counts if it stands in the answer word for word; capitals do not matter, nor which mark ends it. One
+    that ends with a mark has to end there, too: the beginning of a longer sentence is not this sentence.
     `texts` are the sentences, if they differ.
     """
 
@@ -34,15 +35,15 @@ def repeated(translation: Translation, translate: Translate, trained: int, betwe
 
     It ends before an input of which the model reads no more than of the one before.
     """
-    text, one = translation.source.text, _plain(translation.text)
-    if not one:
+    text = translation.source.text
+    if not _plain(translation.text):
         return ()
     rows: list[Several] = []
     for n in range(1, max(MOST, trained // len(translation.source) + 1) + 1):
         longer = translate(between.join([text] * n))
         if rows and len(longer.source) <= rows[-1].tokens:
             break
-        found = len(_found(one, longer.text, spaced=bool(between)))
+        found = len(_found(translation.text, longer.text, spaced=bool(between)))
         rows.append(Several(n, len(longer.source), longer.text, min(n, found)))
     return tuple(rows)
 
@@ -55,8 +56,8 @@ def different(
     if len(texts) < n:
         return None
     longer = translate(between.join(texts))
-    answers = [_plain(translate(text).text) for text in texts]
-    found = sum(bool(answer and _found(answer, longer.text, spaced=bool(between))) for answer in answers)
+    answers = [translate(text).text for text in texts]
+    found = sum(bool(_plain(answer) and _found(answer, longer.text, spaced=bool(between))) for answer in answers)
     return Several(n, len(longer.source), longer.text, found, tuple(texts))
 
 
@@ -99,7 +100,7 @@ def _unchanged(rows: Sequence[Several], trained: int) -> list[str]:
         return []
     return [
         t(
-            "From {first} to {last} tokens the answer is the same, also beyond the {trained} tokens of training.",
+            "The answer is the same from {first} to {last} tokens; the longest input in training had {trained}.",
             first=first.tokens,
             last=rows[-1].tokens,
             trained=trained,
@@ -140,11 +141,15 @@ def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Severa
     )
 
 
+_MARKS = ".!?…"
+
+
 def _plain(text: str) -> str:
-    return text.strip().rstrip(".!?…").strip().casefold()
+    return text.strip().rstrip(_MARKS).strip().casefold()
 
 
-def _found(one: str, text: str, *, spaced: bool) -> list[str]:
+def _found(translation: str, text: str, *, spaced: bool) -> list[str]:
     """The places at which a translation stands in a text; between words, if these are `spaced`."""
-    pattern = re.escape(one)
-    return re.findall(rf"(?<!\w){pattern}(?!\w)" if spaced else pattern, text.casefold())
+    pattern = re.escape(_plain(translation))
+    ends = rf"(?=\s*(?:[{_MARKS}]|$))" if translation.strip().endswith(tuple(_MARKS)) else ""
+    return re.findall((rf"(?<!\w){pattern}(?!\w)" if spaced else pattern) + ends, text.casefold())

@@ -93,32 +93,43 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     visit("/inside?model=adjective-swap&text=I read red books&step=3&block=decoder.1.cross_attn&follow=target.weights")
     for part, effect in {"scores": "÷ 4", "masked": "0 closed", "weights": "sum 1"}.items():
         expect(machine.locator(f".part.{part} .shape")).to_have_text(effect)
-    # The outer buttons lead from block to block, whatever the number of stages in each.
+    # The short way explains this attention; the other layer is one stop of it, and all stages are on demand.
     stage = machine.locator(".controls output")
-    here = stage.text_content()
-    machine.get_by_role("button", name="To the next block").click()
-    expect(machine.locator(".panel h3")).not_to_contain_text("Cross-attention")
-    machine.get_by_role("button", name="To the previous block").click()
-    expect(machine.locator(".panel h3")).to_contain_text("Cross-attention, decoder layer 2")
-    assert int(str(stage.text_content()).split()[1]) < int(str(here).split()[1]), "at its first stage"
-    # The list says which block the stage belongs to, and leads to the first stage of another.
-    chapters = machine.get_by_role("combobox", name="To the stages of a block")
-    chosen = chapters.locator("option:checked")
-    expect(chosen).to_have_text("Decoder layer 2 · Cross-attention")
-    chapters.select_option("Decoder layer 1 · Feed-forward")
-    expect(machine.locator(".panel h3")).to_contain_text("Feed-forward, decoder layer 1")
-    machine.get_by_role("button", name="To the previous block").press("Home")
-    expect(chosen).to_have_text("Decoder layer 1 · Layer norm (cross-attention)")
-    expect(machine.locator(".panel h3")).to_contain_text("Layer norm (cross-attention)")
-    # It plays from block to block, so a block of attention does not take ten stages of time.
-    chapters.select_option("Decoder layer 1 · Cross-attention")
-    machine.locator("button.play").press("Space")
-    expect(chosen).to_have_text("Decoder layer 1 · Layer norm (cross-attention)")
-    machine.locator("button.play").press("Space")
+    chosen = machine.get_by_role("combobox", name="Stage").locator("option:checked")
+    expect(chosen).to_have_text(re.compile("Softmax"))
+    short = int(str(stage.text_content()).split()[-1])
+    assert 12 <= short <= 18
+    # The picture: the row of weights, the scores that made it, and the sum with its numbers.
+    cells = machine.locator(".strips .cells")
+    expect(cells.nth(0).locator("[aria-pressed=true]")).to_have_text("4 books")
+    expect(machine.locator(".strips .name")).to_contain_text(["Softmax of “lis”", "score", "e^(score − largest)"])
+    weight = str(cells.nth(1).locator(".lit").text_content())
+    expect(machine.locator(".origin .equation")).to_contain_text(f"{weight} = e^(")
+    # Another key that is chosen stays chosen from stage to stage.
+    cells.nth(0).get_by_role("button", name="5 <eos>").click()
+    machine.get_by_role("button", name="One stage back").click()
+    expect(cells.nth(0).locator("[aria-pressed=true]")).to_have_text("5 <eos>")
+    expect(machine.locator(".origin .equation")).to_contain_text("÷ 4")
+    # So does the number of a vector: after the sum it is that of the result, and the next layer's, too.
+    stages = machine.get_by_role("combobox", name="Stage")
+    stages.select_option(stages.locator("option", has_text="Output matrix W_O").get_attribute("value"))
+    slider = machine.locator(".strips [role=slider]")
+    expect(slider).to_have_attribute("aria-valuemax", "64")
+    number = int(str(slider.get_attribute("aria-valuenow")))
+    slider.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuenow", str(number - 1))
+    expect(machine.locator(".strips .end").last).to_contain_text("sum")
+    expect(machine.locator(".strip .mark")).to_have_count(4)  # the followed number and the three largest products
+    machine.get_by_role("button", name="One stage forward").click()
+    expect(slider).to_have_attribute("aria-valuenow", str(number - 1))
+    machine.locator("button.way").click()
+    expect(machine.locator("button.way")).to_have_text("Short way")
+    expect(machine.locator(".panel h3")).to_contain_text("Add (residual connection), decoder layer 2")
+    assert int(str(stage.text_content()).split()[-1]) > 3 * short
     machine.locator(".follow select").select_option("")
-    expect(chapters).to_be_hidden()
+    expect(stages).to_be_hidden()
     # Where all heads stand side by side, the number is one of the followed head.
     at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
     visit(f"/inside?model=adjective-swap&text=I read red books&{at}")
     machine.locator("button.play").press("ArrowRight")
-    expect(machine.locator(".panel .equation")).to_contain_text("of head 3")
+    expect(machine.locator(".origin .equation")).to_contain_text("of head 3")

@@ -30,7 +30,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     at = masks()
     (sentence,) = (box for box in at.selectbox if box.label == "Sentence of the batch")
     asked = [option.split(" (")[0] for option in sentence.options]
-    assert (sentence.value, asked) == (1, [f"1. {SENTENCE}", "2. I read"]), "opens on padding"
+    assert (sentence.value, asked) == (1, [f"1. {SENTENCE}", "2. I read red"]), "opens on padding"
     choose(at, **{str(sentence.key): 0})
     assert "so it has no padding" in words(at)
     choose(at, **{str(sentence.key): 1})
@@ -53,8 +53,13 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
     assert f"Without padding, the score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
+    assert "tokens look ahead" not in words(at)
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
+    ahead = np.triu(np.nan_to_num(maps(at)[1])[:real, :real], k=1)
+    row, key = np.unravel_index(ahead.argmax(), ahead.shape)
+    names = [name.split(" ", 1)[1] for name in after["rows"]]
+    assert f"tokens look ahead: “{names[row]}” gives {100 * ahead.max():.0f} % to “{names[key]}”" in words(at)
     assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
     assert np.array_equal(both, np.tril(padding))
     choose(at, masks_padding=False)

@@ -6,7 +6,7 @@ import { finder, make } from "./dom.js";
 import { drawChanged } from "./machine_change.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
-import { drawTrail, followedText, followText, listenToTrail, showOrigin } from "./machine_follow.js";
+import { drawTrail, followedText, followText, listenToTrail, prepare, showOrigin } from "./machine_follow.js";
 import { keepNumbers, requestNumbers } from "./machine_numbers.js";
 import { ask, hasDetails, open, outwards, reportOf } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
@@ -24,7 +24,7 @@ const COMMANDS = { t: "follow" };
 const help = () => [
   ["Tab", t("to the diagram; then ← → ↑ ↓ from block to block")],
   ["Enter", t("open the block")],
-  ["T", t("follow a token: it plays from block to block, and the arrow keys lead from stage to stage")],
+  ["T", t("follow a token: the arrow keys lead from stage to stage")],
 ];
 
 /**
@@ -122,7 +122,10 @@ function take(S) {
   if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
   if (numbers) keepNumbers(S, numbers);
   if (!grown && S.trail.data && !hasDetails(S)) ask(S); // a followed token opens a head that the link does not name
-  if (!ahead) S.draw();
+  if (!ahead) return S.draw();
+  S.missing = new Map();
+  prepare(S);
+  requestNumbers(S);
 }
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
@@ -152,12 +155,19 @@ function draw(S) {
   if (!S.data) return;
   // Measured before anything changes, while the layout is known.
   const near = getComputedStyle(S.box).getPropertyValue("--machine-near").trim(); // the block that a lesson asks to open
-  Object.assign(S, { missing: new Map(), lit: null, ahead: false, room: S.find(".sheet").clientWidth, near });
+  Object.assign(S, {
+    missing: new Map(),
+    lit: null,
+    ahead: false,
+    paints: [],
+    room: S.find(".sheet").clientWidth,
+    near,
+  });
   const { target } = S.data;
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");
-  says.hidden = !!S.trail.data; // the chapter stands there
+  says.hidden = !!S.trail.data; // the stages stand there
   const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
@@ -171,6 +181,7 @@ function draw(S) {
   drawTrail(S);
   drawPanel(S); // says which number is lit in the pictures
   drawMachine(S);
+  for (const paint of S.paints) paint(); // once the diagram is measured: the browser lays out the page once
   showOrigin(S);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);

@@ -59,7 +59,9 @@ const isRaised = (kind) => RAISED.includes(kind);
 
 /** The width of an open attention block: its heads and what follows them, or one head with its parts. @param {Pick<MachineWish, "heads" | "inside" | "after">} wish @param {number} rows */
 export const openWidth = ({ heads, inside, after }, rows) =>
-  (inside ? HEADS : Math.ceil(heads / rows) * (HEAD + 5)) + Math.ceil((inside || after) / rows) * (PART + 10) + 9;
+  (inside ? HEADS : Math.ceil(heads / rows) * (HEAD + 5)) +
+  Math.ceil((inside || after) / rows) * (PART + 10) +
+  (inside ? 9 : 15);
 
 /** The name of a folded layer. @param {string} stack @param {number} layer */
 export const foldedName = (stack, layer) => `${stack}.${layer} folded`;

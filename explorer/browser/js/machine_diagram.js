@@ -99,12 +99,9 @@ function build(S) {
     plan.boxes.map((box, i) => [box.name, { ...box, offset: (S.width / S.fit - plan.width) / 2, holder: held[i] }]),
   );
   return () => {
-    if (before) glide(before, S.boxes);
     listenToArrows(S, stage, focused);
-    reveal(
-      S,
-      plan.boxes.find(({ name: each }) => each === (opened.block || S.near)),
-    );
+    reveal(S, S.boxes.get(opened.block || S.near)); // before boxes glide: while they do, they are elsewhere
+    if (before) glide(before, S.boxes);
   };
 }
 
@@ -286,8 +283,14 @@ function insideOf(S, block) {
   const inside = make("div", head ? "inside parts" : "inside", heads);
   const parts = partsOf(S, block);
   const rows = S.plan?.rows ?? 1;
-  const flow = parts.map((part) =>
-    make("div", "stage", make("span", "then", SIGNS[part] ?? "→"), partOf(S, block, part)),
+  const isBelow = (/** @type {number} */ i) => !head && rows > 1 && i > 0; // what follows the heads, in a column
+  const flow = parts.map((part, i) =>
+    make(
+      "div",
+      "stage",
+      make("span", isBelow(i) ? "then down" : "then", isBelow(i) ? "↓" : (SIGNS[part] ?? "→")),
+      partOf(S, block, part),
+    ),
   );
   inside.append(make("div", "flow", ...flow));
   inside.style.setProperty("--columns", `${Math.ceil(count / rows)}`);

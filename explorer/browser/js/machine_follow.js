@@ -5,25 +5,21 @@ import { make, say } from "./dom.js";
 import { STEPPING } from "./keys.js";
 import { nameOf } from "./machine_captions.js";
 import { AFTER, shortOf } from "./machine_link.js";
-import { cardOf, rowOfToken, spotIn, tableOf } from "./machine_matrix.js";
-import { countOf, isHeaded, slice } from "./machine_numbers.js";
-import { originOf } from "./machine_origin.js";
-import { ask, blockOf, hasDetails, lineOf } from "./machine_state.js";
-import { SIDES, chaptersOf, stopsOf } from "./machine_stops.js";
+import { ask, blockOf, hasDetails } from "./machine_state.js";
+import { SIDES, shortWay, stopsOf } from "./machine_stops.js";
+import { drawStage, numbersAt, stageTitle } from "./machine_strips.js";
 import { clamp } from "./numbers.js";
 import { createPlayer, drawSteps, stepName, speedName } from "./player.js";
+import { withTerms } from "./terms.js";
 import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
 import { nameInLayer } from "./names.js";
 
-/** @import { MachineMatrix, MachineSpot, MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
-/** @import { MachineStage } from "./structs" */
+/** @import { MachineState, MachineTrail, TrailStop, ViewState } from "./types" */
 
-const TEMPO = 1600; // ms per stage
+const TEMPO = 3000; // ms per stage
 const SPEEDS = [1, 2, 0.5];
-/** The commands that lead to another block while a token is followed. @type {Record<string, number>} */
-const TURNS = { start: -1, end: 1 };
-const NARROW = 600; // pixels: on a phone, fewer numbers stand in a row
+const EVIDENT = ["embedding", "positions", "norm", "add"]; // kinds of blocks whose operation the sum explains
 const AHEAD = 4; // stops whose numbers are requested together
 
 /** Gives the view its second track: the stages, which its buttons and its slider lead through while a token is followed. @param {MachineState} S @returns {(command: string) => boolean} carries out a command then */
@@ -35,7 +31,8 @@ export function listenToTrail(S) {
       last: 0,
       speed: 1,
       stops: [],
-      chapters: [],
+      whole: false,
+      chosen: {},
       side: "target",
       head: 1,
       data: null,
@@ -59,32 +56,30 @@ export function listenToTrail(S) {
     redraw(S);
     return name === "speed";
   });
-  const go = (/** @type {number} */ step) => goTo(/** @type {ViewState} */ (F), step && chapterBeside(F, 1));
-  F.player = createPlayer(() => TEMPO / F.speed, { at: () => F.step, last: () => F.last, go }); // the short way
+  const go = (/** @type {number} */ step) => goTo(/** @type {ViewState} */ (F), step);
+  F.player = createPlayer(() => TEMPO / F.speed, { at: () => F.step, last: () => F.last, go });
   const select = /** @type {HTMLSelectElement} */ (S.find(".follow select"));
   select.onchange = () => {
     choose(S, select.value);
     S.find("button.play").focus({ preventScroll: true }); // the arrow keys step, and no longer choose
   };
-  const chapter = /** @type {HTMLSelectElement} */ (S.find(".chapter"));
-  chapter.onchange = () => {
+  const stage = /** @type {HTMLSelectElement} */ (S.find(".stages"));
+  stage.onchange = () => {
     F.player.stop();
-    goTo(/** @type {ViewState} */ (F), Number(chapter.value));
+    goTo(/** @type {ViewState} */ (F), Number(stage.value));
     S.find("button.play").focus({ preventScroll: true });
+  };
+  S.find(".way").onclick = () => {
+    F.player.stop();
+    F.whole = !F.whole;
+    setWay(S, F.stops[F.step]);
   };
   return (name) => {
     if (name === "follow") choose(S, F.data ? "" : usual(S));
-    else if (F.data && name in TURNS) goTo(/** @type {ViewState} */ (F), chapterBeside(F, TURNS[name]));
     else if (F.data && [...Object.values(STEPPING), "speed"].includes(name)) run(name);
     else return false;
     return true;
   };
-}
-
-/** Where the chapter before or after the current one begins; the first or last stop if there is none. @param {MachineTrail} F @param {number} by 1 or −1 */
-function chapterBeside({ chapters, step, last }, by) {
-  const here = chapters.findLastIndex(({ at }) => at <= step);
-  return chapters[here + by]?.at ?? (by < 0 ? 0 : last);
 }
 
 /** The token that is followed unless another is chosen: the current one of the open block. @param {MachineState} S */
@@ -109,16 +104,34 @@ function follow(S, token, point = "") {
   F.player.stop();
   if (side === "source") S.row = Number(at);
   else goTo(S, Number(at));
-  const stops = stopsOf(S.data.stages, S.data.blocks, /** @type {"source" | "target"} */ (side));
-  const wanted = before ?? S.opened;
-  const isHere = (/** @type {TrailStop} */ stop) =>
-    stop.block === wanted.block && (!wanted.part || stop.part === wanted.part);
-  const exact = stops.findIndex((stop) => isHere(stop) && point && stop.stage && shortOf(stop.stage.point) === point);
-  const here = exact < 0 ? stops.findIndex(isHere) : exact;
-  F.head = S.opened.head || F.head;
-  F.chapters = chaptersOf(stops, S.data.blocks);
-  Object.assign(F, { data: S.data, side, stops, last: stops.length - 1, step: Math.max(0, here), told: -1 });
+  const wanted = before ?? { block: S.opened.block, part: point || S.opened.part, stage: undefined };
+  Object.assign(F, { data: S.data, side, told: -1, chosen: {}, head: S.opened.head || F.head });
   S.depth = "words";
+  setWay(S, wanted, !!point);
+}
+
+/** All stops of the followed token; a token of a prompt predicts nothing. @param {MachineState} S */
+function allStops({ data: { alternatives, blocks, stages }, step, trail: { side } }) {
+  const stops = stopsOf(stages, blocks, side);
+  if (side === "source" || alternatives.ids[step].length) return stops;
+  const ends = blocks.filter(({ stack }) => stack === "output").map(({ name }) => name);
+  return stops.filter(({ block }) => !ends.includes(block));
+}
+
+/** Takes the short way or that with all stages, and goes to its stop that is nearest to one. @param {MachineState} S @param {TrailStop} wanted @param {boolean} [exactly] whether the way must have that stop */
+function setWay(S, wanted, exactly = false) {
+  const F = S.trail;
+  const { blocks, diagram } = S.data;
+  const all = allStops(S);
+  const short = shortWay(all, blocks, wanted.block, diagram.norm === "pre");
+  const isAt = (/** @type {TrailStop} */ { block, part, stage }) =>
+    block === wanted.block && (!wanted.part || wanted.part === (part || (stage && shortOf(stage.point))));
+  F.whole ||= exactly && !short.some(isAt);
+  F.stops = F.whole ? all : short;
+  F.last = F.stops.length - 1;
+  const exact = F.stops.findIndex((stop) => (wanted.stage ? stop.stage === wanted.stage : isAt(stop)));
+  const near = F.stops.findIndex(({ block }) => block === wanted.block);
+  F.step = Math.max(0, exact < 0 ? near : exact);
   arrive(S);
   redraw(S);
 }
@@ -169,6 +182,7 @@ export function showOrigin(S) {
   const look = () => {
     const [controls, origin] = [S.find(".controls"), originOn()];
     if (!origin || origin.getBoundingClientRect().bottom <= innerHeight) return;
+    if (getComputedStyle(controls).position === "sticky") return; // on a phone, the panel is in view by itself
     if (controls.getBoundingClientRect().top > 16) controls.scrollIntoView({ block: "start" });
     origin.querySelector(".equation")?.scrollIntoView({ block: "nearest" });
   };
@@ -196,7 +210,7 @@ export function drawTrail(S) {
   S.find(".controls").classList.toggle("following", !!F.data);
   S.find(".speed").hidden = !F.data;
   drawTokens(S);
-  drawChapters(S);
+  drawStages(S);
   nameButtons(S, F.data ? "stage" : "step");
   if (!F.data) return drawSteps(S, stepName(S.data, S.step));
   const where = `${F.step + 1}: ${titleOf(S)}`;
@@ -212,13 +226,11 @@ function nameButtons(S, track) {
   const named = track === "step" ? t("Step") : t("Stage");
   if (slider.ariaLabel === named) return;
   slider.ariaLabel = named;
-  S.find("button.play").title =
-    track === "step" ? t("Play or pause (Space)") : t("Play from block to block, or pause (Space)");
   const names = {
-    start: track === "step" ? t("To the first step") : t("To the previous block"),
+    start: track === "step" ? t("To the first step") : t("To the first stage"),
     back: track === "step" ? t("One step back") : t("One stage back"),
     forward: track === "step" ? t("One step forward") : t("One stage forward"),
-    end: track === "step" ? t("To the last step") : t("To the next block"),
+    end: track === "step" ? t("To the last step") : t("To the last stage"),
   };
   for (const [value, name] of Object.entries(names)) {
     const button = S.find(`.buttons [value=${value}]`);
@@ -248,99 +260,81 @@ function drawTokens(S) {
   const F = S.trail;
   const select = /** @type {HTMLSelectElement} */ (S.find(".follow select"));
   const { source, target } = S.data;
-  const named = JSON.stringify([source.tokens, target.tokens]);
+  const named = JSON.stringify([source.tokens, target.tokens, target.predicted]);
   if (select.dataset.tokens !== named) {
     const group = (/** @type {string} */ side, /** @type {string[]} */ tokens) => {
       const box = Object.assign(make("optgroup"), { label: side === "source" ? t("source") : t("target") });
       box.append(...tokens.map((token, i) => new Option(`${i + 1} ${token}`, `${side} ${i}`)));
       return box;
     };
-    select.replaceChildren(new Option("", ""), group("source", source.tokens), group("target", target.tokens));
+    const read = target.tokens.map((token, i) => `${token} → ${target.predicted[i]}`);
+    select.replaceChildren(new Option("", ""), group("source", source.tokens), group("target", read));
     select.dataset.tokens = named;
   }
   select.options[0].text = F.data ? t("no token") : t("a token …");
   select.value = F.data ? `${F.side} ${F.side === "source" ? S.row : S.step}` : "";
 }
 
-/** The chapters of the way, with the current one. @param {MachineState} S */
-function drawChapters(S) {
-  const { chapters, data, step, stops } = S.trail;
-  const select = /** @type {HTMLSelectElement} */ (S.find(".chapter"));
-  select.hidden = !data;
+/** The stages of the way, below the names of their blocks, and what changes the way. @param {MachineState} S */
+function drawStages(S) {
+  const { data, last, side, step, stops, whole } = S.trail;
+  const select = /** @type {HTMLSelectElement} */ (S.find(".stages"));
+  const way = S.find(".way");
+  select.hidden = way.hidden = !data;
   if (!data) return;
-  const named = JSON.stringify(chapters);
+  say(way, whole ? t("Short way") : t("All {count}", { count: allStops(S).length }));
+  const named = `${side} ${last} ${stops.map(({ block }) => block)}`;
   if (select.dataset.named !== named) {
-    const optionOf = (/** @type {{ at: number, block: string }} */ { at, block }) => {
-      const { kind, layer, stack } = blockOf(S, block) ?? { kind: "", layer: 0, stack: "" };
-      const title = (kind === "norm" && stops[at].stage?.title) || S.data.facts[block].title;
-      const inLayer =
-        stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
-      return new Option(layer ? t("{layer} · {block}", { layer: inLayer, block: title }) : title, `${at}`);
-    };
-    select.replaceChildren(...chapters.map(optionOf));
+    const groups = stops.flatMap((stop, at) => {
+      if (at && stops[at - 1].block === stop.block) return [];
+      const group = Object.assign(make("optgroup"), { label: groupName(S, stop.block) });
+      for (let i = at; stops[i]?.block === stop.block; i++)
+        group.append(new Option(`${i + 1} ${stageName(S, stops[i])}`, `${i}`));
+      return [group];
+    });
+    select.replaceChildren(...groups);
     select.dataset.named = named;
   }
-  select.selectedIndex = chapters.findLastIndex(({ at }) => at <= step);
+  select.selectedIndex = step;
 }
 
-/** The token's numbers at a stop, and where one of them is from. @param {MachineState} S @param {TrailStop} stop @returns {HTMLElement[]} */
-export function trailNumbers(S, stop) {
-  const { stage } = stop;
-  if (!stage) return [];
-  const { matrix: whole, spot } = shownAt(S, stage);
-  const matrix = spot && stage.columns ? aroundSpot(whole, spot, S.room < NARROW ? 4 : 8) : whole;
-  const box = make("div", "stop-numbers");
-  const row = matrix.rows.length === 1 ? matrix.rows[0].replace(/^\d+ /, "") : "";
-  const fields = {
-    stage: stage.title,
-    token: row,
-    first: matrix.first + 1,
-    last: matrix.first + matrix.columns.length,
-    count: stage.columns,
-  };
-  const cut = stage.columns > matrix.columns.length;
-  const ofToken = () =>
-    cut ? t("{stage} of “{token}”, numbers {first} to {last} of {count}:", fields) : t("{stage} of “{token}”:", fields);
-  const ofAll = () => (cut ? t("{stage}, numbers {first} to {last} of {count}:", fields) : t("{stage}:", fields));
-  box.append(make("p", "hint", row ? ofToken() : ofAll()));
-  if (matrix.numbers) box.append(tableOf(S, stage, matrix, spot));
-  if (spot) box.append(cardOf(S, stage, spot));
-  S.lit = spot;
+/** @param {MachineState} S @param {TrailStop} stop */
+const stageName = (S, { block, stage }) => (stage ? stageTitle(S, stage) : S.data.facts[block].title);
+
+/** A block with its layer. @param {MachineState} S @param {string} name */
+function groupName(S, name) {
+  const { layer, stack } = /** @type {import("./types").MachineBlock} */ (blockOf(S, name));
+  const { title } = S.data.facts[name];
+  const inLayer = stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
+  return layer ? t("{layer} · {block}", { layer: inLayer, block: title }) : title;
+}
+
+/** What a stop of the short way says of the layers that it passes. @param {[number, number]} layers */
+const passedText = ([first, last]) =>
+  first === last
+    ? t("Layer {last} takes the same steps with weights of its own. This is its result.", { last })
+    : t(
+        "Layers {first} to {last} take the same steps, each with weights of its own. This is the result of layer {last}.",
+        { first, last },
+      );
+
+/** Draws a stage of the followed token: what it is, its numbers, and where one of them is from. @param {MachineState} S @param {HTMLElement} content @param {TrailStop} stop @param {string} said what the block or part does */
+export function drawStop(S, content, { block, layers, stage }, said) {
+  if (!stage) return;
+  const text = layers ? passedText(layers) : EVIDENT.includes(blockOf(S, block)?.kind ?? "") ? "" : said;
+  const numbers = numbersAt(S, stage);
+  S.spot = S.lit = numbers?.spot ?? null;
+  drawStage(S, content, text ? [make("p", "", ...withTerms(text, S.data.terms))] : [], numbers);
   prepare(S);
-  return [box];
 }
 
-/** The columns of a vector around a number, as many as are seen whole. @param {MachineMatrix} matrix @param {MachineSpot} spot @param {number} most @returns {MachineMatrix} */
-function aroundSpot(matrix, spot, most) {
-  const { rows, columns, first, numbers } = matrix;
-  if (!numbers || matrix.ids || columns.length <= most) return matrix;
-  const start = clamp(spot.column - first - most / 2, 0, columns.length - most);
-  const values = rows.flatMap((_, r) => [...lineOf(numbers, r).subarray(start, start + most)]);
-  const part = { values: new Float32Array(values), shape: [rows.length, most] };
-  return { ...matrix, first: first + start, columns: columns.slice(start, start + most), numbers: part };
-}
-
-/** @param {MachineState} S @param {MachineStage} stage */
-function shownAt(S, stage) {
-  const head = isHeaded(S, stage) ? S.opened.head || S.trail.head : 0;
-  const matrix = rowOfToken(S, stage, head, S.trail.side);
-  return { matrix, spot: spotIn(S, stage, matrix, head) };
-}
-
-/** Requests what the next stop shows, so that it is there at once; and with it, what the stops after it show. @param {MachineState} S */
-function prepare(S) {
+/** Requests what the next stops show, so that it is there at once. @param {MachineState} S */
+export function prepare(S) {
   if (S.missing.size) return;
   S.ahead = true;
-  const { spot, point } = S;
-  const { player, stops, step } = S.trail;
-  const next = player.playing() ? chapterBeside(S.trail, 1) : step + 1;
-  const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };
-  for (const { stage } of stops.slice(next, next + AHEAD)) {
-    if (!stage) continue;
-    Object.assign(S, { spot: null, point: stage.point });
-    const { spot: chosen } = shownAt(S, stage);
-    if (chosen) originOf(S.data, chosen, sizes, (part) => slice(S, part));
-    if (!S.missing.size) break; // the next one is there
+  const { stops, step } = S.trail;
+  for (const { stage } of stops.slice(step + 1, step + 1 + AHEAD)) {
+    if (stage) numbersAt(S, stage);
+    if (S.missing.size) break; // the next one is there
   }
-  Object.assign(S, { spot, point });
 }

@@ -18,7 +18,6 @@ import { t } from "./words.js";
 /** @import { MachineMatrix, MachineSpot, MachineState, OriginTerm } from "./types" */
 /** @import { MachineStage } from "./structs" */
 
-const SIDE_BY_SIDE = ["joined", "gated"]; // points with the vectors of all heads
 const TERMS = 12; // terms of a long sum that are on screen at first
 
 /** The stage whose numbers are shown: the chosen one, the open part, or the result of the block. @param {MachineState} S @returns {MachineStage | undefined} */
@@ -58,14 +57,8 @@ export function numbersOf(S) {
   ];
 }
 
-/** A point at the row of the followed token; whole, if its rows are not those of the token's side. @param {MachineState} S @param {MachineStage} stage @param {number} head @param {string} side */
-export function rowOfToken(S, stage, head, side) {
-  const first = WINDOW * Math.floor(partFollowed(S, stage)[0] / WINDOW);
-  return matrixOf(S, stage, head, first, stage.side === side && stage.point !== "logits" ? rowFor(S, side) : undefined);
-}
-
 /** The chosen number, or in the current row the largest. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {number} head @returns {MachineSpot | null} */
-export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, width }, head) {
+function spotIn(S, stage, { rows, base, columns, first, numbers, ids, width }, head) {
   const { spot } = S;
   const { point } = stage;
   const isShown = (/** @type {MachineSpot} */ { row, column }) =>
@@ -73,22 +66,13 @@ export function spotIn(S, stage, { rows, base, columns, first, numbers, ids, wid
   if (spot && spot.point === point && spot.head === head && isShown(spot)) return spot;
   if (!numbers) return null;
   const row = clamp(rowFor(S, stage.side) - base, 0, rows.length - 1);
-  const [start, end] = partFollowed(S, stage);
-  const isOther = (/** @type {number} */ i) => first + i < start || first + i >= end;
-  const line = [...lineOf(numbers, row)].slice(0, columns.length).map((value, i) => (isOther(i) ? NaN : value));
+  const line = lineOf(numbers, row).slice(0, columns.length);
   const size = stage.columns ? Math.abs : (/** @type {number} */ score) => score; // the key that is looked at most
   const best = line.reduce(
     (most, value, i) => (size(value) > size(line[most]) || Number.isNaN(line[most]) ? i : most),
     0,
   );
   return { point, head, row: base + row, column: ids ? ids[best] : first + best };
-}
-
-/** The columns of the followed head where all heads stand side by side; elsewhere all. @param {MachineState} S @param {MachineStage} stage @returns {[number, number]} */
-function partFollowed({ trail, data: { facts } }, { point, block, columns }) {
-  if (!trail.data || !SIDE_BY_SIDE.includes(shortOf(point))) return [0, Infinity];
-  const size = columns / facts[block].shape[0];
-  return [(trail.head - 1) * size, trail.head * size];
 }
 
 /** What chooses the numbers on screen, and copies them. @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix */
@@ -159,7 +143,7 @@ export function lead(S, spot) {
 }
 
 /** @param {MachineState} S @param {MachineStage} stage @param {MachineMatrix} matrix @param {MachineSpot | null} spot */
-export function tableOf(S, stage, { rows, base, columns, first, numbers, ids, leftwards = false, places = [] }, spot) {
+function tableOf(S, stage, { rows, base, columns, first, numbers, ids, leftwards = false, places = [] }, spot) {
   const table = make("table", "matrix");
   table.dir = leftwards ? "rtl" : "ltr";
   const order = columns.map((_, place) => columnUnder(places, place)); // from the left, in a table that begins there
@@ -278,7 +262,7 @@ function spreadOf(numbers, rows, columns) {
 }
 
 /** The card that says where a number is from. @param {MachineState} S @param {MachineStage} stage @param {MachineSpot} spot */
-export function cardOf(S, stage, spot) {
+function cardOf(S, stage, spot) {
   const sizes = { source: countOf(S, "source"), target: countOf(S, "target") };
   const origin = originOf(S.data, spot, sizes, (part) => slice(S, part));
   const card = make("section", "origin");

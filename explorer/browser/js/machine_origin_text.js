@@ -3,7 +3,7 @@
 import { shortOf } from "./machine_link.js";
 import { keysOf } from "./machine_numbers.js";
 import { blockOf, tokensOf } from "./machine_state.js";
-import { wholePercent } from "./numbers.js";
+import { grouped, wholePercent } from "./numbers.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MachineOrigin, MachineSpot, MachineState, OriginTerm } from "./types" */
@@ -47,6 +47,12 @@ function placeText(stage, { head, point }, named) {
   const inStage = { ...named, stage: stage.title };
   if (stage.op === "ids") return t("{value} is the id of {row}.", named);
   if (point === "logits") return t("{value} is the score of {column} as the word after {row}.", named);
+  const ofHead = {
+    query: () => t("{value} is {column} of the query of {row} in head {head}.", { ...named, head }),
+    key: () => t("{value} is {column} of the key of {row} in head {head}.", { ...named, head }),
+    value: () => t("{value} is {column} of the value of {row} in head {head}.", { ...named, head }),
+  }[shortOf(point)];
+  if (head && ofHead) return ofHead();
   if (stage.columns)
     return head
       ? t("{value} is {column} of {row} in {stage}, head {head}.", { ...inStage, head })
@@ -141,7 +147,7 @@ export function equationOf(S, stage, spot, origin) {
     copy: () => ({ sums: `${value} = ${short(first.a)}`, words: t("Nothing is added here."), names: plain }),
     linear: () => ({
       sums: `${value} = ${sumOf(terms)}${plus}`,
-      words: linearText(stage, { row, token: named, column: spot.column + 1, matrix, count: terms.length }),
+      words: linearText(stage, { row, token: named, column: spot.column + 1, matrix, count: grouped(terms.length) }),
       names: sum(titleOf(first.from.point), matrix),
     }),
     split: () => ({
@@ -272,7 +278,7 @@ export function equationOf(S, stage, spot, origin) {
   return { head, ...found, sums: t("{value}, changed", { value: short(recorded) }), words: changed };
 }
 
-/** What a linear operation multiplies and adds. @param {MachineStage} stage @param {{ row: string, token: string, column: number, matrix: string, count: number }} fields */
+/** What a linear operation multiplies and adds. @param {MachineStage} stage @param {{ row: string, token: string, column: number, matrix: string, count: string }} fields */
 function linearText({ point, bias }, fields) {
   if (point === "logits")
     return bias

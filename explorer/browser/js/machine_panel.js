@@ -7,7 +7,7 @@ import { captionOf, nameOf } from "./machine_captions.js";
 import { positionTool } from "./machine_change.js";
 import { paintPicture } from "./machine_diagram.js";
 import { AFTER } from "./machine_link.js";
-import { stopShown, titleOf, trailNumbers } from "./machine_follow.js";
+import { drawStop, stopShown, titleOf } from "./machine_follow.js";
 import { numbersOf, probabilityText } from "./machine_matrix.js";
 import { short } from "./machine_origin_text.js";
 import { paintPart } from "./machine_parts.js";
@@ -250,17 +250,15 @@ function drawLinks(S, block) {
 function words(S, block, content) {
   const { head, part } = S.opened;
   const facts = S.data.facts[block.name];
-  const text = make("div", "text");
-  text.append(
-    make("p", "", ...withTerms(head || part ? (partOf(S, block)?.words ?? "") : facts.words, S.data.terms)),
-    ...currentNumbers(S, block),
-  );
+  const said = head || part ? (partOf(S, block)?.words ?? "") : facts.words;
   const stop = stopShown(S);
+  if (stop?.stage) return drawStop(S, content, stop, said);
+  const text = make("div", "text");
+  text.append(make("p", "", ...withTerms(said, S.data.terms)), ...currentNumbers(S, block));
   const side = isTarget(block) ? "target" : "source";
-  if (block.kind === "positions" && !stop) text.append(positionTool(S, side, rowFor(S, side)));
+  if (block.kind === "positions") text.append(positionTool(S, side, rowFor(S, side)));
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
-  if (stop?.stage) return content.replaceChildren(text, ...trailNumbers(S, stop));
   const projections = block.attention && ["", "query", "key", "value"].includes(part) ? projectionsOf(S, block) : [];
   const drawn = head || part ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
   content.replaceChildren(text, ...projections);

@@ -1,8 +1,8 @@
 // Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
 import { columnAt, columnUnder, contextOf, isolated, paper } from "./canvas.js";
-import { patternOf } from "./colours.js";
 import { make } from "./dom.js";
+import { PADDING, hatch } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
@@ -340,20 +340,6 @@ function writeLabels(
   }
 }
 
-/** Hatches the masked cells, and the edges of those that a later mask closes. @param {Pen} pen */
-function hatch({ ctx, theme, left, top, cell, places, keys, mask, closing, rows }) {
-  for (let i = 0; i < rows * keys; i++) {
-    const code = mask[i] || closing?.[i];
-    if (!code) continue;
-    const [x, y, edge] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * cell, cell / 10];
-    ctx.fillStyle = patternOf(theme, code);
-    ctx.beginPath();
-    ctx.rect(x, y, cell, cell);
-    if (!mask[i]) ctx.rect(x + edge, y + edge, cell - 2 * edge, cell - 2 * edge);
-    ctx.fill("evenodd");
-  }
-}
-
 /** Draws thin lines between the cells. @param {Pen} pen */
 function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
   ctx.globalAlpha = 0.1;
@@ -378,7 +364,7 @@ function writeNumbers(
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
     if (!text) return;
-    ctx.fillStyle = inkOn(theme.scale[levelOf(values[i], scale)]);
+    ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
     ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
   });

@@ -534,6 +534,32 @@ export interface TrailStop {
   block: string;
   part: string;
   stage: MachineStage | undefined;
+  /** On the short way: the layers that this stop is the result of. */
+  layers?: [number, number];
+}
+/** A row of numbers in the picture of a stage: a strip of colours or, with names, cells. `lit` is the followed number, or −1. */
+export interface MachineStrip {
+  name: string;
+  values: ArrayLike<number>;
+  lit: number;
+  names: string[] | null;
+  /** Whether its numbers are weights of attention, which have a scale of colours of their own. */
+  weights?: boolean;
+  /** Whether its numbers are added up. */
+  total?: boolean;
+  /** Whether it has the colours of the stage's own numbers. */
+  alike?: boolean;
+}
+/** The followed number of a stage and what made it; `made` is the number of which `origin` tells. */
+export interface StageNumbers {
+  stage: MachineStage;
+  spot: MachineSpot;
+  own: MachineOrigin;
+  made: MachineSpot;
+  mine: MachineStage;
+  origin: MachineOrigin;
+  result: MachineStrip;
+  inputs: MachineStrip[];
 }
 /** The way of a token, with a player of its own; `data` is null while none is followed. */
 export interface MachineTrail extends Omit<ViewState, "data"> {
@@ -541,8 +567,10 @@ export interface MachineTrail extends Omit<ViewState, "data"> {
   side: "source" | "target";
   head: number;
   stops: TrailStop[];
-  /** Where the stages of each block begin. */
-  chapters: { at: number; block: string }[];
+  /** Whether the way has all stages. */
+  whole: boolean;
+  /** The numbers that are followed, from 0: of vectors of one length, of a head, of the keys of a row. */
+  chosen: Record<string, number>;
   /** The last step whose number was told where it is from. */
   told?: number;
 }
@@ -592,6 +620,8 @@ export interface MachineState extends ViewState {
   spot: MachineSpot | null;
   /** Whether all terms of a long sum are shown, and whether the chosen number gets the focus. */
   allTerms: boolean;
+  /** Functions that paint the strips of the stage. */
+  paints: (() => void)[];
   /** The number that is lit in the pictures. */
   lit: MachineSpot | null;
   trail: MachineTrail;

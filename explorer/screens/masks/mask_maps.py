@@ -46,21 +46,24 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     )
     reading = readings(translation.model, sentences, switches, head)[row]
     draw_caption(t("{head}, for {sentence}", head=title, sentence=quoted(sentences[row].text)))
+    longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
+    if said := _masks_caption(reading, kind, switches, longest if len(sentences) > 1 else ""):
+        draw_caption(said)
     before, after = st.columns(2, gap="small")
     with before:
         _draw_scores(reading, kind, switches)
     with after:
         _draw_weights(reading, kind, switches)
-    longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
-    if said := _masks_caption(reading, kind, switches, longest if len(sentences) > 1 else ""):
-        draw_caption(said)
+    if switches.padding and not reading.real_queries(kind).all():
+        draw_caption(t("The rows of padding are computed like all others, and nothing uses their results."))
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
-    """Draw the choice of a sentence of the batch; it starts at the current one, or if that is longest, the shortest."""
+    """Draw the choice of a sentence of the batch; it starts at the current one, or if that is longest, the next."""
     key, about = f"masks_row_{len(sentences)}", sentences[0].text
     lengths = [len(each.ids) + len(each.path) for each in sentences]
-    first = lengths.index(min(lengths)) if lengths[0] == max(lengths) else 0
+    shorter = [length for length in lengths if length < max(lengths)]
+    first = lengths.index(max(shorter)) if shorter and lengths[0] == max(lengths) else 0
     if st.session_state.get(_ROW_FOR, about) != about:
         st.session_state[key] = first
     st.session_state[_ROW_FOR] = about
@@ -114,15 +117,25 @@ def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switch
         if not switches.padding:
             share = weight_percent(reading.to_padding(reading.weights, kind))
             sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
-        elif not reading.real_queries(kind).all():
-            sentences.append(t("The rows of padding are computed like all others, and nothing uses their results."))
     elif longest:
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )
     if kind == "decoder" and not switches.causal:
         share = weight_percent(attention_to_future(reading.weights, reading.real_queries(kind)))
-        sentences.append(t("Real tokens give later positions {share} of their attention on average.", share=share))
+        sentences.insert(0, t("Real tokens give later positions {share} of their attention on average.", share=share))
+        if most := reading.furthest_ahead():
+            row, key, weight = most
+            sentences.insert(
+                0,
+                t(
+                    "Without the causal mask, tokens look ahead: {row} gives {share} to {key}, the largest weight on a "
+                    "later position.",
+                    row=quoted(row),
+                    share=weight_percent(weight),
+                    key=quoted(key),
+                ),
+            )
     elif kind != "decoder":
         sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
     return " ".join(sentences)

@@ -20,7 +20,7 @@ MOST_BYTES = 50_000_000  # of weights; with a larger model, translating other se
 
 
 def batch_of(translation: Translation) -> tuple[Sentence, ...]:
-    """The current sentence, and examples of the model with other lengths; of a large model, its own first half."""
+    """The current sentence, and examples of the model with other lengths; of a large model, its own beginning."""
     summary = runtime.models().get(translation.model, {"folder": "", "task": "", "bytes": 0})
     if summary["bytes"] > MOST_BYTES:
         texts = companions_among(translation.source.text, len(translation.source.ids), {})

@@ -213,8 +213,8 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
         draw_caption(t("The different sentences: {sentences}", sentences=" ".join(map(quoted, others.texts))))
     draw_caption(
         t(
-            "Each answer is the loaded model's. A translation counts if it stands in the answer word for word; "
-            "capitals and its last mark do not matter."
+            "Each answer is the loaded model's. A translation counts if it stands in the answer word for word, with a "
+            "mark at its end if it has one; capitals do not matter."
         )
     )
 

@@ -10,7 +10,9 @@ import torch
 from explorer.browser import wire
 from explorer.browser.machine_numbers import encode_numbers
 from explorer.browser.machine_payload import NUMBERS, MachineView, encode, encode_details
+from explorer.browser.machine_stages import stages_of
 from explorer.browser.machine_structs import NumbersRequest, TensorSlice
+from explorer.browser.machine_words import parts_of
 from explorer.browser.structs import Opened
 from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import blocks_of
@@ -116,3 +118,16 @@ def test_a_large_imported_model_sends_less_than_a_megabyte_at_a_time() -> None:
     assert message is not None
     assert 700_000 < len(message) < 1_000_000
     assert encode_numbers(NumbersRequest("s", 0, [most, most]), runs[-1], model) is None
+
+
+def test_a_decoder_alone_is_told_of_as_a_transformer_with_two_sublayers() -> None:
+    config = loaded_model("reverse-decoder").model_config
+    (block, *_) = (each for each in blocks_of(config) if each.attention)
+    parts = parts_of(block, config)
+    assert "W_Q" in parts["query"].words
+    assert "without a matrix" not in parts["query"].words
+    titles = {stage.point: stage.title for stage in stages_of(config)}
+    assert titles["decoder.0.residual2"] == "Residual: x + feed-forward"
+    lstm = loaded_model("reverse-lstm").model_config
+    (cross,) = (each for each in blocks_of(lstm) if each.attention)
+    assert "without a matrix" in parts_of(cross, lstm)["query"].words

@@ -66,9 +66,9 @@ def test_answers_are_said_to_be_the_same_only_if_they_are_from_trained_to_longer
     answers: tuple[str, ...], trained: int, first: int
 ) -> None:
     each = tuple(Several(n, 10 * n, answer, 1) for n, answer in enumerate(answers, start=1))
-    sentence = f"From {first} to 40 tokens the answer is the same, also beyond the {trained} tokens of training."
+    sentence = f"The answer is the same from {first} to 40 tokens; the longest input in training had {trained}."
     said = verdict(each, trained, LOST)
-    assert said.endswith(sentence) if first else "the answer is the same" not in said
+    assert said.endswith(sentence) if first else "The answer is the same" not in said
 
 
 def test_once_tells_nothing() -> None:
@@ -88,7 +88,7 @@ class _Source:
 
 
 def test_translations_are_counted_word_for_word_until_the_model_reads_no_more() -> None:
-    answers = {1: "Ein Hund.", 2: "Ein Hund, ein Hund.", 3: "Ein Hundekorb, ein Hund", 4: "ein Hund " * 9}
+    answers = {1: "Ein Hund.", 2: "Ein Hund. Ein Hund!", 3: "Ein Hundekorb. ein Hund", 4: "ein Hund. " * 9}
     found = repeated(
         said("a dog runs", "Ein Hund."), lambda text: said(text, answers.get(len(text.split()) // 3, "")), 0, " "
     )
@@ -96,8 +96,19 @@ def test_translations_are_counted_word_for_word_until_the_model_reads_no_more() 
     assert repeated(said("a dog", ""), lambda text: said(text, ""), 0, " ") == ()
 
 
+def test_the_beginning_of_a_longer_sentence_is_not_the_sentence() -> None:
+    def found(one: str, longer: str) -> list[int]:
+        answers = {1: one, 2: longer}
+        rows = repeated(said("dog", one), lambda text: said(text, answers.get(len(text.split()), "")), 0, " ")
+        return [row.found for row in rows][:2]
+
+    assert found("Ein Hund.", "Ein Hund, der bellt, liest.") == [1, 0]
+    assert found("Ein Hund.", "Ein Hund. Der bellt.") == [1, 1]
+    assert found("ein hund", "ein hund ein hund") == [1, 2]  # of a task without marks
+
+
 def test_different_sentences_are_counted_by_their_own_translations() -> None:
     own = {"one": "eins.", "two": "zwei", "three": "drei"}
-    found = different(said("one", "eins."), lambda text: said(text, own.get(text, "Zwei, eins")), [*own], 3, " ")
-    assert found == Several(3, 3, "Zwei, eins", 2, ("one", "two", "three"))
+    found = different(said("one", "eins."), lambda text: said(text, own.get(text, "Zwei eins")), [*own], 3, " ")
+    assert found == Several(3, 3, "Zwei eins", 2, ("one", "two", "three"))
     assert different(said("one", "eins."), lambda text: said(text, "eins"), ["one", "two"], 3, " ") is None
