@@ -95,7 +95,6 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         heads=heads,
         bins=bins,
         top=TOP,
-        caption=grid.caption(),
         tiles=[
             RoleTile(
                 name=index_name(*place),

@@ -405,7 +405,7 @@ class GridRole:
 class RoleGridHeader:
     """The heads of one kind in layer and head order; `bins` are the rows and columns of a map.
 
-    `top`: the end of the colour scale, in multiples of uniform attention. `caption`: that no head has a role.
+    `top`: the end of the colour scale, in multiples of uniform attention.
     """
 
     kind: AttentionKind
@@ -413,7 +413,6 @@ class RoleGridHeader:
     heads: int
     bins: int
     top: float
-    caption: str
     tiles: list[RoleTile]
 
 

@@ -38,7 +38,6 @@ def layer_head_map(
     title: str = "",
     *,
     span: tuple[float, float],
-    caption: str = "",
     baseline: float | None = None,
     decimals: int = 2,
     clear: Marks | None = None,
@@ -49,7 +48,7 @@ def layer_head_map(
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
     With `clear` [layer, head], numbers are in brackets if they cannot be told from zero. `interval`: no head is called
-    the highest or lowest whose interval overlaps that of another. `caption`: said in place of these. `named`: heads
+    the highest or lowest whose interval overlaps that of another. `named`: heads
     that have their role by this score, in bold. Of maps side by side on one scale, one has its `bar`.
     """
     n_layers, n_heads = values.shape
@@ -78,7 +77,7 @@ def layer_head_map(
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     if clear is not None:
         _spread(figure, values, span)
-    captions = [caption or _extremes(values, kind, title, decimals, interval)]
+    captions = [_extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
         captions.append(t("In brackets: cannot be told from zero."))
     if named:

@@ -17,7 +17,7 @@ from explorer.decoding.labelled_map import SHARE, LabelledMap, PairMarks, labell
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, listed, percent, quoted, rounded
+from explorer.locale.text import fixed, listed, percent, quoted
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -181,12 +181,6 @@ class KeptShares:
         ]
 
 
-def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
-    """A value and the ends of its interval as cells of a table row."""
-    columns = (name, t("{name}: low", name=name), t("{name}: high", name=name))
-    return dict(zip(columns, (rounded(part, 3) for part in item.at()), strict=True))
-
-
 def kept_shares(
     loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES, *, seed: int = 0
 ) -> KeptShares:
@@ -251,8 +245,8 @@ class MapAgreement:
         for (kind, layer), shares in self.same.items():
             line: dict[str, Any] = {t("kind"): translated(kind), t("layer"): short_layer(layer + 1)}
             for pair in PAIRS:
-                line |= _interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
-            lines.append(line | {t("by chance"): rounded(self.chance[kind, layer], 3)})
+                line[" = ".join(translated(TITLES[name]) for name in pair)] = with_interval(shares[pair], percent)
+            lines.append(line | {t("by chance"): percent(self.chance[kind, layer])})
         return lines
 
     def caption(self) -> str:

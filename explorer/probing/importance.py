@@ -100,13 +100,6 @@ class Importance:
             heads=listed(most),
         )
 
-    def largest(self, kind: AttentionKind) -> str:
-        """Name the head of one kind without which the loss changes most."""
-        values = self.ablation.loss_change[kind]
-        layer, head = divmod(int(np.abs(values).argmax()), values.shape[1])
-        change = self.words((kind, layer, head))
-        return t("The loss changes most without {head}, by {change}.", head=index_name(layer, head), change=change)
-
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
         kind, *place = head

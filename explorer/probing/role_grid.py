@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
@@ -51,11 +51,6 @@ class RoleGrid:
         """
         times: Scores = np.divide(self.maps, self.uniform, out=np.zeros_like(self.maps), where=self.uniform > 0)
         return times
-
-    def caption(self) -> str:
-        """State that no head has a clear role, if that is so."""
-        named = any(role.clear for role in self.roles.values())
-        return "" if named else t("No {kind} head has a clear role.", kind=translated(self.kind))
 
 
 def role_grids(

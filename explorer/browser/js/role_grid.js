@@ -45,7 +45,7 @@ function makeGrid() {
   const tiles = Object.assign(make("div", "tiles"), { onkeydown: moveInGrid });
   tiles.setAttribute("role", "group");
   const legend = make("p", "legend", make("span", "ramp", make("span"), make("i"), make("span")));
-  return make("figure", "", make("h5"), tiles, legend, make("figcaption"));
+  return make("figure", "", make("h5"), tiles, legend);
 }
 
 /**
@@ -58,12 +58,11 @@ function makeGrid() {
  * @param {string[]} colours of roles
  */
 function drawGrid(box, grid, levels, choosing, theme, colours) {
-  const [title, tiles, legend, caption] = /** @type {HTMLElement[]} */ ([...box.children]);
+  const [title, tiles, legend] = /** @type {HTMLElement[]} */ ([...box.children]);
   const { kind, layers, heads, bins } = grid;
   const area = bins * bins;
   const maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
-  say(caption, grid.caption);
   const [least, , most] = legend.children[0].children;
   say(least, t("uniform or less"));
   say(most, t("≥ {times} × uniform", { times: grid.top }));

@@ -58,10 +58,16 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     changes = importance.ablation.loss_change
     for kind, (column, bar) in zip(changes, page_parts.map_columns(len(changes)), strict=False):
         with column:
-            span, clear = importance.span, importance.clear[kind]
-            caption, decimals = importance.largest(kind), importance.decimals
-            values = changes[kind]
-            plot = layer_head_map(values, kind, caption=caption, span=span, decimals=decimals, clear=clear, bar=bar)
+            plot = layer_head_map(
+                changes[kind],
+                kind,
+                t("change in nats"),
+                span=importance.span,
+                decimals=importance.decimals,
+                clear=importance.clear[kind],
+                interval=importance.ablation.loss_interval[kind],
+                bar=bar,
+            )
             page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
     st.caption(explained(importance.summary(len(measured.sample))))
     rows = importance.rows()

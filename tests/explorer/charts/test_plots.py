@@ -89,7 +89,7 @@ def test_token_hues_and_hatching_can_be_read_and_masked_is_grey(theme: str) -> N
 @pytest.mark.parametrize("span", [(0.0, 1.0), (-1.0, 1.0)])
 def test_numbers_stand_out_from_every_colour_of_a_map(theme: str, span: tuple[float, float]) -> None:
     values = np.linspace(*span, 200).reshape(4, 50)
-    map_ = measured_heads.layer_head_map(values, "cross", span=span, caption="c").figure
+    map_ = measured_heads.layer_head_map(values, "cross", span=span).figure
     cells, text = inked(map_, dark=theme == "dark").data
     assert (cells.texttemplate, len(text.text)) == (None, values.size)
     brief = measured_heads.layer_head_map(np.full((1, 4), -0.001), "cross", span=span, decimals=4, bar=False).figure
