@@ -8,6 +8,7 @@ for all grids and models: a head that prefers nothing stays blank.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,7 +61,9 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
     for grid in grids:
         if not np.isfinite(grid.maps).all():
             raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
-    header = RoleGridsHeader(choosing, [_header(grid) for grid in grids])
+    parts = Counter(part for grid in grids for role in grid.roles.values() for part in role.parts)
+    roles = [GridRole(LETTERS[name], translated(name), _colour(name), n) for name, n in parts.most_common()]
+    header = RoleGridsHeader(choosing, roles, [_header(grid) for grid in grids])
     return wire.write(vars(header), {grid.kind: _bytes(grid) for grid in grids})
 
 
@@ -77,7 +80,7 @@ def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[
 
 def colour_of(role: Role) -> int:
     """The colour of a role's frame, the same in all kinds; -1 without a clear role. The letters tell roles apart."""
-    return _colour(role.name.split(" + ")[-1]) if role.clear else -1
+    return _colour(role.parts[-1]) if role.clear else -1
 
 
 def _colour(name: str) -> int:
@@ -92,8 +95,6 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
         heads=heads,
         bins=bins,
         top=TOP,
-        caption=grid.caption(),
-        roles=[GridRole(LETTERS[name], translated(name), _colour(name)) for name in grid.named],
         tiles=[
             RoleTile(
                 name=index_name(*place),

@@ -393,19 +393,19 @@ class RoleTile:
 
 @dataclass(frozen=True)
 class GridRole:
-    """A role of some head: its letters, its name, and the colour of its frames."""
+    """A role of some head: its letters, its name, the colour of its frames, and how many heads have it."""
 
     letters: str
     name: str
     colour: int
+    heads: int
 
 
 @dataclass(frozen=True)
 class RoleGridHeader:
     """The heads of one kind in layer and head order; `bins` are the rows and columns of a map.
 
-    `top`: the end of the colour scale, in multiples of uniform attention. `caption` stands in place of roles if there
-    are none.
+    `top`: the end of the colour scale, in multiples of uniform attention.
     """
 
     kind: AttentionKind
@@ -413,8 +413,6 @@ class RoleGridHeader:
     heads: int
     bins: int
     top: float
-    caption: str
-    roles: list[GridRole]
     tiles: list[RoleTile]
 
 
@@ -423,6 +421,7 @@ class RoleGridsHeader:
     """Grids of heads. `choosing`: a click selects or deselects a head; otherwise it opens the head."""
 
     choosing: bool
+    roles: list[GridRole]
     grids: list[RoleGridHeader]
 
 

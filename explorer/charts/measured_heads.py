@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.charts.plotly_charts import (
+    NO_BAR,
     Plot,
     above,
     curves,
@@ -28,6 +29,7 @@ from model.analysis.patching import Stack
 
 Scores = NDArray[np.float64]
 Marks = NDArray[np.bool_]
+_BUTTONS = ["toImage", "zoom", "pan", "zoomIn", "zoomOut", "resetScale"]  # they would cover the title of the heads
 
 
 def layer_head_map(
@@ -36,18 +38,18 @@ def layer_head_map(
     title: str = "",
     *,
     span: tuple[float, float],
-    caption: str = "",
     baseline: float | None = None,
     decimals: int = 2,
     clear: Marks | None = None,
     interval: Estimate | None = None,
     named: Collection[tuple[int, int]] = (),
+    bar: bool = True,
 ) -> Plot:
     """Draw one score of all heads of one kind, [layer, head], with the number in each cell.
 
     With `clear` [layer, head], numbers are in brackets if they cannot be told from zero. `interval`: no head is called
-    the highest or lowest whose interval overlaps that of another. `caption`: said in place of these. `named`: heads
-    that have their role by this score, in bold.
+    the highest or lowest whose interval overlaps that of another. `named`: heads
+    that have their role by this score, in bold. Of maps side by side on one scale, one has its `bar`.
     """
     n_layers, n_heads = values.shape
     # Labels begin with a letter, since Plotly would read a number as the position of a tick.
@@ -66,12 +68,16 @@ def layer_head_map(
         [_word(value, decimals, clear) for value, clear in zip(*line, strict=True)]
         for line in zip(values, marks.tolist(), strict=True)
     ]
+    figure.update_layout(modebar_remove=_BUTTONS)
+    if not bar:
+        figure.update_traces(showscale=False)
+        figure.update_layout(margin_r=NO_BAR)
     for layer, head in named:
         words[layer][head] = f"<b>{words[layer][head]}</b>"
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     if clear is not None:
         _spread(figure, values, span)
-    captions = [caption or _extremes(values, kind, title, decimals, interval)]
+    captions = [_extremes(values, kind, title, decimals, interval)]
     if clear is not None and not clear.all():
         captions.append(t("In brackets: cannot be told from zero."))
     if named:
@@ -138,7 +144,7 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     drawn = {own: curve.remaining_quality(), random_orders: by_chance.mean(axis=0).tolist()}
     figure = curves(
         {name: (np.array(curve.counts), np.array(values)) for name, values in drawn.items()},
-        x_title=t("heads switched off, least important first"),
+        x_title=t("heads switched off"),
         y_title=t("remaining quality (%)"),
         dots=True,
     )
@@ -179,7 +185,8 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
     change, columns = patched.change(stack), patched.columns[stack]
     rows, titles = point_names(len(change)), _patch_titles(stack, patched.columns)
-    figure = _patch_map(change, rows, labels(columns), titles[1], patched.top)
+    beside = [labels(others) for others in patched.columns.values()]
+    figure = _patch_map(change, rows, labels(columns), titles[1], patched.top, beside=beside)
     table: dict[str, list[Any]] = {t("position"): numbered(columns)}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
@@ -206,7 +213,13 @@ def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
 
 
 def _patch_map(
-    change: Scores, rows: Sequence[str], columns: Sequence[str], x_title: str, top: float, scale: str = ""
+    change: Scores,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    x_title: str,
+    top: float,
+    scale: str = "",
+    beside: Sequence[Sequence[str]] = (),
 ) -> go.Figure:
     figure = heatmap(
         change,
@@ -216,7 +229,8 @@ def _patch_map(
         y_title=t("output of layer"),
         span=(-top, top),
         scale_title=scale or t("nats"),
-        height=above(columns)[1] + 10 + 36 * len(rows),  # cells of one height under names of any length
+        height=above(columns, *beside)[1] + 10 + 36 * len(rows),  # cells of one height under names of any length
+        beside=beside,
     )
     # An empty cell is NaN, or rounds to 0.
     words = [[fixed(float(value), 1, signed=True) if abs(value) >= 0.05 else "" for value in line] for line in change]

@@ -28,6 +28,7 @@ _LETTER, _LINE = 6.5, 22  # width of a character and height of a line, in pixels
 _LEGEND = 380  # width of a legend, in pixels
 _TIGHT = 11.5  # distance of tick labels in pixels, below which they touch
 # Streamlit replaces these by the theme's categorical colours.
+NO_BAR = 14  # right margin in pixels of a map without a colour bar
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 PATTERNS = ("", "/", ".", "x")
@@ -116,11 +117,12 @@ def heatmap(
     scale_title: str = "",
     height: int = HEIGHT,
     width: int = 480,
+    beside: Sequence[Sequence[str]] = (),
 ) -> go.Figure:
     """Draw values, [row, column], with row 0 on top; a span that begins below 0 uses the diverging colour scale.
 
     NaN cells stay empty. `width` is that of the figure in pixels on a small screen, by which tick labels are thinned
-    out so that they do not touch.
+    out so that they do not touch. `beside`: the column names of maps side by side, written at one angle.
     """
     trace = go.Heatmap(
         z=values.astype(np.float32),
@@ -138,7 +140,7 @@ def heatmap(
     x_axis: dict[str, Any] = {**_x_title(x_title), "side": "top", "showgrid": False}
     y_axis: dict[str, Any] = {**_y_title(y_title), "autorange": "reversed", "showgrid": False}
     if x is not None and y is not None:  # tokens: one tick label each
-        left, angle, top = beside(y), *above(x)
+        left, angle, top = 50 + _widest(y), *above(x, *beside)
         room |= {"l": left, "t": top}
         across = _in_places(x, [unescape(name).split(" ", 1)[-1] for name in x])
         x_axis |= {"type": "category", "tickangle": -angle, **names_at(across or x, width - left - room["r"])}
@@ -167,7 +169,7 @@ def inked(figure: go.Figure, *, dark: bool) -> go.Figure:
         rows, columns = np.indices(at.shape)
         words = [word for line in cells.text for word in line]
         letters = max(map(len, words)) * at.shape[1]  # across the map, which may be as narrow as a phone
-        size = 12 if letters <= 20 else 10 if letters <= 45 else 8
+        size = 12 if letters <= 34 else 10 if letters <= 45 else 8
         figure.add_scatter(
             x=[cells.x[i] for i in columns.flat],
             y=[cells.y[i] for i in rows.flat],
@@ -181,15 +183,10 @@ def inked(figure: go.Figure, *, dark: bool) -> go.Figure:
     return figure
 
 
-def beside(names: Sequence[str]) -> int:
-    """The left margin in pixels of a heatmap whose rows have these names, as escaped by :func:`label`."""
-    return 50 + _widest(names)
-
-
-def above(names: Sequence[str]) -> tuple[int, int]:
-    """The angle of column names (0°, or 45° or 90° if they do not fit), and the top margin in pixels."""
-    widest = _widest(names)
-    angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_SLANTED else 90
+def above(*maps: Sequence[str]) -> tuple[int, int]:
+    """The angle of the column names of maps (0°, or 45° or 90° if they do not fit), and their top margin in pixels."""
+    widest, most = max(map(_widest, maps)), max(map(len, maps))
+    angle = 0 if (widest + 8) * most <= 200 else 45 if most <= MOST_SLANTED else 90
     rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # the sine of 45°
     return angle, 48 + rise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from explorer.decoding.aggregates import shares as row_shares
 from explorer.decoding.attention_maps import attention_maps
-from explorer.decoding.labelled_map import SHARE, LabelledMap, labelled
+from explorer.decoding.labelled_map import SHARE, LabelledMap, PairMarks, labelled
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, listed, percent, quoted, rounded
+from explorer.locale.text import fixed, listed, percent, quoted
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -79,11 +79,23 @@ def sentence_maps(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
         agreement=agreement(weights[choice], zeroed[choice], names),
     )
-    return (
-        (shown, t("Mean over the heads of the layer.")),
+    largest = [values.argmax(axis=1) for values in (weights, norm_shares, zeroed)]
+    rows = np.flatnonzero(choice & (np.ptp(largest, axis=0) > 0)).tolist()
+    of_layer = t("Mean over the heads of the layer.")
+    if rows:
+        of_layer += " " + t("Framed: the largest key of each row that has another one in another map.")
+    found = (
+        (shown, of_layer),
         (labelled(maps, norm_shares, t("Weighted by norms"), unit=SHARE), by_norms),
         (labelled(maps, zeroed, t("Values set to zero"), unit=SHARE), by_zeroing),
     )
+    return tuple((_framed(item, rows), said) for item, said in found)
+
+
+def _framed(item: LabelledMap, rows: Sequence[int]) -> LabelledMap:
+    """The map with the largest cell of each of these rows framed."""
+    cells = tuple((int(row), int(item.values[row].argmax())) for row in rows)
+    return replace(item, marks=PairMarks(cells=cells))
 
 
 def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating], names: Sequence[str] = ()) -> str:
@@ -169,22 +181,19 @@ class KeptShares:
         ]
 
 
-def _interval_columns(item: Estimate, name: str) -> dict[str, float | None]:
-    """A value and the ends of its interval as cells of a table row."""
-    columns = (name, t("{name}: low", name=name), t("{name}: high", name=name))
-    return dict(zip(columns, (rounded(part, 3) for part in item.at()), strict=True))
-
-
 def kept_shares(
-    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES
+    loaded: LoadedModel, sample: Sample, classes: Classes, report: Report, most: int = SENTENCES, *, seed: int = 0
 ) -> KeptShares:
-    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count)."""
+    """Count over `most` sentences how often each predicted token stays the likeliest (<eos> does not count).
+
+    `seed`: that of the orders of shuffled weights.
+    """
     part = subsample(sample, most)
     part_classes = classes and [classes[i] for i in evenly_spaced(len(sample), most)]
     changes = np.zeros((2, len(part), len(COUNTERFACTUALS)))  # sums over all tokens, and over those that stay
     counted: dict[str, Floats] = defaultdict(lambda: np.zeros((len(part), 1 + len(COUNTERFACTUALS))))
     for nth, (src, read) in enumerate(read_pairs(part, report, later("Replacing rows"))):
-        counterfactuals = counterfactual_rows(loaded.transformer, src, read)
+        counterfactuals = counterfactual_rows(loaded.transformer, src, read, seed=seed)
         stays = np.stack([counterfactuals.stays[name] for name in COUNTERFACTUALS], axis=1)[
             : len(read) - 1
         ]  # [tgt, kind]
@@ -236,8 +245,8 @@ class MapAgreement:
         for (kind, layer), shares in self.same.items():
             line: dict[str, Any] = {t("kind"): translated(kind), t("layer"): short_layer(layer + 1)}
             for pair in PAIRS:
-                line |= _interval_columns(shares[pair], " = ".join(translated(TITLES[name]) for name in pair))
-            lines.append(line | {t("by chance"): rounded(self.chance[kind, layer], 3)})
+                line[" = ".join(translated(TITLES[name]) for name in pair)] = with_interval(shares[pair], percent)
+            lines.append(line | {t("by chance"): percent(self.chance[kind, layer])})
         return lines
 
     def caption(self) -> str:

@@ -13,7 +13,7 @@ from explorer.decoding.head_change import Change
 from explorer.decoding.names import short_name
 from explorer.decoding.translator import InputError, Translation, Translator
 from explorer.locale.messages import later, t, translated
-from explorer.locale.text import fixed, percent, quoted
+from explorer.locale.text import fixed, percent, quoted, rounded
 from explorer.probing.reporting import Report, progress_check, unheard
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
@@ -182,7 +182,7 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
     others = any(step.instead != step.predicts for step in effect.steps)
 
     def likelier(step: Step) -> dict[str, Any]:
-        token, probability = step.instead, round(step.instead_probability, 3)
+        token, probability = step.instead, rounded(step.instead_probability, 3)
         cells = (token, probability) if token != step.predicts else ("", None)
         return dict(zip((t("likelier after"), t("its probability")), cells, strict=True)) if others else {}
 
@@ -191,10 +191,10 @@ def step_rows(effect: Effect) -> list[dict[str, Any]]:
             t("step"): number,
             t("reads"): step.reads,
             t("predicts"): step.predicts,
-            t("probability before"): round(step.before, 3),
-            t("probability after"): round(step.after, 3),
+            t("probability before"): rounded(step.before, 3),
+            t("probability after"): rounded(step.after, 3),
             **likelier(step),
-            t("KL (nats)"): round(step.divergence, 3),
+            t("KL (nats)"): rounded(step.divergence, 3),
         }
         for number, step in enumerate(effect.steps, start=1)
     ]

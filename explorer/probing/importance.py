@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from explorer.decoding.names import index_name
 from explorer.locale.messages import later, t, translated
 from explorer.locale.text import fixed, listed
-from explorer.probing.edit_effect import interval, with_interval
+from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report, progress_check
 from explorer.probing.sample import subsample
 from model.analysis.bootstrap import LEVEL, Estimate
@@ -77,29 +77,19 @@ class Importance:
         """All heads, those first whose absence changes the loss least."""
         return least_first(self.ablation.loss_change)
 
-    def sentence_about(self, head: Head) -> str:
-        """Describe the importance of one head, with its interval and its rank among all heads."""
-        kind, layer, number = head
-        change = float(self.ablation.loss_change[kind][layer, number])
-        accuracy = self.ablation.accuracy_interval[kind]
-        right = Estimate(100 * accuracy.value, 100 * accuracy.low, 100 * accuracy.high)
+    def of_head(self, head: Head) -> tuple[list[dict[str, Any]], str]:
+        """The changes without one head as rows of a table, and its rank among all heads."""
         order = self.least_first()
-        said = t(
-            "If this head adds nothing (zeroed alone, all others in place), over {sentences} the loss goes from "
-            "{before} to {after} nats per token, by {change}; the share of right tokens changes by {accuracy} "
-            "percentage points. Of {heads} heads it has rank {rank}.",
+        (row,) = (row for row in self.rows() if row[t("head")] == name_of(head))
+        changes = [{t("change of"): name, t("without the head"): row[name]} for name in list(row)[2:]]
+        return changes, t(
+            "Over {sentences}, with 95 % intervals: this head alone is switched off (zeroed) or replaced by its mean. "
+            "The loss of the whole model is {loss} nats per token. Of {heads} heads, this one has rank {rank}.",
             sentences=t("{n} sentence", "{n:,} sentences", n=self.sentences),
-            before=fixed(self.ablation.loss, self.decimals),
-            after=fixed(self.ablation.loss + change, self.decimals),
-            change=self.words(head),
-            accuracy=interval(right, 1, layer, number),
-            rank=len(order) - order.index(head),
+            loss=fixed(self.ablation.loss, self.decimals),
             heads=len(order),
+            rank=len(order) - order.index(head),
         )
-        if self.by_mean is not None:
-            by_mean = self._change(self.by_mean, head)
-            said += " " + t("With its mean output in place of zero, the loss changes by {change}.", change=by_mean)
-        return said
 
     def to_try(self) -> str:
         """Name the heads that are missed most on the sample, which need not matter in one sentence."""
@@ -109,13 +99,6 @@ class Importance:
             "choose several.",
             heads=listed(most),
         )
-
-    def largest(self, kind: AttentionKind) -> str:
-        """Name the head of one kind without which the loss changes most."""
-        values = self.ablation.loss_change[kind]
-        layer, head = divmod(int(np.abs(values).argmax()), values.shape[1])
-        change = self.words((kind, layer, head))
-        return t("The loss changes most without {head}, by {change}.", head=index_name(layer, head), change=change)
 
     def words(self, head: Head) -> str:
         """State the change of the loss without a head, with its interval, and whether it can be told from zero."""
@@ -229,29 +212,26 @@ class PruningCurve:
             for number in (by_chance[0], by_chance[-1])
         )
         random = low if low == high else t("{low} to {high}", low=low, high=high)
-        outcome, times = self._outcome(own), len(by_chance)
-        said = [
+        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
+        said = [self._outcome(own)]
+        if near := listed(str(n) for n, low, high in ends if low <= least <= high):
+            said.append(t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least))
+        said += [
             t(
-                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
-                "later than each of them.",
-                outcome=outcome,
-                times=times,
+                "The least important first holds out longer than each of {times} random orders, which are first seen "
+                "below with {heads}.",
+                times=len(by_chance),
                 heads=random,
             )
             if (own or total + 1) > by_chance[-1]
             else t(
-                "{outcome}; in random order, drawn {times} times, it is first seen below with {heads}: "
-                "no later than some of them.",
-                outcome=outcome,
-                times=times,
+                "The least important first holds out no longer than some of {times} random orders, which are first "
+                "seen below with {heads}.",
+                times=len(by_chance),
                 heads=random,
-            )
+            ),
+            t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts))),
         ]
-        ends, least = zip(self.counts, *self.interval(), strict=True), _STILL_GOOD
-        near = listed(str(n) for n, low, high in ends if low <= least <= high)
-        tried = t("Tried were {counts} heads, nothing between.", counts=listed(map(str, self.counts)))
-        close = t("With {counts} off, the interval contains {percent:g} %.", counts=near, percent=least)
-        said += [tried, close] if near else [tried]
         said.append(
             t(
                 "“Probability per token” is that of the right token (geometric mean). Bars: its 95 % interval over "
@@ -271,13 +251,13 @@ class PruningCurve:
         heads = t("{n} head", "{n:,} heads", n=self.counts[-1])
         if fallen is None:
             return t(
-                "Probability per token stays above {percent:g} % however many of {heads} are switched off",
+                "Probability per token stays above {percent:g} % however many of {heads} are switched off.",
                 percent=_STILL_GOOD,
                 heads=heads,
             )
         return t(
-            "Probability per token is at {percent:g} % of the whole model's or more up to {before} of {heads} switched "
-            "off, and below with {fallen}",
+            "Probability per token is at {percent:g} % of the whole model's or more with up to {before} of {heads} "
+            "switched off, and below with {fallen}.",
             percent=_STILL_GOOD,
             before=self.counts[self.counts.index(fallen) - 1],
             fallen=fallen,

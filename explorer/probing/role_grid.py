@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import message
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import Scores
 from explorer.probing.pattern_shares import BINS, relative_map, uniform_like
@@ -51,16 +51,6 @@ class RoleGrid:
         """
         times: Scores = np.divide(self.maps, self.uniform, out=np.zeros_like(self.maps), where=self.uniform > 0)
         return times
-
-    @property
-    def named(self) -> list[str]:
-        """The English names of the roles that any head has, each once."""
-        parts = [part for role in self.roles.values() if role.clear for part in role.name.split(" + ")]
-        return list(dict.fromkeys(parts))
-
-    def caption(self) -> str:
-        """State that no head has a clear role, if that is so."""
-        return "" if self.named else t("No {kind} head has a clear role.", kind=translated(self.kind))
 
 
 def role_grids(

@@ -98,6 +98,11 @@ class Role:
         return bool(self.statistics)
 
     @property
+    def parts(self) -> list[str]:
+        """The English names of its one or two roles, the sink first; none if it is not clear."""
+        return self.name.split(" + ") if self.clear else []
+
+    @property
     def title(self) -> str:
         """The name of the role as a page shows it."""
         return role_title(self.name)
@@ -105,7 +110,7 @@ class Role:
     @property
     def letters(self) -> str:
         """A short label of the role, empty without one."""
-        return "+".join(LETTERS[part] for part in self.name.split(" + ")) if self.clear else ""
+        return "+".join(LETTERS[part] for part in self.parts)
 
 
 def role_title(name: str) -> str:

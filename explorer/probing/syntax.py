@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.decoding.attention_maps import attention_maps, merge
 from explorer.decoding.names import index_name
 from explorer.locale.messages import t
-from explorer.locale.text import fixed, listed
+from explorer.locale.text import fixed, listed, rounded
 from explorer.probing import pattern_shares as formulas
 from explorer.probing.roles import with_interval
 from explorer.probing.sample import targets_of
@@ -309,13 +309,13 @@ def tag_sentence(scores: TagScores) -> str:
         )
     gain, least, most = (fixed(part, 2, signed=True) for part in scores.gain[tag].at(layer, head))
     return t(
-        "Most clearly above uniform attention, of {n} heads and parts of speech: {head} on {tag} ({weight:.2f} instead "
-        "of {uniform:.2f}, by {gain}, {least} to {most}, over {sentences}). The interval holds for all {n} at once.",
+        "Most clearly above uniform attention, of {n} heads and parts of speech: {head} on {tag} ({weight} instead "
+        "of {uniform}, by {gain}, {least} to {most}, over {sentences}). The interval holds for all {n} at once.",
         n=comparisons,
         head=index_name(layer, head),
         tag=tag,
-        weight=scores.mean[tag][layer, head],
-        uniform=scores.uniform[tag],
+        weight=fixed(float(scores.mean[tag][layer, head]), 2),
+        uniform=fixed(scores.uniform[tag], 2),
         gain=gain,
         least=least,
         most=most,
@@ -335,10 +335,10 @@ def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
                 t("relation"): relation,
                 t("words"): scores.rows[relation],
                 t("best head"): index_name(layer, head),
-                t("accuracy (%)"): round(100 * float(values[layer, head]), 1),
-                t("mean weight"): round(float(scores.weight[relation][layer, head]), 3),
+                t("accuracy (%)"): rounded(100 * float(values[layer, head]), 1),
+                t("mean weight"): rounded(float(scores.weight[relation][layer, head]), 3),
                 t("best distance"): f"{offset:+d}",
-                t("its accuracy (%)"): round(100 * baseline, 1),
+                t("its accuracy (%)"): rounded(100 * baseline, 1),
                 t("heads beyond the margin"): ", ".join(index_name(*place) for place in scores.clear(relation))
                 or t("none"),
             }

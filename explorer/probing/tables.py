@@ -14,13 +14,12 @@ from explorer.locale.text import fixed, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import name_of
-from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, KindScores, Probe, statistic_of
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, HeadScores, Probe, statistic_of
 from explorer.probing.roles import (
     MARGIN,
     Role,
     evidence_row,
     role_of,
-    role_title,
     shortfall,
     statistic_title,
     with_interval,
@@ -96,7 +95,7 @@ def head_rows(
             t("head"): index_name(layer, head),
             t("role"): role.title,
         }
-        test = evidence_row(item, _clearest(item, role, layer, head), layer, head) if role.judged else {}
+        test = evidence_row(item, role.judged[-1], layer, head) if role.judged else {}
         row |= {name: test.get(name) for name in map(translated, TEST)}
         for statistic in statistics:
             score = item.scores.get(statistic)
@@ -115,8 +114,8 @@ def clearest_first(
     """The rows of :func:`head_rows` with the heads of these kinds and, if any are given, these roles, by clarity.
 
     Heads with a role come first; among them, and among the others, those furthest above what a role needs, by the
-    score in their row: the clearer one of two. A head without a role has the score by which it was judged in place of
-    it.
+    score in their row: of two, that of the role beside the sink. A head without a role has the score by which it was
+    judged in place of it.
     """
     kinds = [kind for kind in probe.kinds if kind in set(kinds)]
     head_roles = roles(probe)
@@ -125,28 +124,18 @@ def clearest_first(
 
     def unclear(place: Head) -> tuple[bool, float]:
         role, item = head_roles[place], probe.kinds[place[0]]
-        name = _clearest(item, role, *place[1:]) if role.judged else ""
-        return not role.clear, shortfall(item.scores[name], *place[1:]) if name else math.inf
+        return not role.clear, shortfall(item.scores[role.judged[-1]], *place[1:]) if role.judged else math.inf
 
     def titled(place: Head) -> dict[str, Any]:
-        role, row, item = head_roles[place], rows[place], probe.kinds[place[0]]
+        role, row = head_roles[place], rows[place]
         judged = row.get(t("judged by"))
         name = role.title if role.clear or not judged else t("none; nearest: {score}", score=judged)
-        if role.clear and " + " in role.name:
-            parts = role.name.split(" + ")
-            clearest = parts.pop(role.judged.index(_clearest(item, role, *place[1:])))
-            name = t("{role}, also {other}", role=role_title(clearest), other=role_title(" + ".join(parts)))
         numbers = {key: row[key] for key in row if key not in (t("kind"), t("head"), t("role"), t("judged by"))}
         return {t("head"): name_of(place), t("role"): name, **numbers}
 
     return {
         place: titled(place) for place in sorted(places, key=unclear) if not names or head_roles[place].name in names
     }
-
-
-def _clearest(item: KindScores, role: Role, layer: int, head: int) -> str:
-    """The score furthest above what a role needs, of those by which a head was judged."""
-    return min(role.judged, key=lambda name: shortfall(item.scores[name], layer, head))
 
 
 def _cell(item: Estimate | None, layer: int, head: int) -> str | None:
@@ -284,15 +273,26 @@ def gold_note(probe: Probe) -> str:
     )
 
 
+def counted(probe: Probe) -> str:
+    """State how many heads have a role."""
+    parts = [len(role.parts) for role in roles(probe).values()]
+    clear, two = len(parts) - parts.count(0), parts.count(2)
+    if not clear:
+        return t("None of the {heads} heads has a clear role.", heads=len(parts))
+    every = t("{n} head", "{n:,} heads", n=len(parts))
+    said = t("{n} of {heads} has a clear role.", "{n} of {heads} have a clear role.", n=clear, heads=every)
+    return f"{said} {t('{n} of them has two.', '{n} of them have two.', n=two)}" if two else said
+
+
 def summary(probe: Probe) -> str:
-    """State how many heads have each role."""
+    """State how many heads have each role, for reports and cards."""
     head_roles = roles(probe)
     counts: dict[str, int] = {}
     for role in head_roles.values():
         if role.clear:
             counts[role.title] = counts.get(role.title, 0) + 1
     if not counts:
-        return t("None of the {heads} heads has a clear role.", heads=len(head_roles))
+        return counted(probe)
     named = ", ".join(f"{n} × {name}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
     return t(

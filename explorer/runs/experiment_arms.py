@@ -9,8 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from explorer.locale.catalogue import in_digits_of
-from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, most_decimals
 from explorer.runs.command import TrainingOrder
@@ -42,8 +40,7 @@ class Metric:
 
     def text(self, value: float) -> str:
         """A value with its unit."""
-        number = f"{value:.4g}" if value == round(value) else f"{value:.1f}"
-        return f"{in_digits_of(current(), number)}{self.unit}"
+        return f"{fixed(value, 0 if value == round(value) else 1)}{self.unit}"
 
     def rounded(self, value: float) -> str:
         """A value with one decimal, and its unit."""

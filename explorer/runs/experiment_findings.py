@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isnan
+from math import isinf, isnan
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
@@ -36,7 +36,7 @@ def verdict_word(what: Compared, verdict: Verdict) -> str:
     """The word for a verdict on a measure: "worse", "later", "undecided"."""
     if verdict in ("above", "below"):
         word = _WORDS[what.measure]["higher" if verdict == "above" else "lower"]
-        return t("{verdict}, by how much is open", verdict=translated(word))
+        return t("{verdict}, size open", verdict=translated(word))
     return translated((_WORDS[what.measure] | _OPEN)[verdict])
 
 
@@ -84,24 +84,28 @@ def in_words(all_measures: Sequence[Compared]) -> str:
 
 
 def answer(what: Compared) -> str:
-    """State the means of the arms that differ beside that of the first one."""
+    """State the means of the arms that differ beside that of the first one, and which arms are as good."""
     means = [
         t("{variant} {mean}", variant=quoted(row.arm.label), mean=_mean(what, row.mean))
         for row in what.rows
         if row.verdict in ("higher", "lower") and row.mean
     ]
     first = "–" if what.mean is None else _mean(what, what.mean)
-    return t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
+    said = t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
+    if same := listed(quoted(row.arm.label) for row in what.rows if row.verdict == "same"):
+        said += " " + t("{verdict}: {variants}.", verdict=capitalised(verdict_word(what, "same")), variants=same)
+    return said
 
 
-def shift_rows(all_measures: Sequence[Compared]) -> list[dict[str, str]]:
-    """One table row for each arm beside the first one: its shift by each measure, with interval and verdict."""
-    rows: dict[str, dict[str, str]] = {}
-    for what in all_measures:
-        for row in what.rows:
-            cells = rows.setdefault(row.arm.label, {t("variant"): row.arm.label})
-            cells[named(what)] = _shift(what, row)
-    return list(rows.values())
+def shift_rows(what: Compared) -> list[dict[str, str]]:
+    """One table row for each arm beside the first one: its shift with its interval, and the verdict."""
+    rows = []
+    for row in what.rows:
+        is_late = what.measure == "updates" and (row.mean is None or row.mean.n < len(row.arm.runs))
+        verdict = row_text(what, row.arm, row.mean) if is_late else verdict_word(what, row.verdict)
+        shift = "" if isnan(row.low) or isinf(row.low) else shift_text(what, row)
+        rows.append({t("variant"): row.arm.label, unit(what): shift, t("verdict"): verdict})
+    return rows
 
 
 def means(what: Compared) -> str:

@@ -110,6 +110,12 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True, caption: bool = Tru
                 draw_table(plot.table, plot.caption, file=key)
 
 
+def map_columns(maps: int) -> list[tuple[DeltaGenerator, bool]]:
+    """Columns for maps side by side, two at least; the last map has the colour bar of all (True), and room for it."""
+    columns = st.columns([5 if nth == maps - 1 else 4 for nth in range(max(2, maps))])
+    return [(column, nth == maps - 1) for nth, column in enumerate(columns)]
+
+
 def draw_caption(text: str) -> None:
     """Draw a caption, which may contain user text; its technical terms link to their explanations."""
     st.caption(explained(text))

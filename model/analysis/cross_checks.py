@@ -42,11 +42,14 @@ class Counterfactuals:
 
 
 @torch.inference_mode()
-def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[int]) -> Counterfactuals:
+def counterfactual_rows(
+    model: Transformer, src: Sequence[int], read: Sequence[int], *, seed: int = 0
+) -> Counterfactuals:
     """Replace the cross-attention of all heads in one row of the target at a time; of a decoder alone, its attention.
 
     uniform: the same weight on every token that the row sees. shuffled: the row's weights in an order drawn for each
-    head. largest removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019, §3).
+    head by `seed`. largest removed: the largest weight is distributed to the others in proportion (Moradi et al. 2019,
+    §3).
 
     Shapes: src: ids with <eos>; read: target ids, <sos> first. A prediction stays if the likeliest token is the same;
     it may have become less likely all the same.
@@ -62,7 +65,7 @@ def counterfactual_rows(model: Transformer, src: Sequence[int], read: Sequence[i
     kind: AttentionKind = "cross" if config.has_encoder else "decoder"
     stays, change = {}, {}
     for name in COUNTERFACTUALS:
-        generator = torch.Generator().manual_seed(0)
+        generator = torch.Generator().manual_seed(seed)
         changes = {
             f"{attention_scope(kind, layer)}.weights": _row_each(
                 name, rows, generator, causal=kind == "decoder" and config.causal

@@ -20,6 +20,7 @@ from explorer.screens.probe.page import MOVED
 from explorer.web import long_work, measurements, runtime
 from model.analysis.recorded_batches import observe
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
+from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
 from tests.pages.page import (
     address,
@@ -70,7 +71,7 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert_says(
         at,
         "The untrained ones are 5 models of the same shape",
-        "5 of 12 heads have a clear role: 2 × alignment (predicts), 2 × itself, 1 × next token.",
+        "5 of 12 heads have a clear role.",
     )
     table = tables(at)[0].set_index("head")
     assert len(table) == 8 + 2 + 2
@@ -84,9 +85,9 @@ def test_statistics_are_computed_with_sample_and_baselines_and_can_be_filtered()
     assert widget(at, "probe_map").value == "itself_without_sinks", "the score by which the commonest role is judged"
     assert [figure["data"][0]["z"].shape for figure in plotted(at)] == [(2, 4), (1, 2)]
     assert [len(grid["tiles"]) for grid in role_grids(at)] == [8, 2, 2], "a thumbnail for each head"
-    letters = {role["letters"]: role["name"] for grid in role_grids(at) for role in grid["roles"]}
-    assert "Lp" not in letters
-    assert letters["Ap"] == "alignment (predicts)"
+    counts = {role["name"]: role["heads"] for header, _ in messages(at) for role in header.get("roles", ())}
+    assert counts == {"alignment (predicts)": 2, "itself": 2, "next token": 1}
+    assert words(at).count("alignment (predicts)  ") == 2, "a card for each of its heads, on a phone"
     choose(at, probe_kinds=["decoder"])
     assert {name.split()[0] for name in tables(at)[0]["head"]} == {"decoder"}
     choose(at, probe_kinds=["encoder", "cross"], probe_roles=["alignment (predicts)"])
@@ -314,6 +315,12 @@ def test_a_count_over_some_sentences_can_be_made_over_all() -> None:
     assert_says(at, "intervals over 60 sentences")
     assert "over 50 sentences" not in words(at)
     assert many not in {each.label for each in at.button}
+    (before,) = tables(at)[-1].to_dict("records")
+    choose(at, checks_seed=1)
+    assert_says(at, "intervals over 50 sentences")
+    (after,) = tables(press(at, many))[-1].to_dict("records")
+    differ = {name for name in before if before[name] != after[name]}
+    assert differ == {"stay likeliest: shuffled"}, "the seed is that of the orders alone"
 
 
 def test_take_away_offers_three_files_with_what_is_in_them_and_what_else_was_measured() -> None:

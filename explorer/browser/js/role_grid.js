@@ -8,7 +8,7 @@ import { capitalised, shortHead, shortLayer } from "./names.js";
 import { readMessage } from "./wire.js";
 import { t } from "./words.js";
 
-/** @import { RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
+/** @import { GridRole, RoleGridHeader as RoleGrid, RoleTile } from "./structs" */
 /** @import { Messenger, Theme } from "./types" */
 
 /**
@@ -22,9 +22,18 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
   const theme = readTheme(box);
   const colours = getComputedStyle(box).getPropertyValue("--st-chart-categorical-colors").split(",");
   box.classList.toggle("choosing", header.choosing);
-  const boxes = children(box, header.grids.length, makeGrid);
+  const [chips, rest] = /** @type {HTMLElement[]} */ ([...box.children]);
+  chips.replaceChildren(
+    ...header.roles.map((/** @type {GridRole} */ { letters, name, colour, heads }) => {
+      const chip = make("span", "role", make("b", "", letters), ` ${name} `, make("small", "", `× ${heads}`));
+      chip.style.setProperty("--role", colours[colour]);
+      return chip;
+    }),
+  );
+  const boxes = children(rest, header.grids.length, makeGrid);
   header.grids.forEach((/** @type {RoleGrid} */ grid, /** @type {number} */ i) => {
-    drawGrid(boxes[i], grid, /** @type {Uint8Array} */ (arrays[grid.kind].values), header.choosing, theme, colours);
+    const levels = /** @type {Uint8Array} */ (arrays[grid.kind].values);
+    drawGrid(boxes[i], grid, levels, header.choosing, theme, colours);
   });
   box.onclick = (event) => {
     const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
@@ -36,7 +45,7 @@ function makeGrid() {
   const tiles = Object.assign(make("div", "tiles"), { onkeydown: moveInGrid });
   tiles.setAttribute("role", "group");
   const legend = make("p", "legend", make("span", "ramp", make("span"), make("i"), make("span")));
-  return make("figure", "", make("h5"), tiles, legend, make("figcaption"));
+  return make("figure", "", make("h5"), tiles, legend);
 }
 
 /**
@@ -49,19 +58,11 @@ function makeGrid() {
  * @param {string[]} colours of roles
  */
 function drawGrid(box, grid, levels, choosing, theme, colours) {
-  const [title, tiles, legend, caption] = /** @type {HTMLElement[]} */ ([...box.children]);
+  const [title, tiles, legend] = /** @type {HTMLElement[]} */ ([...box.children]);
   const { kind, layers, heads, bins } = grid;
   const area = bins * bins;
   const maps = { keys: bins, queries: bins, mask: new Uint8Array(area) };
   say(title, capitalised(kind));
-  say(caption, grid.caption);
-  caption.append(
-    ...grid.roles.flatMap(({ letters, name, colour: nth }) => {
-      const key = make("span", "role", make("b", "", letters), ` ${name}`);
-      key.style.setProperty("--role", colours[nth]);
-      return [key, " "];
-    }),
-  );
   const [least, , most] = legend.children[0].children;
   say(least, t("uniform or less"));
   say(most, t("≥ {times} × uniform", { times: grid.top }));

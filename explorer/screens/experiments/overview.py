@@ -46,7 +46,9 @@ def draw_overview() -> None:
     _draw_list(
         t("As good as the first variant"), {name: results.in_words(compared(stored[name])) for name in shows["equal"]}
     )
-    _draw_list(t("Undecided"), {name: results.in_words(compared(stored[name])) for name in shows["undecided"]})
+    _draw_list(
+        t("Undecided, or of open size"), {name: results.in_words(compared(stored[name])) for name in shows["undecided"]}
+    )
     _draw_list(t("Too few runs to tell"), {name: results.too_few(stored[name]) for name in shows["too few"]})
     _draw_list(t("Nothing to compare yet"), dict.fromkeys(shows["nothing"], ""))
 
@@ -61,7 +63,8 @@ def draw_how_to_read() -> None:
         with st.popover(t("How to read the charts"), icon=":material/help:", width="content"):
             st.caption(
                 t(
-                    "Dot and bar: the median difference of two runs, one of each, with its interval; grey: undecided. "
+                    "Dot and bar: the median difference of two runs, one of each, with its interval, at a level that "
+                    "all comparisons of the experiment share (5 % together); grey: undecided. "
                     "Small dots: each run beside the median run of the first variant. Shaded: as good as the first, "
                     "within 1 point, two evaluations or a factor of 2. The scale is linear there and logarithmic "
                     "outside; that of the loss is logarithmic throughout."

@@ -11,7 +11,7 @@ from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.forest import forest_figure
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import plain, quoted
+from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import (
     ArmRuns,
@@ -32,7 +32,6 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError, as_typed
 
-_SHIFT = 215  # pixels of a shift with its interval and verdict
 _RANGE = 150  # pixels of a mean with its range
 _MOST_ROWS = 20  # of a table that are in sight
 _MEASURES = {
@@ -88,22 +87,19 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
-    for measure in leading(measures):
-        st.markdown(f"**{plain(results.answer(measure))}**")
+    found = [results.answer(measure) for measure in leading(measures)]
+    if overall(arms) in ("equal", "undecided"):
+        found = [results.in_words(measures)]
+    for finding in found:
+        st.markdown(f"**{plain(finding)}**")
     if drawn:
         draw_how_to_read()
     for nth in range(0, len(drawn), 2):
         for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
             with column:
                 draw_small_figure(forest_figure(measure))
-    if drawn:
-        about = t(
-            "Difference from {first} with its interval: in points, updates, or as a factor of the loss.",
-            first=quoted(drawn[0].first.label),
-        )
-        widths = {results.named(measure): st.column_config.Column(width=_SHIFT) for measure in drawn}
-        draw_table(results.shift_rows(drawn), about, file="shifts", column_config=widths)
-        st.caption(plain(about))
+                rows, file = results.shift_rows(measure), f"shifts-{measure.measure}"
+                draw_table(rows, results.caption(measure), file=file)
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
@@ -134,7 +130,8 @@ def _procedure() -> str:
         "Its interval has the shifts that an exact rank-sum test does not reject, at 5 % divided by the number of "
         "comparisons in the experiment, so that all its intervals hold together. A variant differs if its interval "
         "leaves out 0 and the shift is at least 1 point, two evaluations or a factor of 2; it is as good if the "
-        "interval lies within that. Both hold for other seeds on these sentences. A run that failed has 0 right. "
+        "interval lies within that. If the interval leaves out 0 and neither holds, only the direction is decided "
+        "(size open). All hold for other seeds on these sentences. A run that failed has 0 right. "
         "Tables have the mean of the weights that were best on validation, and the lowest to highest run. "
         "Experiments share first variants, so they are not independent."
     )

@@ -27,6 +27,7 @@ from explorer.screens.probe.sample_choice import Subject
 from explorer.screens.probe.words import grammar_of
 from explorer.web import runtime, session
 from explorer.web.figures import draw_map, draw_table
+from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 
@@ -72,13 +73,14 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
 
 
 class _Check(NamedTuple):
-    """A count over the sample: the key of its result, its texts (`ask` is the button's), and the work."""
+    """A count over the sample: the key of its result, its texts (`ask` is the button's), and the work, by a seed."""
 
     what: str
     title: str
     explanation: str
     ask: str
-    work: Callable[[LoadedModel, Sample, Classes, Report, int], KeptShares | MapAgreement]
+    work: Callable[[LoadedModel, Sample, Classes, Report, int, int], KeptShares | MapAgreement]
+    has_seed: bool
 
     @property
     def of_all(self) -> str:
@@ -104,7 +106,8 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
                 where=where,
             ),
             t("Put other rows in place in {n} sentences", n=min(SENTENCES, size)),
-            kept_shares,
+            lambda *given: kept_shares(*given[:-1], seed=given[-1]),
+            True,
         ),
         _Check(
             "zeroed values",
@@ -114,7 +117,8 @@ def _checks(size: int, *, has_encoder: bool) -> tuple[_Check, ...]:
                 "with the weights (their mean over the heads) and with the norms of the weighted values."
             ),
             t("Set values to zero in {n} sentences", n=min(SENTENCES, size)),
-            lambda loaded, sample, _, report, most: map_agreement(loaded, sample, report, most),
+            lambda loaded, sample, _, report, most, __: map_agreement(loaded, sample, report, most),
+            False,
         ),
     )
 
@@ -148,12 +152,17 @@ def _draw_count(subject: Subject, check: _Check, sample: Sample, classes: Classe
     """Draw one count over the sample, a table and a sentence about it, and the button that counts over all of it."""
 
     def counted(what: str, label: str, most: int) -> KeptShares | MapAgreement | None:
-        return subject.measure(what, label, lambda loaded, report: check.work(loaded, sample, classes, report, most))
+        return subject.measure(
+            what, label, lambda loaded, report: check.work(loaded, sample, classes, report, most, seed)
+        )
 
-    count, place = counted(check.what, check.ask, SENTENCES), st.container()
+    label = t("Seed of the shuffled orders")
+    seed = st.number_input(label, 0, 999, key="checks_seed", bind=URL, width=220) if check.has_seed else 0
+    first, of_all = (f"{what} {seed}" if seed else what for what in (check.what, check.of_all))
+    count, place = counted(first, check.ask, SENTENCES), st.container()
     more = t("Count over all {n} sentences", n=len(sample))
-    if count is not None and len(sample) > SENTENCES and subject.asked(check.of_all, more):
-        count = counted(check.of_all, more, len(sample)) or count
+    if count is not None and len(sample) > SENTENCES and subject.asked(of_all, more):
+        count = counted(of_all, more, len(sample)) or count
     if count is None:
         return
     with place:

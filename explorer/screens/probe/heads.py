@@ -20,13 +20,14 @@ from explorer.probing.role_grid import THUMBNAILS, role_grids
 from explorer.probing.roles import needed_note, role_title, rule, statistic_title
 from explorer.probing.tables import (
     FIRST,
+    TEST,
     clearest_first,
     colour_range,
+    counted,
     gold_note,
     kinds_with,
     roles,
     sensitivity,
-    summary,
 )
 from explorer.screens.probe.one_head import ONE_HEAD
 from explorer.screens.probe.sample_choice import Subject
@@ -41,7 +42,7 @@ _ROLE = 330  # pixels, in which two roles of a head are whole
 def draw_heads(subject: Subject, measured: Measured) -> None:
     """Draw the thumbnails, the table, and one score as a map."""
     probe = measured.probe
-    st.markdown(f"**{plain(summary(probe))}**")
+    st.markdown(f"**{plain(counted(probe))}**")
     role_grid_view(role_grids(measured, subject.model.model_config), key="probe_grid", on_click=_open_card)
     left, right = st.columns([5, 2], vertical_alignment="center")
     click = t("Click a thumbnail, or choose a row of the table, to open the head.")
@@ -76,22 +77,30 @@ def _draw_table(probe: Probe) -> None:
     if not rows:
         st.info(t("No head has one of these roles."))
         return
-    event = draw_table(
-        [_aligned(row, rows) for row in rows],
-        t("Heads with their roles and scores"),
-        height=table_height(len(rows), most=min(max(_LEAST, sum(role.clear for role in head_roles.values())), _MOST)),
-        on_select="rerun",
-        selection_mode="single-row",
-        key="probe_table",
-        column_config={
-            t("role"): st.column_config.TextColumn(width=_ROLE),
-            statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
-        },
-    )
-    st.toggle(t("All statistics"), key="probe_every", bind=page_parts.URL)
+    with st.container(key="heads_list"):
+        event = draw_table(
+            [_aligned(row, rows) for row in rows],
+            t("Heads with their roles and scores"),
+            height=table_height(
+                len(rows), most=min(max(_LEAST, sum(role.clear for role in head_roles.values())), _MOST)
+            ),
+            on_select="rerun",
+            selection_mode="single-row",
+            key="probe_table",
+            column_config={
+                t("role"): st.column_config.TextColumn(width=_ROLE),
+                statistic_title("error_rate"): st.column_config.TextColumn(help=gold_note(probe)),
+            },
+        )
+        st.toggle(t("All statistics"), key="probe_every", bind=page_parts.URL)
+    with st.container(key="heads_cards"):  # in place of the table on a phone: frame.css
+        named = [list(row.values()) for place, row in by_head.items() if head_roles[place].clear]
+        st.caption(plain(listed(map(translated, TEST[1:]))) if named else t("No head shown has a clear role."))
+        cards = ((plain(head), *(plain(text or "") for text in texts[:3])) for head, *texts in named)
+        st.markdown("\n".join(f"- **{head}** {role}  \n  {' · '.join(test)}" for head, role, *test in cards))
     order = t(
-        "The clearest heads come first: those whose smaller lower end is largest. Of two roles, the numbers are those "
-        "of the first. Roles other than sinks are judged by the weight outside the sinks."
+        "The clearest heads come first: those whose smaller lower end is largest. Beside a sink, frame and numbers are "
+        "those of the other role. Roles other than sinks are judged by the weight outside the sinks."
     )
     st.caption(plain(f"{needed_note(probe.seeds)} {order}"))
     selected = event["selection"]["rows"]
@@ -128,8 +137,8 @@ def _draw_map(probe: Probe) -> None:
     title, span, decimals = statistic_title(statistic), colour_range(probe, statistic), statistic_of(statistic).decimals
     having = kinds_with(probe, statistic)
     without = [kind for kind in probe.kinds if kind not in having]
-    columns = st.columns(max(2, len(having)))
-    for kind, column in zip(having, columns, strict=False):
+    columns = page_parts.map_columns(len(having))
+    for kind, (column, bar) in zip(having, columns, strict=False):
         with column:
             item = probe.kinds[kind].scores[statistic]
             judged = [place for place, role in head_roles.items() if role.clear and statistic in role.judged]
@@ -142,11 +151,12 @@ def _draw_map(probe: Probe) -> None:
                 decimals=decimals,
                 interval=item.estimate,
                 named=[(layer, head) for of, layer, head in judged if of == kind],
+                bar=bar,
             )
             page_parts.draw_plot(plot, f"probe_map_{kind}", caption=len(having) > 1)
     if len(having) == 1:
-        with columns[1]:
+        with columns[1][0]:
             page_parts.draw_caption(plot.caption)
     if without:
         kinds = capitalised(listed(map(translated, without)))
-        columns[-1].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))
+        columns[-1][0].caption(plain(t("{kinds} heads do not have this score.", kinds=kinds)))

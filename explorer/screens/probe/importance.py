@@ -56,11 +56,18 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
     st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=loss))
     st.caption(t("The colours follow the square root of the change."))
     changes = importance.ablation.loss_change
-    for kind, column in zip(changes, st.columns(max(2, len(changes))), strict=False):
+    for kind, (column, bar) in zip(changes, page_parts.map_columns(len(changes)), strict=False):
         with column:
-            span, clear = importance.span, importance.clear[kind]
-            caption, decimals = importance.largest(kind), importance.decimals
-            plot = layer_head_map(changes[kind], kind, caption=caption, span=span, decimals=decimals, clear=clear)
+            plot = layer_head_map(
+                changes[kind],
+                kind,
+                t("change in nats"),
+                span=importance.span,
+                decimals=importance.decimals,
+                clear=importance.clear[kind],
+                interval=importance.ablation.loss_interval[kind],
+                bar=bar,
+            )
             page_parts.draw_plot(plot, f"importance_loss_{kind}", numbers=False, caption=False)
     st.caption(explained(importance.summary(len(measured.sample))))
     rows = importance.rows()

@@ -104,7 +104,7 @@ def draw_one_head(subject: Subject, measured: Measured) -> None:
 def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
     kind, layer, head = place
     scores = measured.probe.kinds[kind]
-    left, right = st.columns([3, 2])
+    left, right = st.columns([4, 3])
     with left:
         statistic = example_statistic(role_of(scores, layer, head), scores)
         _draw_examples(subject, measured, place, statistic)
@@ -114,7 +114,10 @@ def _draw_sentences(subject: Subject, measured: Measured, place: Head) -> None:
         if importance is None:
             st.caption(t("Not measured yet: see the tab “Effect on the answer”, “Importance”."))
         else:
-            st.caption(plain(importance.sentence_about(place)))
+            changes, about = importance.of_head(place)
+            wide = dict(zip(changes[0], (168, 190), strict=True))  # pixels, which fit a phone
+            draw_table(changes, about, column_config={name: st.column_config.Column(width=wide[name]) for name in wide})
+            st.caption(plain(about))
         draw_note(subject.name, place)
 
 

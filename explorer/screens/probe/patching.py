@@ -74,7 +74,8 @@ def _draw_pair(subject: Subject, translation: Translation) -> str:
     st.caption(
         t(
             "Each cell shows how the watched prediction changes if one vector comes from the other sentence and "
-            "everything else stays: it changes where the vector carries the difference."
+            "everything else stays: it changes where the vector carries the difference. An empty cell changes it by "
+            "less than 0.05 nats."
         )
     )
     if st.session_state.get(_OTHER, "").strip() in ("", st.session_state.get(_PROPOSED)):  # nobody typed another one
@@ -120,11 +121,12 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
     heads = (
         st.container() if grids.heads_matter else st.expander(t("Every head, each with under 5 % of the difference"))
     )
-    for kind, column in zip(grids.heads, heads.columns(len(grids.heads)), strict=True):
-        with column:
-            title, span = t("change in nats"), (-grids.top_head, grids.top_head)
-            plot = layer_head_map(grids.head_change(kind), kind, title, span=span)
-            page_parts.draw_plot(plot, f"patching_heads_{kind}", numbers=False, caption=False)
+    title, span = t("change in nats"), (-grids.top_head, grids.top_head)
+    with heads:
+        for kind, (column, bar) in zip(grids.heads, page_parts.map_columns(len(grids.heads)), strict=False):
+            with column:
+                plot = layer_head_map(grids.head_change(kind), kind, title, span=span, bar=bar)
+                page_parts.draw_plot(plot, f"patching_heads_{kind}", numbers=False, caption=False)
 
 
 def _draw_means(means: MeanPatches) -> None:
@@ -132,10 +134,11 @@ def _draw_means(means: MeanPatches) -> None:
     for stack, column in zip(means.mean_place, st.columns(len(means.mean_place)), strict=True):
         with column:
             page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}", numbers=False)
-    for (kind, item), column in zip(means.heads.items(), st.columns(len(means.heads)), strict=True):
+    for kind, (column, bar) in zip(means.heads, page_parts.map_columns(len(means.heads)), strict=False):
         with column:
-            title, span = t("share of the difference"), (-means.top, means.top)
-            plot = layer_head_map(item.value, kind, title, span=span, decimals=3, clear=item.differs_from_zero())
+            item, title, span = means.heads[kind], t("share of the difference"), (-means.top, means.top)
+            clear = item.differs_from_zero()
+            plot = layer_head_map(item.value, kind, title, span=span, decimals=3, clear=clear, bar=bar)
             page_parts.draw_plot(plot, f"patching_mean_heads_{kind}", numbers=False)
     with st.expander(t("Every mean with its interval")):
         draw_table(means.rows(), t("Mean effect of each vector and head"), file="patching")

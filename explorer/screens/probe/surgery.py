@@ -20,7 +20,7 @@ from explorer.decoding.names import index_name
 from explorer.decoding.translator import InputError, Translation
 from explorer.decoding.word_changes import changes_in_words, word_spans
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import capitalised, plain, quoted
+from explorer.locale.text import capitalised, fixed, plain, quoted
 from explorer.probing.edit_effect import (
     Effect,
     Means,
@@ -111,13 +111,14 @@ def _draw_effect(subject: Subject, before: Translation, changes: Changes, measur
 
 def _draw_translations(effect: Effect) -> None:
     """Draw both sentences, one under the other; words that differ are struck through above and bold below."""
+    if effect.before.path == effect.after.path:
+        same = t("No word changes: {translation}", translation=plain(effect.before.text) or _nothing())
+        st.markdown(f"**{same}**")
+        return
     spans = word_spans(effect.before.text, effect.after.text)
     old = "".join(_marked(span.before, span.changed, "~~") for span in spans)
     new = "".join(_marked(span.after, span.changed, "**") for span in spans)
     st.markdown(t("Before: {old}  \nAfter (edited): {new}", old=old or _nothing(), new=new or _nothing()))
-    if effect.before.path == effect.after.path:
-        st.caption(t("The translation stays the same."))
-        return
     changed, marked = t("The translation changes."), t("Words that differ are struck through above and bold below.")
     st.caption(plain(f"{changed} {changes_in_words(spans)} {marked}"))
 
@@ -138,27 +139,19 @@ def _draw_steps(effect: Effect) -> None:
     worst = max(effect.steps, key=lambda step: step.divergence)
     st.markdown(t("##### Step by step"))
     steps = t(
-        "Over its {n} step the distribution of the next token changes by {mean:.3f} nats on average (KL divergence), "
-        "most where the model predicts {predicts} after {reads} ({most:.3f}).",
-        "Over its {n:,} steps the distribution of the next token changes by {mean:.3f} nats on average (KL "
-        "divergence), most where the model predicts {predicts} after {reads} ({most:.3f}).",
+        "Over its {n} step the distribution of the next token changes by {mean} nats on average (KL divergence), "
+        "most where the model predicts {predicts} after {reads} ({most}).",
+        "Over its {n:,} steps the distribution of the next token changes by {mean} nats on average (KL divergence), "
+        "most where the model predicts {predicts} after {reads} ({most}).",
         n=len(effect.steps),
-        mean=effect.divergence,
+        mean=fixed(effect.divergence, 3),
         predicts=quoted(worst.predicts),
         reads=quoted(worst.reads),
-        most=worst.divergence,
+        most=fixed(worst.divergence, 3),
     )
     path = t("Along the path of the unchanged translation, so that both distributions follow the same words.")
     st.caption(plain(f"{steps} {path}"))
-    draw_table(
-        step_rows(effect),
-        t("Every step before and after the change"),
-        file="steps",
-        column_config={
-            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="localized")
-            for name in (t("probability before"), t("probability after"))
-        },
-    )
+    draw_table(step_rows(effect), t("Every step before and after the change"), file="steps")
 
 
 def _draw_sample(subject: Subject, changes: Changes, edit: HeadEdits, measured: Measured | None) -> None:

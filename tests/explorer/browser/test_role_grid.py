@@ -55,16 +55,15 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
     assert np.allclose(even[np.tril_indices(BINS)], 1)
     assert itself[0, 0] == pytest.approx(1)
     assert itself[-1, -1] == pytest.approx(12), "the last row could see twelve keys"
-    assert grid.caption() == "No decoder head has a clear role."
     assert not wire.read(encode((grid,), choosing=False))[1]["decoder"][0, 0].any()
     both = Role("sink: end of sentence + alignment (predicts)", ("end", "aligned"))
     named = replace(grid, roles={**grid.roles, (0, 1): both})
-    (header,) = wire.read(encode([named], choosing=False))[0]["grids"]
-    assert header["caption"] == ""
-    assert [(role["letters"], role["name"]) for role in header["roles"]] == [
-        ("Se", "sink: end of sentence"),
-        ("Ap", "alignment (predicts)"),
-    ]
+    aligning = replace(grid, roles=dict.fromkeys(grid.roles, Role("alignment (predicts)", ("aligned",))))
+    header = wire.read(encode([named, aligning], choosing=False))[0]
+    assert [(role["letters"], role["name"], role["heads"]) for role in header["roles"]] == [
+        ("Ap", "alignment (predicts)", 3),
+        ("Se", "sink: end of sentence", 1),
+    ], "one legend of all grids, in which a head with two roles counts twice"
 
 
 @pytest.mark.parametrize(

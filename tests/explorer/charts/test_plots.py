@@ -50,6 +50,9 @@ def test_names_of_rows_and_columns_have_room_and_those_that_would_touch_are_left
     upright = square(many, 17)
     assert upright.layout.xaxis.tickangle == -90
     assert upright.layout.margin.t > width_of(many[-1])
+    shared = square(["1", "2"], 2, beside=[many, ["1", "2"]])
+    assert shared.layout.xaxis.tickangle == -90, "as the map beside it"
+    assert shared.layout.margin.t == upright.layout.margin.t
     narrow, wide = (square(many, 17, width=width).layout.xaxis for width in (310, 900))
     assert list(wide.tickvals) == list(range(17))
     assert list(narrow.tickvals) == [0, 2, 4, 6, 8, 10, 12, 14, 16]
@@ -86,9 +89,12 @@ def test_token_hues_and_hatching_can_be_read_and_masked_is_grey(theme: str) -> N
 @pytest.mark.parametrize("span", [(0.0, 1.0), (-1.0, 1.0)])
 def test_numbers_stand_out_from_every_colour_of_a_map(theme: str, span: tuple[float, float]) -> None:
     values = np.linspace(*span, 200).reshape(4, 50)
-    map_ = measured_heads.layer_head_map(values, "cross", span=span, caption="c").figure
+    map_ = measured_heads.layer_head_map(values, "cross", span=span).figure
     cells, text = inked(map_, dark=theme == "dark").data
     assert (cells.texttemplate, len(text.text)) == (None, values.size)
+    brief = measured_heads.layer_head_map(np.full((1, 4), -0.001), "cross", span=span, decimals=4, bar=False).figure
+    assert [brief.data[0].showscale, brief.layout.margin.r < map_.layout.margin.r] == [False, True]
+    assert [inked(each, dark=False).data[-1].textfont.size for each in (brief, map_)] == [12, 8], "as there is room"
     colours = THEME[theme]["chartDivergingColors" if span[0] < 0 else "chartSequentialColors"]
     channels = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours]).T
     steps = np.linspace(*span, len(colours))

@@ -116,8 +116,13 @@ def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> No
     translation = Translator(reverse).translate("abc", DecodeConfig())
     norms = np.ones((4, 4), np.float32)
     for kind, rows in (("decoder", 3), ("encoder", 4)):
-        _, (_, by_norms), _ = sentence_maps(reverse, translation, kind, 0, norms)
+        maps, (said, by_norms, _) = zip(*sentence_maps(reverse, translation, kind, 0, norms), strict=True)
         assert f" of {rows} rows" in by_norms
+        framed = [dict(each.marks.cells) for each in maps]
+        assert framed[0].keys() == framed[1].keys() == framed[2].keys()
+        assert all(each.values[row, key] == each.values[row].max() for each in maps for row, key in each.marks.cells)
+        assert all(len({keys[row] for keys in framed}) > 1 for row in framed[0]), "rows that differ, and no others"
+        assert ("Framed" in said) is bool(framed[0])
 
 
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:

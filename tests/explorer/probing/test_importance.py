@@ -40,7 +40,13 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
 
 
 def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Importance) -> None:
-    summary, one = importance.summary(200), importance.sentence_about(("encoder", 0, 0))
+    summary, (rows, one) = importance.summary(200), importance.of_head(("encoder", 0, 0))
+    assert [tuple(row.values()) for row in rows] == [
+        ("loss, zeroed (nats)", "+0.500 (+0.450 to +0.550)"),
+        ("loss, mean instead (nats)", "+0.500 (+0.450 to +0.550)"),
+        ("right tokens (points)", "−5.0 (−6.0 to −4.0)"),
+    ]
+    assert len(replace(importance, by_mean=None).of_head(("encoder", 0, 0))[0]) == 2
     for said, numbers in (
         (summary, "the loss is highest without cross L1 H1, by +2.000 (+1.950 to +2.050) nats per token"),
         (
@@ -48,10 +54,9 @@ def test_sentences_carry_rounded_numbers_with_their_intervals(importance: Import
             "Of 4 heads, 3 raise the loss when they are switched off, 0 lower it, and 1 cannot be told from zero",
         ),
         (summary, "If no head mattered, about 0.1 of 4 would seem to raise it by chance, and as many to lower it."),
-        (one, "over 1 sentence the loss goes from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)"),
-        (one, "changes by −5.0 (−6.0 to −4.0) percentage points. Of 4 heads it has rank 2."),
+        (one, "Over 1 sentence, with 95 % intervals"),
+        (one, "The loss of the whole model is 1.000 nats per token. Of 4 heads, this one has rank 2."),
         (importance.to_try(), "the loss rises most without cross L1 H1, encoder L1 H1 and decoder L1 H1."),
-        (importance.largest("encoder"), "without L1 H1, by +0.500 (+0.450 to +0.550)."),
         (importance.words(("encoder", 0, 1)), "0.000 (−0.050 to +0.050), not distinguishable from zero"),
     ):
         assert numbers in said
@@ -82,9 +87,9 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
     assert np.allclose(falling.interval(), ([80, 40, 20], [125, 62.5, 31.25]))
     assert np.allclose(falling.random_quality(), [[100, 50, 25], [100, 25, 12.5]])
     for said in (
-        "Probability per token is at 90 % of the whole model's or more up to 0 of 2 heads switched off, and below with "
-        "1; in random order, drawn 2 times, it is first seen below with 1: no later than some of them. Tried were 0, 1 "
-        "and 2 heads, nothing between. With 0 off, the interval contains 90 %.",
+        "Probability per token is at 90 % of the whole model's or more with up to 0 of 2 heads switched off, and below "
+        "with 1. With 0 off, the interval contains 90 %. The least important first holds out no longer than some of 2 "
+        "random orders, which are first seen below with 1. Tried were 0, 1 and 2 heads, nothing between.",
         "The order was chosen on 4 sentences and scored on 5 others",
     ):
         assert said in falling.summary()
@@ -93,10 +98,14 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
 @pytest.mark.parametrize(
     ("factors", "random", "said"),
     [
-        ((1, 2), [[2, 2], [3, 4]], "drawn 2 times, it is first seen below with 1: later than each of them."),
-        ((1, 2), [[2, 2], [1, 4]], "it is first seen below with 1 to 2: no later than some of them."),
-        ((2, 2), [[2, 2], [1, 1]], "it is first seen below with 1 to more than 2: no later than some of them."),
-        ((1, 1), [[1, 2], [1, 2]], "stays above 90 % however many of 2 heads are switched off; in random order, "),
+        ((1, 2), [[2, 2], [3, 4]], "longer than each of 2 random orders, which are first seen below with 1."),
+        ((1, 2), [[2, 2], [1, 4]], "no longer than some of 2 random orders, which are first seen below with 1 to 2."),
+        (
+            (2, 2),
+            [[2, 2], [1, 1]],
+            "some of 2 random orders, which are first seen below with 1 to more than 2.",
+        ),
+        ((1, 1), [[1, 2], [1, 2]], "stays above 90 % however many of 2 heads are switched off. "),
     ],
 )
 def test_an_order_is_compared_with_random_ones(

@@ -28,7 +28,7 @@ from explorer.probing.roles import (
     second_job,
     shortfall,
 )
-from explorer.probing.tables import clearest_first
+from explorer.probing.tables import clearest_first, counted
 from model.analysis import bootstrap
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
@@ -202,12 +202,14 @@ def test_the_clearest_head_comes_first_by_the_numbers_in_its_row() -> None:
 
     planted = probed(encoder=(mixed(lambda q: q + 1, 0.5), mixed(lambda q: q + 1, 0.8), both))
     rows = list(clearest_first(planted, ["encoder"], ()).values())
-    assert [row["role"] for row in rows] == [f"previous token, also {SINK}", "next token", "next token"], (
-        "the clearer first"
+    assert [row["role"] for row in rows] == [f"{SINK} + previous token", "next token", "next token"], (
+        "the clearer first; a sink first of two roles, as on its thumbnail"
     )
     lows = [float(row["above uniform"].split("(+")[1].split(" ")[0]) for row in rows]
-    assert lows == sorted(lows, reverse=True), "of two roles, the numbers are those of the clearer one"
+    assert lows == sorted(lows, reverse=True), "of two roles, the numbers are those of the one beside the sink"
     assert lows[0] > planted.kinds["encoder"].scores["first"].over_uniform.low[0, 2] + 0.1, "which is not the first"
+    assert counted(planted) == "3 of 5 heads have a clear role. 1 of them has two."
+    assert "two" not in counted(probed(encoder=(HEADS["previous"], HEADS["next"])))
 
 
 def test_evidence_holds_score_baselines_and_size() -> None:

@@ -60,7 +60,7 @@ def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -
         assert np.allclose(one.relative, two.relative, atol=1e-6)
     assert np.array_equal(two.corpus["error_rate"].own, one.corpus["error_rate"].own)
     assert np.array_equal(again.importance.ablation.loss_change["cross"], known.ablation.loss_change["cross"])
-    assert again.importance.sentence_about(("cross", 0, 0)) == known.sentence_about(("cross", 0, 0))
+    assert again.importance.of_head(("cross", 0, 0)) == known.of_head(("cross", 0, 0))
 
 
 def test_stale_results_are_not_shown(measured: Measured, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def with_long(one: StoredRun, share: float) -> StoredRun:
 
 FAILED = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
 OPEN, NONE = "undecided", "not compared"
-SOME = "by how much is open"
+SOME = "size open"
 
 
 @pytest.mark.parametrize(
@@ -218,11 +218,19 @@ def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> N
     assert in_words([score, updates]).endswith(
         "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
-    assert answer(score).endswith("after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %.")
-    assert answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20."
-    rows = shift_rows([score, updates])
-    assert [list(row.values())[:2] for row in rows][2] == ["arm 3", "0.0 (−0.3 to +0.3), as good"]
-    assert list(rows[0]) == ["variant", named(score), named(updates)]
+    assert answer(score).endswith(
+        "after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %. As good: “arm 3”."
+    )
+    assert (
+        answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20. As soon: “arm 1” and “arm 3”."
+    )
+    assert list(shift_rows(score)[2].items()) == [
+        ("variant", "arm 3"),
+        ("points more", "0.0 (−0.3 to +0.3)"),
+        ("verdict", "as good"),
+    ]
+    some = compared(arms_of([ten(), [*ten()[:9], replace(ten()[9], valid=BAD[0].valid)]]))[1]
+    assert list(shift_rows(some)[0].values()) == ["arm 1", "", "9 of 10 reached it"], "why it is not compared"
     assert "4 test sentences; 9 comparisons." in conditions(arms)
 
 
@@ -297,7 +305,8 @@ def test_lengths_beyond_training_are_compared_too() -> None:
     assert verdicts(score) == ["worse", "as good", "as good"]
     assert (
         answer(beyond)
-        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %."
+        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %. "
+        "As good: “arm 3”."
     )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
