@@ -116,7 +116,7 @@ def draw_caption(text: str) -> None:
 
 
 def heading(question: str, answer: str) -> None:
-    """Draw the question that a page answers and the first sentence of the answer ("" = none), with user text as text."""
+    """Draw the question that a page answers and the first sentence of the answer ("" = none); user text stays text."""
     st.markdown(f"#### {plain(question)}")
     if answer:
         draw_caption(answer)
