@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { stageView, stemPast } from "../../explorer/browser/js/stage_lines.js";
+import { stageView, stemsPast } from "../../explorer/browser/js/stage_lines.js";
 
 const spansOf = (text) => text.split(" ").map((span) => span.split("-").map(Number));
 const spans = { source: spansOf("0-1 1-2 2-3"), target: spansOf("0-1 1-2 2-3") };
@@ -66,6 +66,8 @@ const line = (top, widths) =>
     return { left, right: left + width, top, bottom: top + 30, hidden: false };
   });
 
+const stemPast = (box, boxes, x, down) => stemsPast([{ box, x }], boxes, down)[0];
+
 test("a line passes another line of words in the gap nearest to it, and none that is out of sight", () => {
   const words = [...line(0, [40, 40]), ...line(35, [50, 60])];
   assert.deepEqual(stemPast(words[2], words, 25, 1), [{ x: 25, y: 65 }], "nothing lies between");
@@ -92,4 +94,21 @@ test("beside a short line it goes straight on, and never through the pieces of o
 test("a line to the translation leaves it upwards", () => {
   const words = [...line(100, [40, 40]), ...line(135, [50])];
   assert.deepEqual(stemPast(words[2], words, 25, -1)[0], { x: 42, y: 100 });
+});
+
+test("two lines that pass a line of words take two gaps, in their order and as near as both can be", () => {
+  const words = [...line(0, [60, 60]), ...line(35, [20, 50, 60, 30])];
+  const both = [
+    { box: words[1], x: 94 },
+    { box: words[0], x: 70 },
+  ];
+  assert.deepEqual(
+    both.map((each) => stemsPast([each], words, 1)[0][0].x),
+    [76, 76],
+    "alone, each takes the same",
+  );
+  const free = stemsPast(both, words, 1).map(([{ x }]) => x);
+  assert.deepEqual(free, [140, 76]);
+  const end = stemsPast([both[0], both[0], both[0]], [words[1], ...line(35, [30])], 1).map(([{ x }]) => x);
+  assert.deepEqual(end, [94, 101, 108], "beside a short line, too");
 });

@@ -9,7 +9,7 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { between, differ, sentenceOf, stageView, stemPast, trace } from "./stage_lines.js";
+import { between, differ, sentenceOf, stageView, stemsPast, trace } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -177,47 +177,36 @@ export function drawStage(S, written) {
   sayRest(S, view);
 }
 
-/** @param {StepperState} S @param {StageView} view */
-const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line) ?? []);
-
-/**
- * The curve of a line, or null if there is nothing to draw.
- * @param {StepperState} S
- * @param {StageView} view
- * @param {StageView["lines"][number]} line
- * @returns {Curve | null}
- */
-function curveOf(S, { from, column }, line) {
-  if (line.weight < LEAST_DRAWN) return null;
+/** The curves of the lines that are drawn. @param {StepperState} S @param {StageView} view @returns {Curve[]} */
+function curvesOf(S, { from, column, lines }) {
   const a = boxOf(S, from.side, from.span);
-  const b = boxOf(S, line.side, line.span);
-  if (!a || !b) return null;
+  if (!a) return [];
+  const drawn = lines.flatMap((line) => {
+    const box = line.weight < LEAST_DRAWN ? null : boxOf(S, line.side, line.span);
+    return box ? { line, box, x: (box.left + box.right) / 2 } : [];
+  });
   const x0 = (a.left + a.right) / 2;
-  const x1 = (b.left + b.right) / 2;
-  const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
-  const ends = { id, weight: line.weight, from: from.side, to: line.side };
-  if (from.side !== line.side) {
-    const stems = [stemOf(S, from.side, a, x0), stemOf(S, line.side, b, x1)];
-    const [[start], [end]] = stems;
-    return { ...ends, x0: start.x, y0: start.y, x1: end.x, y1: end.y, bend: 0, stems };
-  }
-  // Arcs within a sentence use the space between the sentences: below the source, above the target.
-  const below = from.side === "source";
-  const y0 = below ? a.bottom : a.top;
-  const y1 = below ? b.bottom : b.top;
-  const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
-  const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return { ...ends, x0: x0 + loop, y0, x1: x1 - loop, y1, bend };
+  const [stem] = stemsOf(S, from.side, [{ box: a, x: x0 }]);
+  const stems = stemsOf(S, from.side === "source" ? "target" : "source", drawn);
+  return drawn.map(({ line, box, x }, i) => {
+    const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
+    const ends = { id, weight: line.weight, from: from.side, to: line.side };
+    if (from.side !== line.side) {
+      const [[start], [end]] = [stem, stems[i]];
+      return { ...ends, x0: start.x, y0: start.y, x1: end.x, y1: end.y, bend: 0, stems: [stem, stems[i]] };
+    }
+    // Arcs within a sentence use the space between the sentences: below the source, above the target.
+    const below = from.side === "source";
+    const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x - x0), 84);
+    const loop = Math.abs(x - x0) < 2 ? 7 : 0; // a token that looks at itself
+    const [y0, y1] = below ? [a.bottom, box.bottom] : [a.top, box.top];
+    return { ...ends, x0: x0 + loop, y0, x1: x - loop, y1, bend };
+  });
 }
 
-/** The way of a line from a word to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./types").Box} box @param {number} x */
-const stemOf = (S, side, box, x) =>
-  stemPast(
-    box,
-    side === "source" ? S.boxes.source : S.boxes.target.slice(0, S.step + 2),
-    x,
-    side === "source" ? 1 : -1,
-  );
+/** The ways of lines from words to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {{ box: import("./types").Box, x: number }[]} ends */
+const stemsOf = (S, side, ends) =>
+  side === "source" ? stemsPast(ends, S.boxes.source, 1) : stemsPast(ends, S.boxes.target.slice(0, S.step + 2), -1);
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
 function boxOf(S, side, [start, end]) {

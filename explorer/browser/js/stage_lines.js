@@ -10,6 +10,7 @@ import { pieces, t } from "./words.js";
 
 /** @import { Box, Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
 const BESIDE = 1.5; // distance of a line from the last word of a line of words, in pixels
+const APART = 7; // distance between lines there, in pixels
 
 /** The weights of one head [query, key], and their mask codes. @typedef {{ values: ArrayLike<number>, mask: Uint8Array, keys: number }} StageMap */
 /** @import { StepperState } from "./types" */
@@ -144,41 +145,62 @@ export const between = (a, b, part) => ({
 });
 
 /**
- * The way of a line between the words of a sentence that breaks into lines: from the room between the sentences past the
- * other lines of words, always between two words, to the edge of its own word. The free end comes first.
- * @param {Box} box its own word
+ * The ways of lines between the words of a sentence that breaks into lines: from the room between the sentences past the
+ * other lines of words, always between two words, to the edge of each line's own word. The free end comes first. Two lines
+ * never share a place between two words.
+ * @param {{ box: Box, x: number }[]} ends the own word of each line, and where the line meets it
  * @param {Box[]} boxes all words of the sentence
- * @param {number} x where it meets its word
  * @param {1 | -1} down 1 for the upper sentence, which lines leave downwards
- * @returns {{ x: number, y: number }[]}
+ * @returns {{ x: number, y: number }[][]}
  */
-export function stemPast(box, boxes, x, down) {
+export function stemsPast(ends, boxes, down) {
   const [near, far] = /** @type {["top" | "bottom", "top" | "bottom"]} */ (
     down > 0 ? ["top", "bottom"] : ["bottom", "top"]
   );
-  const beyond = boxes.filter((each) => !each.hidden && down * (each[near] - box[far]) > -1);
-  const lines = [...new Set(beyond.map((each) => each[near]))].sort((a, b) => down * (a - b));
-  const way = [{ x, y: box[far] }];
-  for (const edge of lines) {
-    const words = beyond.filter((each) => each[near] === edge);
-    const last = way[0];
-    const between = (last.y + edge) / 2;
-    const to = placeBetween(words, last.x);
-    way.unshift({ x: last.x, y: between });
-    way.unshift({ x: to, y: between });
-    way.unshift({ x: to, y: words[0][far] });
+  const shown = boxes.filter((each) => !each.hidden);
+  const edges = [...new Set(shown.map((each) => each[near]))].sort((a, b) => down * (a - b));
+  const ways = ends.map(({ box, x }) => [{ x, y: box[far] }]);
+  for (const edge of edges) {
+    const words = shown.filter((each) => each[near] === edge);
+    const passing = ways.filter((_, i) => down * (edge - ends[i].box[far]) > -1).sort(([a], [b]) => a.x - b.x);
+    const places = placesBetween(
+      words,
+      passing.map(([{ x }]) => x),
+    );
+    passing.forEach((way, i) => {
+      const y = (way[0].y + edge) / 2;
+      way.unshift({ x: places[i], y: words[0][far] }, { x: places[i], y }, { x: way[0].x, y });
+    });
   }
-  return way;
+  return ways;
 }
 
-/** The place nearest to `x` at which no word of a line stands. @param {Box[]} words @param {number} x */
-function placeBetween(words, x) {
+/**
+ * Places at which no word of a line stands, one for each of `xs` in their order, with the least sum of distances.
+ * @param {Box[]} words @param {number[]} xs in ascending order
+ */
+function placesBetween(words, xs) {
   const inOrder = [...words].sort((a, b) => a.left - b.left);
-  const free = inOrder.flatMap(({ right }, i) => {
-    const next = inOrder[i + 1];
-    return !next ? Math.max(x, right + BESIDE) : next.left - right > 1 ? (right + next.left) / 2 : [];
+  const end = inOrder[inOrder.length - 1].right + BESIDE;
+  const gaps = inOrder.slice(1).flatMap(({ left }, i) => {
+    const { right } = inOrder[i];
+    return left - right > 1 ? (right + left) / 2 : [];
   });
-  return free.reduce((best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best));
+  const beside = xs
+    .flatMap((x, i) => [Math.max(x, end), Math.max(x, end) + APART * i, end + APART * i])
+    .sort((a, b) => a - b);
+  const free = beside.reduce((all, x) => (x - (all[all.length - 1] ?? -Infinity) < APART ? all : [...all, x]), gaps);
+  // Of the first gaps, as many as have been seen: the best places for the first lines.
+  let best = [...free, 0].map(() => ({ cost: 0, places: /** @type {number[]} */ ([]) }));
+  for (const x of xs) {
+    const next = [{ cost: Infinity, places: /** @type {number[]} */ ([]) }];
+    free.forEach((place, j) => {
+      const taken = { cost: best[j].cost + Math.abs(place - x), places: [...best[j].places, place] };
+      next.push(taken.cost < next[j].cost ? taken : next[j]);
+    });
+    best = next;
+  }
+  return best[free.length].places;
 }
 
 /** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Curve} curve */
