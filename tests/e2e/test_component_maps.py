@@ -136,11 +136,9 @@ def test_the_scale_of_a_long_sentence_ends_at_what_its_rows_typically_have(eithe
     trace.cross[:] = 0.02
     trace.cross[:, :, np.arange(31), np.arange(31)] = 0.4
     either.mount(trace, kind="cross", layer=1, head=1, step=3, view="head")
-    assert either.text(".ramp").split() == ["0", "≥", "0.400"]
-    assert "long sentence" in either.text(".scaled")
+    assert either.text(".ramp").split() == ["0", "0.400", "and", "more"]
     either.mount(long_trace(20), kind="cross", layer=1, head=1, step=3, view="head")
     assert either.text(".ramp").split() == ["0", "1"]
-    assert not either.text(".scaled")
 
 
 def test_a_map_without_numbers_says_where_they_are(either: Bench) -> None:

@@ -91,7 +91,7 @@ def test_a_slide_has_the_word_being_written_its_sentence_and_the_player_however_
     cell = stage.page.evaluate(
         """() => {
           const canvas = root.querySelector("figure.cross canvas"), sheet = canvas.parentNode;
-          const [, top, cell, rows] = canvas.dataset.plot.split(",").map(Number);
+          const [, top, , rows] = canvas.dataset.plot.split(",").map(Number), cell = Number(canvas.dataset.tall);
           return [top + (rows - 1) * cell - sheet.scrollTop - top, sheet.clientHeight - top - cell];
         }"""
     )
@@ -127,11 +127,14 @@ def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(st
     for key in ("Home", "ArrowRight", "End"):
         stage.press(key)
         settled(stage)
-        plot = str(stage("figure.cross canvas").get_attribute("data-plot"))
-        cells.append(int(plot.split(",")[2]))
+        canvas = stage("figure.cross canvas")
+        plot = str(canvas.get_attribute("data-plot"))
+        cells.append((int(plot.split(",")[2]), int(str(canvas.get_attribute("data-tall")))))
         sheet = "root.querySelector('figure.cross .sheet')"
         assert stage.page.evaluate(f"{sheet}.scrollWidth <= {sheet}.clientWidth")
-    assert cells[0] == cells[1] > cells[2], cells
+    wide, high = zip(*cells, strict=True)
+    assert len(set(wide)) == 1, "the columns have the width of the slide"
+    assert high[0] >= high[1] > high[2], "the rows grow while few are written"
 
 
 def test_fourteen_words_take_one_line_of_a_slide_and_the_translation_is_under_them_unless_it_is_guessed(

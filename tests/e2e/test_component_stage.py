@@ -79,7 +79,7 @@ def test_weights_from_5_percent_have_a_line_on_the_page_and_on_a_slide(stage: Be
         settled(stage)
         drawn = [stage.page.evaluate(leaving, word) for word in range(5)]
         assert drawn == [False, True, False, True, False], presenting
-    assert stage.text(".telling small").startswith("Lines: 5 % and more.")
+    assert stage.text(".telling small").startswith("Lines: 5 % and more; the sentence names the largest three.")
 
 
 def test_a_line_between_the_sentences_passes_other_words_only_in_the_gaps_between_them(stage: Bench) -> None:

@@ -63,9 +63,9 @@ export const columnBeside = (places, column, by, count) =>
  * @param {MouseEvent} event
  * @param {Plot} plot
  */
-export function cellUnder(canvas, event, { left, top, cell, places }) {
+export function cellUnder(canvas, event, { left, top, cell, tall, places }) {
   const [x, y] = pointerOn(canvas, event);
-  return { query: Math.floor((y - top) / cell), key: columnUnder(places, Math.floor((x - left) / cell)) };
+  return { query: Math.floor((y - top) / tall), key: columnUnder(places, Math.floor((x - left) / cell)) };
 }
 
 /**

@@ -130,9 +130,8 @@ export function fullColour(values, keys) {
   return largest.sort((a, b) => a - b)[largest.length >> 1] || 1;
 }
 
-/** Names the end of a colour scale, and says why it is cut below 1. @param {(name: string) => HTMLElement} find @param {number} top */
+/** Names the end of a colour scale, which a long sentence cuts below 1. @param {(name: string) => HTMLElement} find @param {number} top */
 export function sayScale(find, top) {
-  say(find(".ramp").lastChild, top < 1 ? `≥ ${decimals(top)}` : "1");
-  const cut = t("long sentence: full colour from {least}", { least: decimals(top) });
-  say(find(".scaled"), top < 1 ? cut : "");
+  say(find(".ramp").lastChild, top < 1 ? t("{number} and more", { number: decimals(top) }) : "1");
+  say(find(".scaled"), "");
 }

@@ -70,12 +70,13 @@ export function sightOf(box) {
  * @param {number} row
  * @param {number[]} columns
  */
-export function bringIntoSight(box, { left, top, cell, places }, right, row, columns) {
-  const shifted = (/** @type {number} */ at, /** @type {number} */ index, /** @type {number} */ room) =>
-    clamp(at, (index + 1) * cell - room + 2, index * cell) === at ? at : (index + 0.5) * cell - room / 2;
-  box.scrollTop = shifted(box.scrollTop, row, box.clientHeight - top);
+export function bringIntoSight(box, { left, top, cell, tall, places }, right, row, columns) {
+  /** @type {(at: number, index: number, size: number, room: number) => number} */
+  const shifted = (at, index, size, room) =>
+    clamp(at, (index + 1) * size - room + 2, index * size) === at ? at : (index + 0.5) * size - room / 2;
+  box.scrollTop = shifted(box.scrollTop, row, tall, box.clientHeight - top);
   for (const column of columns)
-    box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), box.clientWidth - left - right);
+    box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), cell, box.clientWidth - left - right);
 }
 
 /** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */

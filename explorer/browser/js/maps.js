@@ -38,7 +38,17 @@ const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
-export const NOWHERE = { left: 0, top: 0, cell: 0, flat: false, places: [], upright: true, width: 0, height: 0 };
+export const NOWHERE = {
+  left: 0,
+  top: 0,
+  cell: 0,
+  tall: 0,
+  flat: false,
+  places: [],
+  upright: true,
+  width: 0,
+  height: 0,
+};
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 
@@ -221,14 +231,15 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {Labels} labels
  * @param {{ keys: number, queries: number }} cells
  * @param {number} cell
+ * @param {number} tall the height of a row
  */
-export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell) {
+export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell, tall = cell) {
   const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
   const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat || cell < STEEP ? 0 : over) + 2, LEAST));
-  const upright = queries * cell >= LEAST || left < LYING; // whether the title of the rows stands beside them
-  const height = top + Math.max(queries * cell + 4, upright ? LEAST + 20 : 0);
-  return { left, top, cell, flat, places, upright, width, height };
+  const upright = queries * tall >= LEAST || left < LYING; // whether the title of the rows stands beside them
+  const height = top + Math.max(queries * tall + 4, upright ? LEAST + 20 : 0);
+  return { left, top, cell, tall, flat, places, upright, width, height };
 }
 
 /**
@@ -263,17 +274,17 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  */
 export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
-  const { left, top, cell, places } = plot;
+  const { left, top, cell, tall, places } = plot;
   const {
     cells: { keys, queries, mask, closing },
     rows,
   } = picture;
-  const pen = { ctx, theme, ...plot, keys, mask, closing, rows, wide: keys * cell, high: rows * cell };
+  const pen = { ctx, theme, ...plot, keys, mask, closing, rows, wide: keys * cell, high: rows * tall };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
-  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: cell, places });
+  drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const small = holdsNumbers(canvas, cell) ? writeNumbers(pen, picture) : null;
+  const small = holdsNumbers(canvas, Math.min(cell, tall)) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -293,7 +304,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, flat, places, upright, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, tall, flat, places, upright, keys, mask, rows, wide },
   { values, labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
@@ -307,8 +318,8 @@ function writeLabels(
   }
   Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
   const least = leastType(canvas);
-  const every = Math.ceil((least * LEADING) / cell);
-  const size = clamp(Math.floor((every * cell) / LEADING), least, 12);
+  const everyOf = (/** @type {number} */ step) => Math.ceil((least * LEADING) / step);
+  const sizeOf = (/** @type {number} */ step) => clamp(Math.floor((everyOf(step) * step) / LEADING), least, 12);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -323,14 +334,15 @@ function writeLabels(
   if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
   const lines = upright ? [] : titles[0].split(/ (?=\()/).reverse();
   lines.forEach((line, i) => write(line, x0 + 2, y0 + top - 10 - i * small * LEADING, "left", small, 0.75));
-  for (const q of labelled(rows, every, [row])) {
-    const y = top + (q + 0.5) * cell;
+  for (const q of labelled(rows, everyOf(tall), [row])) {
+    const y = top + (q + 0.5) * tall;
     if (y < y0 + top) continue;
-    write(labels.names[q], x0 + left - 6, y, "right", size, 1, q === row ? 700 : 400);
-    if (labels.others[q]) write(labels.others[q], end + 8, y, "left", size, 0.75);
+    write(labels.names[q], x0 + left - 6, y, "right", sizeOf(tall), 1, q === row ? 700 : 400);
+    if (labels.others[q]) write(labels.others[q], end + 8, y, "left", sizeOf(tall), 0.75);
   }
+  const size = sizeOf(cell);
   const looked = row === null ? [] : keysLookedAt(values, row * keys, keys);
-  for (const k of labelled(keys, every, [column, ...looked])) {
+  for (const k of labelled(keys, everyOf(cell), [column, ...looked])) {
     // A word that the decoder has not read yet has no label.
     if (mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (columnAt(places, k) + 0.5) * cell;
@@ -342,21 +354,21 @@ function writeLabels(
 }
 
 /** Draws thin lines between the cells. @param {Pen} pen */
-function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
+function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
   ctx.globalAlpha = 0.1;
   ctx.beginPath();
   for (let k = 1; k < keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
-  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * cell - 0.5, wide, 0);
+  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * tall - 0.5, wide, 0);
   ctx.stroke();
 }
 
 /** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
-  { ctx, theme, left, top, cell, places, keys, mask, closing, rows },
+  { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
   { values, scale = UNIT, numberOf = cellNumber, largest = 24 },
 ) {
   const least = leastType(ctx.canvas);
-  const full = clamp(Math.round(cell / 2), least, largest);
+  const full = clamp(Math.round(Math.min(cell, tall) / 2), least, largest);
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
@@ -367,16 +379,16 @@ function writeNumbers(
     if (!text) return;
     ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
-    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * cell + 0.5);
+    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5);
   });
   return texts.some((text, i) => !text && !mask[i]);
 }
 
 /** Draws the beginning of the rows that are still to be written, so that the last one does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
-function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, queries, { sight, labels }) {
+function frameRest({ ctx, theme, left: start, top, tall, wide: whole, high }, queries, { sight, labels }) {
   const left = start + (sight?.x ?? 0);
   const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right - 2) - left : whole;
-  const end = top + queries * cell;
+  const end = top + queries * tall;
   const rest = Math.min(3 * REST, (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high);
   if (rest <= 0) return;
   ctx.save();
@@ -392,7 +404,7 @@ function frameRest({ ctx, theme, left: start, top, cell, wide: whole, high }, qu
 }
 
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
-function fade({ ctx, theme, left, top, cell, places, keys, rows }, { rows: [first, end], columns }) {
+function fade({ ctx, theme, left, top, cell, tall, places, keys, rows }, { rows: [first, end], columns }) {
   const [start, last] = columns;
   const bottom = Math.min(end, rows - 1);
   const high = bottom - first + 1;
@@ -406,28 +418,28 @@ function fade({ ctx, theme, left, top, cell, places, keys, rows }, { rows: [firs
     if (column < start || column > last) boxes.push([place, first, 1, high]);
   }
   for (const [x, y, w, h] of boxes)
-    if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
+    if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * tall, w * cell, h * tall);
 }
 
 /**
  * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
  * either end, which hides nothing. @param {Pen} pen @param {Mark} mark
  */
-function drawMark({ ctx, theme, left, top, cell, places, wide, high }, { row, column, colour, dashed }) {
+function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high }, { row, column, colour, dashed }) {
   const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;
-  const y = top + (row ?? 0) * cell;
+  const y = top + (row ?? 0) * tall;
   if (column === undefined && cell <= FRAMED) {
     ctx.fillStyle = colour;
-    for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, cell);
+    for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, tall);
     return;
   }
-  const thin = cell < STEEP; // a frame around small cells is thinner, and outside them
-  const out = thin && row !== undefined ? 1 : 0;
+  const thin = Math.min(cell, tall) < STEEP; // a frame around small cells is thinner, and outside them
+  const out = thin && row !== undefined ? 0.5 : 0;
   const w = column === undefined ? wide : cell;
-  const h = row === undefined ? high : cell;
+  const h = row === undefined ? high : tall;
   if (dashed) ctx.setLineDash([4, 3]);
   for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([
-    [thin ? 3 : 4, theme.ground],
+    [thin ? 2.5 : 4, theme.ground],
     [thin ? 1.5 : 2, colour],
   ])) {
     Object.assign(ctx, { lineWidth, strokeStyle });

@@ -9,7 +9,17 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { between, differ, fanOut, middleOf, sentenceOf, stageView, trace, waysPast } from "./stage_lines.js";
+import {
+  LEAST_DRAWN,
+  between,
+  differ,
+  fanOut,
+  middleOf,
+  sentenceOf,
+  stageView,
+  trace,
+  waysPast,
+} from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -19,8 +29,6 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-// The share from which a weight has a curve, here and in exported films. The chip still shows smaller ones.
-const LEAST_DRAWN = 0.045; // 5 %, rounded
 const GLASS = 0.22; // opacity of an arc that passes other words
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */

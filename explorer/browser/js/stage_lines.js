@@ -9,6 +9,10 @@ import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { Box, Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
+// The share from which a weight has a line, here and in exported films, and how many of these the sentence names; the chip
+// still shows smaller ones. stepper.html says both.
+export const LEAST_DRAWN = 0.045; // 5 %, rounded
+const NAMED = 3;
 const BESIDE = 3; // distance of a line from the last word of a line of words, in pixels
 const TRACK = 5; // distance of lines side by side, in pixels
 const ROUND = 4; // radius of its corners, in pixels
@@ -102,13 +106,13 @@ export function sentenceOf(S, { from, query, column, lines }) {
   const { target } = S.data;
   if (column >= 0) {
     const best = lines
-      .filter(({ mask, weight }) => !mask && weight >= 0.1)
+      .filter(({ mask, weight }) => !mask && weight >= LEAST_DRAWN)
       .sort((a, b) => b.weight - a.weight)
-      .slice(0, 3);
+      .slice(0, NAMED);
     const name = numbered(m.columns, column, "source");
     const head = headName(S);
     if (!best.length)
-      return pieces("No word written so far put 10 % of its weight on {token} ({head}).", { token: name, head });
+      return pieces("No word written so far put 5 % of its weight on {token} ({head}).", { token: name, head });
     const words = best.flatMap(({ span: [at], weight }, i) => [
       i ? ", " : "",
       tokenName(writtenAt(S, at), "target"),
@@ -122,7 +126,7 @@ export function sentenceOf(S, { from, query, column, lines }) {
   }
   const [side, keySide] = SIDES[S.kind];
   const looks = (/** @type {import("./wording.js").Look} */ look, /** @type {import("./words.js").Fields} */ fields) =>
-    looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3, look, fields);
+    looksAt(rowOf(S, S.kind, query), m.columns, keySide, NAMED, look, fields, LEAST_DRAWN);
   const read = numbered(m.rows, query, side);
   if (side === "source")
     return [...looks("plain", { who: read }), ` ${t("(Encoder, {head}.)", { head: headName(S) })}`];

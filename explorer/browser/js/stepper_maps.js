@@ -26,6 +26,8 @@ export const PHONE = 480; // width of a view whose maps have no room for what ro
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
+// Heights on a slide: of a row at least and at most, of the rows still to be written, of what is below, and of a map at least.
+const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 44, 27, 18, 230];
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -39,20 +41,18 @@ export function layOut(S) {
   });
   // Side by side only if the small maps have room for a few readable cells; they scroll.
   const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));
-  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
+  const slide = presenting(S.box);
+  const single = slide || sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
   // The choice of head is above the maps, or if these are stacked or hidden, next to the stage that it changes.
-  const hidden = presenting(S.box) && !S.mapped;
-  const home = S.find(single || hidden ? ".walk" : ".maps");
+  const home = S.find(single ? ".walk" : ".maps");
   const choice = S.find(".choice");
-  if (choice.parentNode !== home) {
-    if (single) home.append(choice);
-    else home.prepend(choice);
-  }
+  const first = slide ? !S.mapped : !single;
+  if (choice !== (first ? home.firstElementChild : home.lastElementChild)) home[first ? "prepend" : "append"](choice);
   // On a small laptop, the map in focus fits on the screen; in a presentation, it fills the screen.
-  const most = Math.max(232, windowHeight(S.box) - (presenting(S.box) ? 240 : 540));
+  const most = Math.max(232, windowHeight(S.box) - 540);
   const least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, kind, labels, beside } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : least;
@@ -60,25 +60,45 @@ export function layOut(S) {
     // Upright labels do not reach beyond the map.
     const upright = (f.box.clientWidth - labels.left - labels.right - 3) / keys;
     const across = upright < STEEP ? upright : (f.box.clientWidth - beside) / keys;
-    let { queries } = m;
-    // On a slide, cells are as wide as fit until the rows written so far fill it.
-    const held = Math.floor(tall / Math.floor(across));
-    if (presenting(S.box)) queries = Math.min(queries, Math.max(held, shownRows(S, kind)));
-    else if (S.box.clientWidth <= PHONE) queries = shownRows(S, kind); // rows to come would be a blank strip
-    const fair = Math.floor(Math.min(across, tall / queries));
-    f.plot = plotOf(
-      labels,
-      { keys, queries },
-      cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom),
-    );
     f.labels = labels;
     const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-    box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
+    if (slide) {
+      f.plot = slidePlot(S, kind, labels, across);
+    } else {
+      // On a phone, rows to come would be a blank strip.
+      const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
+      const fair = Math.floor(Math.min(across, tall / queries));
+      const size = cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom);
+      f.plot = plotOf(labels, { keys, queries }, size);
+      box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
+    }
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
   // On a phone, a slide and a low screen, the translation stays on one line, which ends with the word being written.
   const narrow = presenting(S.box) || S.box.clientWidth <= NARROW || innerHeight < LOW_SCREEN;
   S.find(".stage").classList.toggle("single", S.kind === "cross" && narrow);
+}
+
+/**
+ * The plot of a map on a slide: its columns take the width, and the rows written so far the height.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ * @param {import("./maps.js").Labels} labels
+ * @param {number} across the width of a column
+ */
+function slidePlot(S, kind, labels, across) {
+  const { canvas, wish } = S.figures[kind];
+  const m = S.maps[kind];
+  const rows = shownRows(S, kind);
+  const rest = rows < m.queries ? REST : 0;
+  const wide = cellSize(Math.floor(across), wish, m, WIDEST, S.zoom);
+  const { top } = plotOf(labels, m, wide);
+  const sheet = /** @type {HTMLElement} */ (canvas.parentNode);
+  const above = sheet.getBoundingClientRect().top - S.box.getBoundingClientRect().top;
+  const room = windowHeight(S.box) - above / S.zoom - S.box.scrollTop - top - rest - BELOW;
+  const fair = clamp(Math.floor(room / rows), LOWEST, Math.max(wide, HIGHEST));
+  sheet.style.maxHeight = `${Math.max(room + rest + top, LEAST_MAP)}px`;
+  return plotOf(labels, { keys: m.keys, queries: rows + rest / fair }, wide, Math.round(fair * wish.zoom));
 }
 
 /** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */
@@ -127,7 +147,7 @@ export function drawMap(S, kind) {
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
   // In self-attention, the diagonal comes into sight before the heaviest key.
   const at = [...keysToShow(rowOf(S, kind, row), c?.key), ...(kind === "cross" || c ? [] : [row])];
-  const followed = [row, at, layer, head, S.words, S.seq, f.plot.cell].join();
+  const followed = [row, at, layer, head, S.words, S.seq, f.plot.cell, f.plot.tall, box.style.maxHeight].join();
   if (f.followed !== followed && !(c && !c.locked)) bringIntoSight(box, f.plot, f.labels?.right ?? 0, row, at);
   f.followed = followed;
   const sight = sightOf(box);
@@ -263,7 +283,7 @@ export function drawPick(S) {
   // On a slide, the rows written so far fill the pictures.
   const slide = presenting(S.box);
   const [side, low] =
-    slide && !S.mapped && S.box.classList.contains("broken") ? FLAT : m.heads > 7 ? [26, 26] : [42, 42];
+    slide && (S.mapped || S.box.classList.contains("broken")) ? FLAT : m.heads > 7 ? [26, 26] : [42, 42];
   const scale = side / Math.max(m.keys, m.queries);
   const [wide, high] = slide ? [side, low] : [m.keys * scale, m.queries * scale];
   const sheet = sheetFor(S, S.kind, layer);
@@ -302,6 +322,7 @@ export function drawCaption(S, kind) {
   say(f.about, [layerName(layer), which, about].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
+  f.canvas.dataset.tall = `${f.plot.tall}`;
   const named = { kind: TITLES[kind], about: f.about.textContent ?? "" };
   f.canvas.setAttribute("aria-label", t("{kind}, {about}. Arrow keys move between cells.", named));
   const query = currentRow(S, kind);
@@ -351,11 +372,11 @@ export function drawReadout(S) {
             ` · ${t("rank {rank} of {count}", { rank, count: seen.length })}`,
           ),
     );
-    const { left, top, cell, places } = f.plot;
+    const { left, top, cell, tall, places } = f.plot;
     const { scrollLeft: scrolled, scrollTop } = /** @type {Element} */ (f.canvas.parentNode);
     // Below the cell's row, so that it never hides the row that it describes.
     const x = Math.min(left + columnAt(places, c.key) * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
-    f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell - scrollTop + 6}px)`;
+    f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * tall - scrollTop + 6}px)`;
   }
 }
 

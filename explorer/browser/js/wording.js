@@ -96,16 +96,17 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
  * @param {number} most
  * @param {Look} look how the sentence begins
  * @param {import("./words.js").Fields} fields `who` looks, and what else the beginning names
+ * @param {number} least the weight from which further keys are named
  * @returns {Content[]}
  */
-export function looksAt({ seen }, columns, side, most, look, fields) {
+export function looksAt({ seen }, columns, side, most, look, fields, least = 0.1) {
   if (!seen.length) return LOOKS[look].none(fields);
   if (isSpread(entropyOf(seen), seen.length)) {
     const even = wholePercent(1 / seen.length);
     const key = numbered(columns, seen[0].key, side);
     return LOOKS[look].spread({ ...fields, n: seen.length, even, most: wholePercent(seen[0].weight), key });
   }
-  const best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
+  const best = seen.filter((c, i) => i < most && (c.weight >= least || i < 1));
   return LOOKS[look].keys({ ...fields, keys: weighed(best, columns, side) });
 }
 
