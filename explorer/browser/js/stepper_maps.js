@@ -25,6 +25,7 @@ const MAP = 300; // height up to which a small map shows all its rows, in pixels
 export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
+const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -259,13 +260,18 @@ export function drawPick(S) {
   });
   sayScale(S.find, scaleOf(S).top);
   const rows = shownRows(S, S.kind);
-  const side = m.heads > 7 ? 26 : 42;
+  // On a slide, the rows written so far fill the pictures.
+  const slide = presenting(S.box);
+  const [side, low] =
+    slide && !S.mapped && S.box.classList.contains("broken") ? FLAT : m.heads > 7 ? [26, 26] : [42, 42];
   const scale = side / Math.max(m.keys, m.queries);
+  const [wide, high] = slide ? [side, low] : [m.keys * scale, m.queries * scale];
   const sheet = sheetFor(S, S.kind, layer);
   const places = placesIn(S, SIDES[S.kind][1], m.columns);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
-    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
-    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale, places });
+    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), wide, high, S.zoom);
+    const cell = { wide: wide / m.keys, high: slide ? high / rows : scale };
+    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, ...cell, places });
     say(b.lastChild, h ? `${h}` : t("mean"));
     const name = h ? t("Head {head} of {heads}", { head: h, heads: m.heads }) : capitalised(nameInLayer(h));
     b.setAttribute("aria-label", name);
