@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { stageView, stemPast } from "../../explorer/browser/js/stage_lines.js";
+import { fanOut, stageView, waysPast } from "../../explorer/browser/js/stage_lines.js";
 
 const spansOf = (text) => text.split(" ").map((span) => span.split("-").map(Number));
 const spans = { source: spansOf("0-1 1-2 2-3"), target: spansOf("0-1 1-2 2-3") };
@@ -66,30 +66,86 @@ const line = (top, widths) =>
     return { left, right: left + width, top, bottom: top + 30, hidden: false };
   });
 
+/** The way of one line alone. */
+const wayOf = (box, boxes, down = 1) => waysPast([{ box, weight: 1 }], boxes, down)[0];
+/** The pieces of ways, each as its two ends. */
+const piecesOf = (way) => way.slice(1).map((to, i) => [way[i], to]);
+const overlap = (a0, a1, b0, b1) =>
+  Math.min(Math.max(a0, a1), Math.max(b0, b1)) - Math.max(Math.min(a0, a1), Math.min(b0, b1));
+/** Whether two pieces lie on each other over some length: both upright or both level, less than a pixel apart. */
+const onEachOther = ([a, b], [c, d]) => {
+  if (a.x === b.x && c.x === d.x) return Math.abs(a.x - c.x) < 1 && overlap(a.y, b.y, c.y, d.y) > 0;
+  return a.y === b.y && c.y === d.y && Math.abs(a.y - c.y) < 1 && overlap(a.x, b.x, c.x, d.x) > 0;
+};
+
 test("a line passes another line of words in the gap nearest to it, and none that is out of sight", () => {
   const words = [...line(0, [40, 40]), ...line(35, [50, 60])];
-  assert.deepEqual(stemPast(words[2], words, 25, 1), [{ x: 25, y: 65 }], "nothing lies between");
-  const way = stemPast(words[0], words, 20, 1);
+  assert.deepEqual(wayOf(words[2], words), [{ x: 25, y: 65 }], "nothing lies between");
+  const way = wayOf(words[0], words);
   assert.deepEqual(way[0], { x: 52, y: 65 });
-  assert.deepEqual(way.at(-1), { x: 20, y: 30 }, "it ends at its word");
+  assert.deepEqual(way.at(-1), { x: 32, y: 30 }, "it ends at its word, where the gap is nearest");
   assert.ok(
     way.slice(0, 2).every(({ x }) => x === 52),
     "between the two words",
   );
-  assert.deepEqual(stemPast(words[0], [...words.slice(0, 2), { ...words[2], hidden: true }], 20, 1)[0], {
-    x: 20,
-    y: 30,
-  });
+  assert.deepEqual(wayOf(words[0], [...words.slice(0, 2), { ...words[2], hidden: true }]), [{ x: 20, y: 30 }]);
 });
 
 test("beside a short line it goes straight on, and never through the pieces of one word", () => {
   const words = [...line(0, [40, 40, 40]), ...line(35, [30])];
-  assert.deepEqual(stemPast(words[2], words, 108, 1)[0], { x: 108, y: 65 });
+  assert.deepEqual(wayOf(words[2], words), [
+    { x: 108, y: 65 },
+    { x: 108, y: 30 },
+  ]);
   const joined = [words[0], { left: 0, right: 30, top: 35, bottom: 65 }, { left: 29, right: 90, top: 35, bottom: 65 }];
-  assert.ok(stemPast(words[0], joined, 20, 1)[0].x > 90);
+  assert.ok(wayOf(words[0], joined)[0].x > 90);
 });
 
 test("a line to the translation leaves it upwards", () => {
   const words = [...line(100, [40, 40]), ...line(135, [50])];
-  assert.deepEqual(stemPast(words[2], words, 25, -1)[0], { x: 42, y: 100 });
+  assert.deepEqual(wayOf(words[2], words, -1)[0], { x: 42, y: 100 });
+});
+
+test("lines of several words never lie on each other, and the heaviest has the shortest way", () => {
+  const words = [...line(0, [40, 40, 40, 40, 40]), ...line(40, [60, 50, 60, 50]), ...line(80, [35, 80, 70, 30])];
+  const ends = [0.1, 0.2, 0.4, 0.15, 0.05].map((weight, i) => ({ box: words[i], weight }));
+  const ways = waysPast(ends, words, 1);
+  assert.deepEqual(ways[2], wayOf(words[2], words), "the heaviest goes as if it were alone");
+  for (const [i, way] of ways.entries()) {
+    for (const other of ways.slice(i + 1))
+      for (const piece of piecesOf(way))
+        for (const beside of piecesOf(other)) assert.ok(!onEachOther(piece, beside), JSON.stringify([way, other]));
+    for (const [{ x, y }, to] of piecesOf(way))
+      for (const { left, right, top, bottom } of words)
+        assert.ok(x !== to.x || x <= left || x >= right || overlap(y, to.y, top, bottom) <= 0, "through no word");
+  }
+  assert.equal(new Set(ways.map(([{ x }]) => x)).size, 5, "as many arrive as leave");
+});
+
+test("lines share a gap, side by side, only if there is no other", () => {
+  const words = [
+    ...line(0, [40, 40]),
+    { left: 0, right: 60, top: 40, bottom: 70 },
+    { left: 64, right: 2000, top: 40, bottom: 70 },
+  ];
+  const ways = waysPast(
+    [words[0], words[1]].map((box) => ({ box, weight: 0.3 })),
+    words,
+    1,
+  );
+  assert.deepEqual(
+    ways.map(([{ x }]) => x),
+    [62, 64.5],
+  );
+});
+
+test("lines meet the word that they come from side by side, in the order of their other ends", () => {
+  const box = { left: 100, right: 180, top: 0, bottom: 30 };
+  assert.deepEqual(fanOut(box, [500]), [140]);
+  assert.deepEqual(fanOut(box, [500, 20, 90]), [149, 131, 140]);
+  const many = fanOut(
+    box,
+    Array.from({ length: 20 }, (_, i) => i),
+  );
+  assert.ok(many[0] > 100 && many[19] < 180);
 });

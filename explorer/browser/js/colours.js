@@ -133,6 +133,6 @@ export function fullColour(values, keys) {
 /** Names the end of a colour scale, and says why it is cut below 1. @param {(name: string) => HTMLElement} find @param {number} top */
 export function sayScale(find, top) {
   say(find(".ramp").lastChild, top < 1 ? `≥ ${decimals(top)}` : "1");
-  const cut = t("long sentence: full colour at the median of the rows’ largest weights");
+  const cut = t("long sentence: full colour from {least}", { least: decimals(top) });
   say(find(".scaled"), top < 1 ? cut : "");
 }

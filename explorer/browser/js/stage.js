@@ -9,13 +9,13 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { between, differ, sentenceOf, stageView, stemPast, trace } from "./stage_lines.js";
+import { between, differ, fanOut, middleOf, sentenceOf, stageView, trace, waysPast } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
 import { t } from "./words.js";
 
-/** @import { Curve, Side, Span, StageView, StepperState } from "./types" */
+/** @import { Box, Curve, Side, Span, StageView, StepperState } from "./types" */
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
@@ -70,7 +70,8 @@ export function measureStage(S) {
  */
 function linesOf(S, slots, row) {
   const lines = new Set(slots.map(({ offsetTop }) => offsetTop)).size;
-  const room = presenting(S.box) ? (S.find(".stage").clientHeight - CLEAR) / (row + GAP) : (innerHeight - 570) / 48;
+  const high = S.find(".stage").clientHeight - CLEAR;
+  const room = presenting(S.box) ? (high + 2 * GAP) / (row + GAP) : (innerHeight - 570) / 48;
   const all = Math.max(lines ? 4 : 2, Math.floor(room));
   const single = S.find(".stage").classList.contains("single");
   const source = Math.min(lines, all - (all > 4 && !single ? 2 : 1));
@@ -100,10 +101,10 @@ const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at 
 // "seen as <unk>", in pixels.
 const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
 const CLEAR = 80; // height of a presented stage without lines of words: their two titles, and the room for curves
-const GAP = 5; // between two lines of words, in pixels; stepper.css has the same
+const GAP = 10; // between two lines of words in a presentation, where curves have their tracks, in pixels; stepper.css has the same
+const APART = 3; // further room between two words there, in pixels; stepper.css has the same
 const TALL = 1.27; // height of a line of type, as a factor of its size
 const FILLED = 0.93; // the share of a line that words fill before it breaks
-const CURVES = 16; // further room for curves between lines of larger words, in pixels
 
 /**
  * Sets the words in the largest type in which source and translation stay on one line, if it can be read; longer
@@ -123,16 +124,17 @@ export function fitWords(S) {
       around: AROUND + digit * `${i + 1}`.length + (tokens === source.tokens && source.unknown.includes(i) ? NOTE : 0),
     })),
   );
-  const widthAt = (/** @type {number} */ size) => {
+  const widthAt = (/** @type {number} */ size, apart = 0) => {
     const wide = (/** @type {{ letters: number, around: number }} */ { letters, around }) =>
-      Math.max(NARROWEST, letters * size + around);
+      Math.max(NARROWEST, letters * size + around) + apart;
     return Math.max(...sentences.map((words) => words.reduce((sum, word) => sum + wide(word), 0)));
   };
   const broken = widthAt(least) > room;
   S.box.classList.toggle("broken", broken);
-  const high = broken && most > MOST ? stage.clientHeight - CLEAR - CURVES : 0;
+  const high = broken && most > MOST ? stage.clientHeight - CLEAR + 2 * GAP : 0;
   const fits = (/** @type {number} */ size) =>
-    widthAt(size) <= room || (Math.ceil(widthAt(size) / room / FILLED) + 1) * (size * TALL + AROUND + GAP) <= high;
+    widthAt(size) <= room ||
+    (Math.ceil(widthAt(size, APART) / room / FILLED) + 1) * (size * TALL + AROUND + GAP) <= high;
   // In whole pixels: a browser prepares each size of type when it first appears.
   let size = most;
   while (size > least && !fits(size)) size--;
@@ -177,47 +179,54 @@ export function drawStage(S, written) {
   sayRest(S, view);
 }
 
-/** @param {StepperState} S @param {StageView} view */
-const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line) ?? []);
-
-/**
- * The curve of a line, or null if there is nothing to draw.
- * @param {StepperState} S
- * @param {StageView} view
- * @param {StageView["lines"][number]} line
- * @returns {Curve | null}
- */
-function curveOf(S, { from, column }, line) {
-  if (line.weight < LEAST_DRAWN) return null;
+/** The curves of the lines that have enough weight and a word in sight. @param {StepperState} S @param {StageView} view @returns {Curve[]} */
+function curvesOf(S, { from, column, lines }) {
   const a = boxOf(S, from.side, from.span);
-  const b = boxOf(S, line.side, line.span);
-  if (!a || !b) return null;
-  const x0 = (a.left + a.right) / 2;
-  const x1 = (b.left + b.right) / 2;
-  const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
-  const ends = { id, weight: line.weight, from: from.side, to: line.side };
-  if (from.side !== line.side) {
-    const stems = [stemOf(S, from.side, a, x0), stemOf(S, line.side, b, x1)];
-    const [[start], [end]] = stems;
-    return { ...ends, x0: start.x, y0: start.y, x1: end.x, y1: end.y, bend: 0, stems };
-  }
-  // Arcs within a sentence use the space between the sentences: below the source, above the target.
-  const below = from.side === "source";
-  const y0 = below ? a.bottom : a.top;
-  const y1 = below ? b.bottom : b.top;
-  const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
-  const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return { ...ends, x0: x0 + loop, y0, x1: x1 - loop, y1, bend };
+  if (!a) return [];
+  const drawn = lines.flatMap((line) => {
+    const b = line.weight < LEAST_DRAWN ? null : boxOf(S, line.side, line.span);
+    const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
+    return b ? [{ b, ends: { id, weight: line.weight, from: from.side, to: line.side } }] : [];
+  });
+  const within = drawn
+    .filter(({ ends }) => ends.to === from.side)
+    .map(({ b, ends }) => ({ ...ends, ...arcOf(ends, a, b) }));
+  const across = drawn.filter(({ ends }) => ends.to !== from.side);
+  if (!across.length) return within;
+  const ways = waysOf(
+    S,
+    across[0].ends.to,
+    across.map(({ b, ends: { weight } }) => ({ box: b, weight })),
+  );
+  const [trunk] = waysOf(S, from.side, [{ box: a, weight: 1 }]);
+  // Among few words, lines meet in one point; from several lines of words, as many arrive as have left.
+  const apart = S.box.classList.contains("broken") && trunk.length < 2;
+  const starts = apart
+    ? fanOut(
+        a,
+        ways.map(([{ x }]) => x),
+      )
+    : across.map(() => trunk[0].x);
+  const curves = across.map(({ ends }, i) => {
+    const [{ x, y }] = ways[i];
+    const own = [{ ...trunk[0], x: starts[i] }, ...trunk.slice(1)];
+    return { ...ends, x0: starts[i], y0: trunk[0].y, x1: x, y1: y, bend: 0, stems: [own, ways[i]] };
+  });
+  return [...within, ...curves];
 }
 
-/** The way of a line from a word to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./types").Box} box @param {number} x */
-const stemOf = (S, side, box, x) =>
-  stemPast(
-    box,
-    side === "source" ? S.boxes.source : S.boxes.target.slice(0, S.step + 2),
-    x,
-    side === "source" ? 1 : -1,
-  );
+/** An arc within a sentence uses the space between the sentences: below the source, above the target. @param {{ from: Side }} ends @param {Box} a @param {Box} b */
+function arcOf({ from }, a, b) {
+  const below = from === "source";
+  const [x0, x1] = [middleOf(a), middleOf(b)];
+  const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
+  const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
+  return { x0: x0 + loop, y0: below ? a.bottom : a.top, x1: x1 - loop, y1: below ? b.bottom : b.top, bend };
+}
+
+/** The ways of lines from words to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./stage_lines.js").End[]} ends */
+const waysOf = (S, side, ends) =>
+  side === "source" ? waysPast(ends, S.boxes.source, 1) : waysPast(ends, S.boxes.target.slice(0, S.step + 2), -1);
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
 function boxOf(S, side, [start, end]) {
@@ -258,16 +267,19 @@ function paint(S) {
   const { width, height } = S.stageSize;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
   const ctx = paper(canvas, width, height, S.zoom);
+  // Lines that pass between words fit there, so that they are as wide there as elsewhere.
+  const widest = !S.box.classList.contains("broken") ? 9 : presenting(S.box) ? 2 + APART : 2;
   // Heavy curves last, so that thin ones do not cross them out.
   const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
   const draw = (/** @type {Curve[]} */ shown) => {
     for (const curve of shown) {
-      const { x0, y0, x1, y1, weight, from, to } = curve;
+      const { x0, y0, x1, y1, weight, from, to, bend } = curve;
       trace(ctx, curve);
       const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
       for (const [at, side] of [from, to].entries())
         ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${0.45 + 0.55 * weight})`.replaceAll(",", " "));
-      Object.assign(ctx, { strokeStyle: ink, lineWidth: 1.25 + 9 * weight, lineCap: "round", lineJoin: "round" });
+      const lineWidth = 1.25 + widest * weight;
+      Object.assign(ctx, { strokeStyle: ink, lineWidth, lineCap: bend ? "round" : "butt", lineJoin: "round" });
       ctx.stroke();
     }
   };
@@ -278,9 +290,10 @@ function paint(S) {
   const around = new Path2D(words);
   around.rect(0, 0, width, height);
   const draws = /** @type {[Path2D, number, Curve[]][]} */ ([
-    [around, 1, curves],
+    [around, 1, curves.filter(({ bend }) => bend)],
     [words, GLASS, curves.filter(({ bend }) => bend)],
   ]);
+  draw(curves.filter(({ bend }) => !bend));
   for (const [part, globalAlpha, shown] of draws) {
     ctx.save();
     ctx.clip(part, "evenodd");

@@ -2,14 +2,18 @@
 // the path of a curve, and a sentence that says the same.
 
 import { SIDES, capitalised } from "./names.js";
-import { wholePercent } from "./numbers.js";
+import { clamp, wholePercent } from "./numbers.js";
 import { looksAt, numbered, tokenName } from "./wording.js";
 import { rowOf } from "./stepper_state.js";
 import { rankedRow } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { Box, Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
-const BESIDE = 1.5; // distance of a line from the last word of a line of words, in pixels
+const BESIDE = 3; // distance of a line from the last word of a line of words, in pixels
+const TRACK = 5; // distance of lines side by side, in pixels
+const ROUND = 4; // radius of its corners, in pixels
+const TAKEN = 1000; // what it costs to share a gap, as a detour in pixels
+const [FAN, CORNER] = [9, 8]; // distance of lines at the word that they come from, and of these from its corners, in pixels
 
 /** The weights of one head [query, key], and their mask codes. @typedef {{ values: ArrayLike<number>, mask: Uint8Array, keys: number }} StageMap */
 /** @import { StepperState } from "./types" */
@@ -143,42 +147,139 @@ export const between = (a, b, part) => ({
   ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])),
 });
 
+/** The end of a line: its word, and its weight. @typedef {{ box: Box, weight: number }} End */
+/** @typedef {{ x: number, y: number }} Point */
+
 /**
- * The way of a line between the words of a sentence that breaks into lines: from the room between the sentences past the
- * other lines of words, always between two words, to the edge of its own word. The free end comes first.
- * @param {Box} box its own word
+ * The ways of lines between the words of a sentence that breaks into lines: from the room between the sentences past the
+ * other lines of words to the edge of each word. Each line has a gap between two words for itself, the heaviest line the
+ * nearest ones; where a line changes its gap, it has a track of its own between two lines of words. Free ends come first.
+ * @param {End[]} ends
  * @param {Box[]} boxes all words of the sentence
- * @param {number} x where it meets its word
  * @param {1 | -1} down 1 for the upper sentence, which lines leave downwards
- * @returns {{ x: number, y: number }[]}
+ * @returns {Point[][]}
  */
-export function stemPast(box, boxes, x, down) {
+export function waysPast(ends, boxes, down) {
   const [near, far] = /** @type {["top" | "bottom", "top" | "bottom"]} */ (
     down > 0 ? ["top", "bottom"] : ["bottom", "top"]
   );
-  const beyond = boxes.filter((each) => !each.hidden && down * (each[near] - box[far]) > -1);
-  const lines = [...new Set(beyond.map((each) => each[near]))].sort((a, b) => down * (a - b));
-  const way = [{ x, y: box[far] }];
-  for (const edge of lines) {
-    const words = beyond.filter((each) => each[near] === edge);
-    const last = way[0];
-    const between = (last.y + edge) / 2;
-    const to = placeBetween(words, last.x);
-    way.unshift({ x: last.x, y: between });
-    way.unshift({ x: to, y: between });
-    way.unshift({ x: to, y: words[0][far] });
-  }
-  return way;
+  const seen = boxes.filter(({ hidden }) => !hidden);
+  const rows = [...new Set(seen.map((box) => box[near]))]
+    .sort((a, b) => down * (a - b))
+    .map((edge) => seen.filter((box) => box[near] === edge));
+  const first = ends.map(({ box }) => rows.filter(([word]) => down * (word[near] - box[far]) <= -1).length);
+  const gaps = rows.map(gapsOf);
+  /** @type {number[][]} the places of each line: at its word, and at each line of words that it passes */
+  const places = [];
+  const byWeight = [...ends.keys()].sort((a, b) => ends[b].weight - ends[a].weight);
+  for (const i of byWeight) places[i] = nearestGaps(ends[i].box, gaps.slice(first[i]));
+  const ways = ends.map(({ box }, i) => [{ x: places[i][0] ?? middleOf(box), y: box[far] }]);
+  rows.forEach((words, row) => {
+    const passing = [...ends.keys()].filter((i) => row >= first[i]);
+    const runs = passing.map((i) => {
+      const [from, to] = places[i].slice(row - first[i]);
+      return { i, from, to };
+    });
+    for (const { i, from, to, part } of tracksOf(runs)) {
+      const start = ways[i][0].y;
+      const y = start + part * (words[0][near] - start);
+      const turn =
+        from === to
+          ? []
+          : [
+              { x: to, y },
+              { x: from, y },
+            ];
+      ways[i].unshift({ x: to, y: words[0][far] }, ...turn);
+    }
+  });
+  return ways;
 }
 
-/** The place nearest to `x` at which no word of a line stands. @param {Box[]} words @param {number} x */
-function placeBetween(words, x) {
+/** A place where lines pass a line of words, whether nothing stands beside it, and how many lines do. @typedef {{ at: number, open: boolean, lines: number }} Gap */
+
+/** @param {Box[]} words a line of them @returns {Gap[]} */
+function gapsOf(words) {
   const inOrder = [...words].sort((a, b) => a.left - b.left);
-  const free = inOrder.flatMap(({ right }, i) => {
+  return inOrder.flatMap(({ right }, i) => {
     const next = inOrder[i + 1];
-    return !next ? Math.max(x, right + BESIDE) : next.left - right > 1 ? (right + next.left) / 2 : [];
+    if (!next) return { at: right + BESIDE, open: true, lines: 0 };
+    return next.left - right > 1 ? { at: (right + next.left) / 2, open: false, lines: 0 } : [];
   });
-  return free.reduce((best, place) => (Math.abs(place - x) < Math.abs(best - x) ? place : best));
+}
+
+/**
+ * The places on the shortest way from a word past lines of words: along the edge of the word, then a gap of each line,
+ * which it takes. It shares a gap only if there is no other.
+ * @param {Box} box
+ * @param {Gap[][]} rows
+ * @returns {number[]}
+ */
+function nearestGaps({ left, right }, rows) {
+  /** @type {{ edge: number[], cost: number, taken: Gap[], places: number[] }[]} */
+  let ways = [{ edge: [left + CORNER, right - CORNER], cost: 0, taken: [], places: [] }];
+  for (const gap of rows)
+    ways = gap.map((each) => {
+      const tries = ways.map(({ edge: [from, to], cost, taken, places }) => {
+        const at = placeIn(each, from, to);
+        const last = clamp(at, from, to);
+        const shared = each.open ? 0 : each.lines * TAKEN;
+        const before = places.length ? places : [last];
+        return {
+          edge: [at, at],
+          cost: cost + Math.abs(at - last) + shared,
+          taken: [...taken, each],
+          places: [...before, at],
+        };
+      });
+      return tries.reduce((best, way) => (way.cost < best.cost ? way : best));
+    });
+  const best = ways.reduce((best, way) => (way.cost < best.cost ? way : best));
+  for (const gap of best.taken) gap.lines += 1;
+  return best.places;
+}
+
+/** Where the next line passes a gap, on its way from between two places: beside a short line, there is room for all. @param {Gap} gap @param {number} from @param {number} to */
+function placeIn({ at, open, lines }, from, to) {
+  if (open) return Math.max(at + lines * TRACK, (from + to) / 2);
+  return at + ((lines % 2 ? 1 : -1) * Math.ceil(lines / 2) * TRACK) / 2;
+}
+
+/**
+ * The tracks of runs between two lines of words, as a share of the way from one to the other. Runs that would touch have
+ * different ones, in an order in which they do not cross if they go in the same direction.
+ * @template {{ from: number, to: number }} Run
+ * @param {Run[]} runs
+ * @returns {(Run & { part: number })[]}
+ */
+function tracksOf(runs) {
+  const start = (/** @type {Run} */ { from, to }) => Math.min(from, to);
+  const straight = runs.filter(({ from, to }) => from === to).map((run) => ({ ...run, part: 0 }));
+  const inOrder = runs.filter(({ from, to }) => from !== to).sort((a, b) => start(a) - start(b));
+  /** @type {Run[][]} */
+  const touching = [];
+  let end = -Infinity;
+  for (const run of inOrder) {
+    if (start(run) > end + TRACK) touching.push([]);
+    touching[touching.length - 1].push(run);
+    end = Math.max(end, run.from, run.to);
+  }
+  const rank = (/** @type {Run} */ { from, to }) => (to > from ? -from : from);
+  const tracks = touching.flatMap((group) =>
+    group.sort((a, b) => rank(a) - rank(b)).map((run, i) => ({ ...run, part: (i + 1) / (group.length + 1) })),
+  );
+  return [...straight, ...tracks];
+}
+
+/** The middle of a word. @param {Box} box */
+export const middleOf = ({ left, right }) => (left + right) / 2;
+
+/** Where lines meet the word that they come from: side by side, in the order of their other ends. @param {Box} box @param {number[]} others @returns {number[]} */
+export function fanOut(box, others) {
+  const apart = Math.min(FAN, (box.right - box.left - 2 * CORNER) / Math.max(1, others.length - 1));
+  const order = [...others.keys()].sort((a, b) => others[a] - others[b]);
+  const middle = (box.left + box.right - apart * (others.length - 1)) / 2;
+  return others.map((_, i) => middle + order.indexOf(i) * apart);
 }
 
 /** Draws the path of a curve on a canvas. @param {CanvasRenderingContext2D} ctx @param {Curve} curve */
@@ -186,8 +287,18 @@ export function trace(ctx, { x0, y0, x1, y1, bend, stems = [] }) {
   // An arc within a sentence bends to one side; a curve between the two leaves and arrives upright.
   const [leave, arrive] = bend ? [y0 + bend, y1 + bend] : [(y0 + y1) / 2, (y0 + y1) / 2];
   ctx.beginPath();
-  for (const { x, y } of [...(stems[0]?.slice(1) ?? [])].reverse()) ctx.lineTo(x, y);
+  round(ctx, [...(stems[0] ?? [])].reverse());
   ctx.lineTo(x0, y0);
   ctx.bezierCurveTo(x0, leave, x1, arrive, x1, y1);
-  for (const { x, y } of stems[1]?.slice(1) ?? []) ctx.lineTo(x, y);
+  round(ctx, stems[1] ?? []);
+}
+
+/** Draws a way with round corners. @param {CanvasRenderingContext2D} ctx @param {Point[]} way */
+function round(ctx, way) {
+  way.forEach(({ x, y }, i) => {
+    const [before, after] = [way[i - 1], way[i + 1]];
+    if (!before || !after) return ctx.lineTo(x, y);
+    const most = Math.min(Math.hypot(x - before.x, y - before.y), Math.hypot(after.x - x, after.y - y)) / 2;
+    ctx.arcTo(x, y, after.x, after.y, Math.min(ROUND, most));
+  });
 }

@@ -22,8 +22,10 @@ import { pieces, t } from "./words.js";
 
 const WIDEST = 80; // maximum size of a cell, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
+export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
+const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -62,6 +64,7 @@ export function layOut(S) {
     // On a slide, cells are as wide as fit until the rows written so far fill it.
     const held = Math.floor(tall / Math.floor(across));
     if (presenting(S.box)) queries = Math.min(queries, Math.max(held, shownRows(S, kind)));
+    else if (S.box.clientWidth <= PHONE) queries = shownRows(S, kind); // rows to come would be a blank strip
     const fair = Math.floor(Math.min(across, tall / queries));
     f.plot = plotOf(
       labels,
@@ -104,7 +107,7 @@ function sheetFor(S, kind, layer) {
 /** The labels of a map; decoder rows of the map in focus also name the token that they predict. @param {StepperState} S @param {Kind} kind */
 function namesOf(S, kind) {
   const { rows, columns } = S.maps[kind];
-  const writes = kind === S.kind && kind !== "encoder";
+  const writes = kind === S.kind && kind !== "encoder" && S.box.clientWidth > PHONE;
   const { target } = S.data;
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
@@ -160,7 +163,7 @@ export function drawMap(S, kind) {
     S.theme,
     f.plot,
     {
-      cells: m,
+      cells: S.box.clientWidth > PHONE ? m : { ...m, queries: rows },
       rows,
       sheet: sheetFor(S, kind, layer),
       at: head,
@@ -257,13 +260,18 @@ export function drawPick(S) {
   });
   sayScale(S.find, scaleOf(S).top);
   const rows = shownRows(S, S.kind);
-  const side = m.heads > 7 ? 26 : 42;
+  // On a slide, the rows written so far fill the pictures.
+  const slide = presenting(S.box);
+  const [side, low] =
+    slide && !S.mapped && S.box.classList.contains("broken") ? FLAT : m.heads > 7 ? [26, 26] : [42, 42];
   const scale = side / Math.max(m.keys, m.queries);
+  const [wide, high] = slide ? [side, low] : [m.keys * scale, m.queries * scale];
   const sheet = sheetFor(S, S.kind, layer);
   const places = placesIn(S, SIDES[S.kind][1], m.columns);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
-    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
-    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, wide: scale, high: scale, places });
+    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), wide, high, S.zoom);
+    const cell = { wide: wide / m.keys, high: slide ? high / rows : scale };
+    drawCells(ctx, sheet, h, m.keys, rows, { left: 0, top: 0, ...cell, places });
     say(b.lastChild, h ? `${h}` : t("mean"));
     const name = h ? t("Head {head} of {heads}", { head: h, heads: m.heads }) : capitalised(nameInLayer(h));
     b.setAttribute("aria-label", name);
@@ -299,9 +307,9 @@ export function drawCaption(S, kind) {
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
 
-  // The sentence below the words says the same of the row in view.
+  // The sentence below the words says the same of the row in view; on a phone, it is out of sight.
   const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
-  if (kind === S.kind && !other) return sayAll(f.caption);
+  if (kind === S.kind && !other && S.box.clientWidth > PHONE) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const row = numbered(m.rows, query, side);
   const last = encoder ? 0 : lastRead(S, query);
