@@ -37,6 +37,7 @@ class Sentence:
     read_tokens: tuple[str, ...]
     label_tokens: tuple[str, ...]
     answer: str
+    is_beginning: bool = False  # of another sentence, with the beginning of its target
 
 
 def sentence_of(translation: Translation) -> Sentence:
@@ -95,7 +96,7 @@ class MaskedReading:
         codes = None if switches is None else self.codes(kind, switches)
         counted = np.outer(self.real_queries(kind), self._real_keys(kind))
         if not counted.all():
-            changes = {"counted": counted, "note": t("Padding does not count here.")} | changes
+            changes = {"counted": counted, "note": t("The next sentence leaves padding out.")} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:
@@ -112,12 +113,10 @@ class MaskedReading:
         """The share of attention [.., query, key] that tokens give to padding, averaged over the tokens."""
         return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
 
-    def furthest_ahead(self) -> tuple[str, str, float] | None:
-        """The largest weight of a token on a later one: row, key and weight; None if there is no later one."""
+    def furthest_ahead(self) -> tuple[str, str, float]:
+        """The largest weight of a token on a later one, of a target with two tokens or more: row, key and weight."""
         real = self.real_queries("decoder")
         ahead = np.triu(self.weights, k=1) * np.outer(real, real)
-        if real.sum() < 2:
-            return None
         row, key = np.unravel_index(ahead.argmax(), ahead.shape)
         return self.read_tokens[row], self.read_tokens[key], float(ahead[row, key])
 

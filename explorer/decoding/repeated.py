@@ -85,10 +85,13 @@ def verdict(rows: Sequence[Several], trained: int, others: Several | None) -> st
             "Up to {n} × ({tokens} tokens) the answer has every translation.", n=last.sentences, tokens=last.tokens
         )
     counted = t(
-        "At {n} × ({tokens} tokens) the answer has {found} of {n} translations of the sentence, word for word.",
-        n=lost.sentences,
+        "At {times} × ({tokens} tokens) the input has the sentence {times} times; its translation, word for word, "
+        "stands {n} time in the answer.",
+        "At {times} × ({tokens} tokens) the input has the sentence {times} times; its translation, word for word, "
+        "stands {n} times in the answer.",
+        n=lost.found,
+        times=lost.sentences,
         tokens=lost.tokens,
-        found=lost.found,
     )
     return " ".join([counted, *([_reason(lost, rows, trained, others)] if trained else []), *_unchanged(rows, trained)])
 
@@ -100,10 +103,9 @@ def _unchanged(rows: Sequence[Several], trained: int) -> list[str]:
         return []
     return [
         t(
-            "The answer is the same from {first} to {last} tokens; the longest input in training had {trained}.",
+            "The answer is the same from {first} to {last} tokens, also beyond the longest input in training.",
             first=first.tokens,
             last=rows[-1].tokens,
-            trained=trained,
         )
     ]
 
@@ -128,6 +130,14 @@ def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Severa
         return t(
             "Training had inputs of this length, and {n} different sentences ({tokens} tokens) came through: this "
             "suggests that the repetition is the reason, not the length.",
+            n=others.sentences,
+            tokens=others.tokens,
+        )
+    if not others.found:
+        return t(
+            "Training had inputs of this length, and none of {n} different sentences ({tokens} tokens) came through "
+            "word for word: this suggests that the reason is several sentences in one input, rather than the length or "
+            "the repetition.",
             n=others.sentences,
             tokens=others.tokens,
         )

@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {name: kind for cls in _CLASSES for name, kind in typing
 DEFAULTS = {name: item.default for name, item in _FIELDS.items()}
 HELP = {name: str(item.metadata.get("help", "")) for name, item in _FIELDS.items()}
 
-# The twelve that matter most; with TIME, they are drawn without another click.
+# The twelve that matter most; with the number of updates, they are drawn without another click.
 MODEL = (
     *("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers"),
     *("n_encoder_heads", "n_decoder_heads", "dropout", "positions"),
@@ -31,7 +31,6 @@ MAIN = ("learning_rate", "warmup_steps", "max_tokens", "eval_every")
 REGULARISATION = ("attention_dropout", "activation_dropout", "max_positions")
 ARCHITECTURE = ("norm_first", "activation", "share_embeddings", "layer_norm")
 ABLATIONS = ("causal", "scale_scores", "scale_embeddings", "residual", "embedding_factor")
-TIME = ("max_steps",)
 LEARNING_RATE = ("schedule", "optimizer", "gradient_accumulation_steps")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 SELECTION = ("select_by", "patience", "stop_when_right", "average_checkpoints", "snapshots")

@@ -122,6 +122,7 @@ def draw_caption(text: str) -> None:
 
 
 def heading(question: str, answer: str) -> None:
-    """Draw the question that a page answers and the first sentence of the answer; both may contain user text."""
+    """Draw the question that a page answers and the first sentence of the answer ("" = none); user text stays text."""
     st.markdown(f"#### {plain(question)}")
-    draw_caption(answer)
+    if answer:
+        draw_caption(answer)

@@ -126,6 +126,15 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator("button.way")).to_have_text("Short way")
     expect(machine.locator(".panel h3")).to_contain_text("Add (residual connection), decoder layer 2")
     assert int(str(stage.text_content()).split()[-1]) > 3 * short
+    # A source token goes to the memory, which has its number, and ends as key and value; the step stays in sight.
+    machine.locator(".follow select").select_option("source 1")
+    expect(machine.locator(".says")).to_have_text("step 3: lis → livres")
+    stages.select_option(stages.locator("option", has_text="Memory").get_attribute("value"))
+    expect(machine.locator(".strips .name").first).to_contain_text("Memory of “read”")
+    expect(machine.locator(".told")).not_to_contain_text("The way of a source token ends here")
+    machine.get_by_role("button", name="To the last stage").click()
+    expect(machine.locator(".told > p").first).to_contain_text("The way of a source token ends here")
+    expect(machine.locator(".strips .name")).to_contain_text(["Values V of “read”", "memory", "W_V"])
     machine.locator(".follow select").select_option("")
     expect(stages).to_be_hidden()
     # Where all heads stand side by side, the number is one of the followed head.

@@ -25,8 +25,8 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
         assert all(edge == inside for edge in edges) != closed
         alike = colour(weights, row, column, 0.2, 0.2)
         assert inside != alike, "the score is shown, closed or not"
-    page.get_by_text("Causal mask").click()
-    page.get_by_text("Padding mask").click()
+    page.get_by_text("Causal mask", exact=True).click()
+    page.get_by_text("Padding mask", exact=True).click()
     page.get_by_text("No cell is closed").wait_for()
     edges = [colour(scores, 0, 1, 0.1, down / 20) for down in range(3, 8)]
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5

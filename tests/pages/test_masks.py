@@ -33,7 +33,9 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert (sentence.value, asked) == (1, [f"1. {SENTENCE}", "2. I read red"]), "opens on padding"
     choose(at, **{str(sentence.key): 0})
     assert "so it has no padding" in words(at)
+    assert "beginning of your sentence" not in words(at), "it is the whole sentence"
     choose(at, **{str(sentence.key): 1})
+    assert "beginning of your sentence; its target is the beginning of that target" in words(at)
     assert "In one batch with “I read red books”, padding fills it up to the same length." in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
@@ -49,17 +51,21 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
-    assert "Padding does not count here." in words(at)
+    assert "The next sentence leaves padding out." in words(at)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
     assert f"Without padding, the score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
     assert "tokens look ahead" not in words(at)
+    names = [name.split(" ", 1)[1] for name in after["rows"]]
+    hidden = f"“{names[real - 2]}”, for example, cannot look ahead to “{names[real - 1]}”"
+    assert f"closes {real * (real - 1) // 2} cells of real tokens: {hidden}" in words(at)
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
     ahead = np.triu(np.nan_to_num(maps(at)[1])[:real, :real], k=1)
     row, key = np.unravel_index(ahead.argmax(), ahead.shape)
-    names = [name.split(" ", 1)[1] for name in after["rows"]]
+    assert "cells of real tokens" not in words(at)
     assert f"tokens look ahead: “{names[row]}” gives {100 * ahead.max():.0f} % to “{names[key]}”" in words(at)
+    assert f"on average {100 * ahead.sum(axis=1).mean():.0f} % goes to later positions" in words(at)
     assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
     assert np.array_equal(both, np.tril(padding))
     choose(at, masks_padding=False)
@@ -83,6 +89,7 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     assert "padding ╳" not in words(at)
     assert "Without padding" not in words(at)
     assert "the future ╱" in words(at)
+    assert "beginning of your sentence" not in words(at)
 
 
 @pytest.mark.usefixtures("shipped")

@@ -146,11 +146,12 @@ def test_longer_than_trained() -> None:
 @pytest.mark.usefixtures("shipped")
 def test_the_longest_training_sentence_is_known_without_the_corpus() -> None:
     at = positions("Longer than trained", model="multi30k-en-de", text="Two dogs run across the grass.")
-    assert "In training the longest sentence had **49 tokens**" in words(at)
+    second = "The sinusoidal table has no end, but rows beyond the trained length were never used"
+    assert f"In training the longest sentence had **49 tokens** (without `<eos>`). {second}" in words(at)
     (table,) = tables(at)
     assert [f"{n} ×" for n in range(1, 8)] == list(table["input"])[:7], "past the longest in training"
     assert next(iter(table["came through"])) == "1 of 1"
-    assert words(at).count("the answer has") == 1
+    assert words(at).count("its translation, word for word") == 1
 
 
 @pytest.mark.usefixtures("shipped")
@@ -169,4 +170,7 @@ def test_what_is_lost_is_said_with_its_reason(model: str, text: str, claim: str)
     lost = next(i for i, (found, n) in enumerate(counts) if found != n)
     found, n = counts[lost]
     tokens = table["tokens"][lost]
-    assert_says(at, f"At {n} × ({tokens} tokens) the answer has {found} of {n} translations of the sentence")
+    assert_says(
+        at, f"At {n} × ({tokens} tokens) the input has the sentence {n} times; its translation, word for word, stands"
+    )
+    assert_says(at, f"stands {found} time{'s' * (found != '1')} in the answer.")

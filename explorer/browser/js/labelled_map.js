@@ -22,6 +22,7 @@ const WIDEST = 54; // size of a cell, in pixels
 // The length of labels, in pixels: at least, of two tokens at least, and at most.
 const [SHORT, DOUBLE, LONG] = [82, 144, 180];
 const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
+const LARGEST = 14; // at most: a map of weights and one of signed scores beside it are written alike
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
@@ -153,6 +154,7 @@ function draw(S) {
     values: levels,
     scale,
     numberOf: header.numbers ? numberOf : () => "",
+    largest: LARGEST,
     labels,
     titles: [all[0][0].some(Boolean) ? header.row_title : "", header.column_title],
     row: at?.row ?? null,

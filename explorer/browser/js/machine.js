@@ -13,7 +13,7 @@ import { clamp, wholePercent } from "./numbers.js";
 import { serverSource } from "./source_server.js";
 import { decodingOf, listen, partOf } from "./store.js";
 import { end, listenToSteps, listenToViewKeys, listenToWidth, opensAnew, redraw } from "./view.js";
-import { t } from "./words.js";
+import { pieces, t } from "./words.js";
 import { readsOn } from "./wording.js";
 
 /** @import { MachineData, MachineState } from "./types" */
@@ -167,15 +167,15 @@ function draw(S) {
   S.find(".untrained").hidden = S.data.trained;
   drawChanged(S);
   const says = S.find(".says");
-  says.hidden = !!S.trail.data; // the stages stand there
-  const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`];
+  const at = S.trail.data ? S.step + 1 : 0; // the stages leave little room
+  const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`, `${at}`];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
-    says.replaceChildren(
-      ...readsOn({ by: "" }, read, word),
-      " ",
-      make("span", "named", wholePercent(target.probabilities[S.step])),
-    );
+    const share = make("span", "named", wholePercent(target.probabilities[S.step]));
+    const parts = at
+      ? pieces("step {step}: {read} → {word}", { step: at, read, word })
+      : [...readsOn({ by: "" }, read, word), " ", share];
+    says.replaceChildren(...parts);
     says.dataset.words = words.join(" ");
   }
   drawTrail(S);

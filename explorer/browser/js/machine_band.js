@@ -8,7 +8,7 @@
 
 const TITLE = 17; // height of a layer's title
 const HIGH = 88; // of a sublayer
-const TALL = 152; // of the sublayers of a band whose open block shows two rows
+const TALL = 166; // of the sublayers of a band whose open block shows two rows
 const DROP = 36; // from a sublayer down to the stream
 const FOOT = 14; // the part below the stream of a block that the stream passes through
 const PAD = 7; // inside a layer's frame

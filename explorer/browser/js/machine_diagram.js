@@ -327,7 +327,7 @@ function headOf(S, block, head, narrow) {
     paintRows(canvas, S.theme, false, { rows, scale: S.details?.full ?? 1, marked, ...mapOf(S, block) });
     const line = rows[marked];
     const best = line.indexOf(Math.max(...line));
-    say(top.firstChild, tokensOf(S, keys)[best]);
+    say(top.firstChild, `${best + 1} ${tokensOf(S, keys)[best]}`);
     say(top.lastChild, wholePercent(line[best]));
   });
   return button;

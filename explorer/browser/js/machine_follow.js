@@ -129,12 +129,15 @@ function setWay(S, wanted, exactly = false) {
   F.whole ||= exactly && !short.some(isAt);
   F.stops = F.whole ? all : short;
   F.last = F.stops.length - 1;
-  const exact = F.stops.findIndex((stop) => (wanted.stage ? stop.stage === wanted.stage : isAt(stop)));
+  const exact = F.stops.findIndex((stop) => (wanted.stage ? isSame(stop, wanted) : isAt(stop)));
   const near = F.stops.findIndex(({ block }) => block === wanted.block);
   F.step = Math.max(0, exact < 0 ? near : exact);
   arrive(S);
   redraw(S);
 }
+
+/** Whether two stops are one: the memory has the stage of another block. @param {TrailStop} one @param {TrailStop} other */
+const isSame = (one, other) => one.stage === other.stage && one.block === other.block;
 
 /** The followed token and its stage, for a link: "target.weights", "source-2.added"; "" if none is followed. @param {MachineState} S */
 export function followedText({ trail: { data, side, stops, step }, row }) {
@@ -246,7 +249,8 @@ export function titleOf(S) {
   if (!block) return t("The whole machine");
   const { title } = (block.attention &&
     S.data.parts[/** @type {import("./types").Kind} */ (block.attention)]?.[part]) || { title: "" };
-  const stage = (!part && stopShown(S)?.stage?.title) || "";
+  const stop = part ? null : stopShown(S);
+  const stage = (stop && stop.block === stop.stage?.block && stop.stage.title) || "";
   const inner = [
     head && !AFTER.includes(part) && nameInLayer(head),
     title,
@@ -289,7 +293,7 @@ function drawStages(S) {
       if (at && stops[at - 1].block === stop.block) return [];
       const group = Object.assign(make("optgroup"), { label: groupName(S, stop.block) });
       for (let i = at; stops[i]?.block === stop.block; i++)
-        group.append(new Option(`${i + 1} ${stageName(S, stops[i])}`, `${i}`));
+        group.append(new Option(`${i + 1} ${passedName(stops[i].layers) || stageName(S, stops[i])}`, `${i}`));
       return [group];
     });
     select.replaceChildren(...groups);
@@ -299,7 +303,8 @@ function drawStages(S) {
 }
 
 /** @param {MachineState} S @param {TrailStop} stop */
-const stageName = (S, { block, stage }) => (stage ? stageTitle(S, stage) : S.data.facts[block].title);
+const stageName = (S, { block, stage }) =>
+  stage && block === stage.block ? stageTitle(S, stage) : S.data.facts[block].title;
 
 /** A block with its layer. @param {MachineState} S @param {string} name */
 function groupName(S, name) {
@@ -308,6 +313,10 @@ function groupName(S, name) {
   const inLayer = stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
   return layer ? t("{layer} · {block}", { layer: inLayer, block: title }) : title;
 }
+
+/** The layers that a stop of the short way passes, in the list. @param {[number, number]} [layers] */
+const passedName = ([layer, end] = [0, 0]) =>
+  end > layer ? t("Layers {layer}–{end}", { layer, end }) : end ? t("Layer {layer}", { layer }) : "";
 
 /** What a stop of the short way says of the layers that it passes. @param {[number, number]} layers */
 const passedText = ([first, last]) =>
@@ -319,12 +328,18 @@ const passedText = ([first, last]) =>
       );
 
 /** Draws a stage of the followed token: what it is, its numbers, and where one of them is from. @param {MachineState} S @param {HTMLElement} content @param {TrailStop} stop @param {string} said what the block or part does */
-export function drawStop(S, content, { block, layers, stage }, said) {
+export function drawStop(S, content, stop, said) {
+  const { block, layers, stage } = stop;
   if (!stage) return;
   const text = layers ? passedText(layers) : EVIDENT.includes(blockOf(S, block)?.kind ?? "") ? "" : said;
-  const numbers = numbersAt(S, stage);
+  const isEnd = S.trail.side === "source" && S.trail.step === S.trail.last;
+  const end = isEnd
+    ? t("The way of a source token ends here: each layer of the decoder reads it as key and value, and nothing else.")
+    : "";
+  const numbers = numbersAt(S, stage, stageName(S, stop));
   S.spot = S.lit = numbers?.spot ?? null;
-  drawStage(S, content, text ? [make("p", "", ...withTerms(text, S.data.terms))] : [], numbers);
+  const texts = [text, end].filter(Boolean).join(" ");
+  drawStage(S, content, texts ? [make("p", "", ...withTerms(texts, S.data.terms))] : [], numbers);
   prepare(S);
 }
 

@@ -77,7 +77,13 @@ function placeText(stage, { head, point }, named) {
 export function equationOf(S, stage, spot, origin) {
   const { terms, result, recorded, bias = 0 } = origin;
   const short_ = shortOf(stage.point);
-  const titleOf = (/** @type {string} */ point) => S.data.stages.find((each) => each.point === point)?.title ?? point;
+  const memory = S.data.blocks.find(({ kind }) => kind === "memory")?.reads[0];
+  const titleOf = (/** @type {string} */ point) => {
+    const read = S.data.stages.find((each) => each.point === point);
+    return read && read.block === memory && blockOf(S, stage.block)?.attention === "cross"
+      ? t("memory")
+      : (read?.title ?? point);
+  };
   const row = `“${tokensOf(S, stage.side)[spot.row] ?? spot.row + 1}”`;
   const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? t("masked") : short(recorded);
   const named = columnName(S, stage, spot.column);

@@ -37,7 +37,7 @@ export const tokensOf = (S, side) =>
 export const sidesOf = (kind) => SIDES[/** @type {Kind} */ (kind)] ?? SIDES.cross;
 
 /** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
-export const shapeText = (shape, step) => shape.map((size) => grouped(size || step + 1)).join("\u2009×\u2009");
+export const shapeText = (shape, step) => shape.map((size) => grouped(size || step + 1)).join("\u200a×\u200a");
 
 /** The weights of the current row, mean over the heads, from the diagram's message. @param {MachineState} S @param {MachineBlock} block */
 export function meanRow(S, block) {

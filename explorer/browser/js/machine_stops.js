@@ -27,7 +27,8 @@ export function stopsOf(stages, blocks, side) {
   const plain = (/** @type {string} */ name) => ({ block: name, part: "", stage: undefined });
   if (side === "target") return [...stops, plain("softmax"), plain("word")];
   const end = stops.findLastIndex(({ block }) => SIDES.source.includes(find(block).stack)) + 1;
-  return stops.toSpliced(end, 0, plain("memory"));
+  const memory = stages.findLast(({ block }) => block === find("memory").reads[0]); // it has the numbers of the last block
+  return stops.toSpliced(end, 0, { ...plain("memory"), stage: memory });
 }
 
 /** The part of a block that opens for a stage. @param {MachineStage} stage @param {(name: string) => Block} find */

@@ -80,8 +80,8 @@ function axisOf(S, stage, head, row) {
   return isHeaded(S, stage) || headSize(S, stage) ? "head" : `${stage.columns}`;
 }
 
-/** The numbers that the picture of a stage needs; undefined until they have arrived. @param {MachineState} S @param {MachineStage} stage @returns {StageNumbers | undefined} */
-export function numbersAt(S, stage) {
+/** The numbers that the picture of a stage needs; undefined until they have arrived. @param {MachineState} S @param {MachineStage} stage @param {string} [title] @returns {StageNumbers | undefined} */
+export function numbersAt(S, stage, title = stageTitle(S, stage)) {
   const head = isHeaded(S, stage) ? S.opened.head || S.trail.head : 0;
   const row = rowAt(S, stage, head);
   if (row === undefined) return undefined;
@@ -103,7 +103,7 @@ export function numbersAt(S, stage) {
   const keys = stage.columns ? null : named(tokensOf(S, keysOf(S, stage)).slice(0, line.length));
   /** @type {MachineStrip} */
   const result = {
-    name: t("{stage} of “{token}”", { stage: stageTitle(S, stage), token: tokensOf(S, stage.side)[row] ?? "" }),
+    name: t("{stage} of “{token}”", { stage: title, token: tokensOf(S, stage.side)[row] ?? "" }),
     values: line,
     lit: at,
     names: options ? options.columns : keys,

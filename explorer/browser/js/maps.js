@@ -241,6 +241,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {ArrayLike<number>} values
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
+ * @property {number} [largest] size of type of the numbers, at most, in pixels
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -352,10 +353,10 @@ function rule({ ctx, left, top, cell, keys, rows, wide, high }) {
 /** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf = cellNumber },
+  { values, scale = UNIT, numberOf = cellNumber, largest = 24 },
 ) {
   const least = leastType(ctx.canvas);
-  const full = clamp(Math.round(cell / 2), least, 24);
+  const full = clamp(Math.round(cell / 2), least, largest);
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });

@@ -17,7 +17,7 @@ def draw() -> None:
     draw_page(
         "inside",
         t("What happens between the text and the prediction?"),
-        t("The whole model with the numbers of this sentence, from the tokens to the next word; each block opens."),
+        "",
         tabs_of,
         lstm_tabs=_machine_tab,
     )

@@ -74,6 +74,7 @@ _BESIDE = """<style>
 .st-key-lesson_sheet > :has(h4) { background: light-dark(#ffffff, #0f151b); }
 .st-key-lesson_sheet h4 { padding: 0; font-size: 1.1rem; }
 .st-key-lesson_sheet :is(.st-key-lesson_question, .st-key-lesson_feedback) { gap: 0.5rem; }
+.st-key-lesson_sheet .st-key-lesson_do { gap: 0.3rem; }
 .st-key-lesson_sheet [data-testid="stAlertContainer"] { padding: 0.5rem 0.75rem; }
 /* A field and its button stand in one row. */
 .st-key-lesson_sheet [data-testid="stForm"] > [data-testid="stVerticalBlock"] { position: relative; }
@@ -93,7 +94,7 @@ _BESIDE = """<style>
   body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
     --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
   body:has(.st-key-lesson_feedback [data-testid="stAlert"]) [data-testid="stBidiComponentIsolated"][data-testid] {
-    --machine-bottom: 54dvh; --machine-height: 8dvh; }
+    --machine-bottom: 42.5dvh; --machine-height: 14.5dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
     background: light-dark(#ffffff, #0f151b); gap: 0.4rem; flex-wrap: nowrap; }
@@ -109,6 +110,8 @@ _BESIDE = """<style>
     padding: 0 0.9rem 0.6rem; border-top: 2px solid var(--st-primary-color, #0f5e7d); border-radius: 12px 12px 0 0;
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
   .st-key-lesson_sheet:has(.st-key-lesson_feedback [data-testid="stAlert"]) { max-height: 54dvh; }
+  .st-key-lesson_sheet:has(.st-key-lesson_feedback [data-testid="stAlert"]) > :has(.st-key-lesson_prose) {
+    max-height: 3.4rem; }
   .st-key-lesson_sheet :is(p, :is(.stRadio, .stTextInput) > label p) { font-size: 0.9rem; line-height: 1.35; }
   .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; margin-right: 10.5rem; }
   .st-key-lesson_sheet :has(> * > .stRadio) > :has([data-testid="stFormSubmitButton"]) {

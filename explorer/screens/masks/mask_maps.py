@@ -45,10 +45,12 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         head=number + 1,
     )
     reading = readings(translation.model, sentences, switches, head)[row]
-    draw_caption(t("{head}, for {sentence}", head=title, sentence=quoted(sentences[row].text)))
+    about = t("{head}, for {sentence}.", head=title, sentence=quoted(sentences[row].text))
     longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
-    if said := _masks_caption(reading, kind, switches, longest if len(sentences) > 1 else ""):
-        draw_caption(said)
+    padded = _padding_text(reading, sentences[row], kind, switches, longest if len(sentences) > 1 else "")
+    draw_caption(f"{about} {padded}" if padded else about)
+    if seen := _future_text(reading, kind, switches):
+        draw_caption(seen)
     before, after = st.columns(2, gap="small")
     with before:
         _draw_scores(reading, kind, switches)
@@ -103,12 +105,16 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
     draw_map(weights, key="masks_weights", prefix=about)
 
 
-def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switches, longest: str) -> str:
-    """Say where padding is from, how much attention goes to what a mask would close, and which has nothing to close.
+def _padding_text(
+    reading: MaskedReading, sentence: Sentence, kind: AttentionKind, switches: Switches, longest: str
+) -> str:
+    """Say where the sentence and its padding are from, and how much attention padding gets.
 
     `longest` is the longest sentence of the batch ("" = there is no batch).
     """
     sentences = []
+    if sentence.is_beginning:
+        sentences.append(t("It is the beginning of your sentence; its target is the beginning of that target."))
     if reading.n_padding("encoder") or reading.n_padding("decoder"):
         sentences.append(
             t("In one batch with {longest}, padding fills it up to the same length.", longest=quoted(longest))
@@ -121,21 +127,30 @@ def _masks_caption(reading: MaskedReading, kind: AttentionKind, switches: Switch
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )
-    if kind == "decoder" and not switches.causal:
-        share = weight_percent(attention_to_future(reading.weights, reading.real_queries(kind)))
-        sentences.insert(0, t("Real tokens give later positions {share} of their attention on average.", share=share))
-        if most := reading.furthest_ahead():
-            row, key, weight = most
-            sentences.insert(
-                0,
-                t(
-                    "Without the causal mask, tokens look ahead: {row} gives {share} to {key}, the largest weight on a "
-                    "later position.",
-                    row=quoted(row),
-                    share=weight_percent(weight),
-                    key=quoted(key),
-                ),
-            )
-    elif kind != "decoder":
-        sentences.append(t("The whole source is known from the start, so no row has a future to hide."))
     return " ".join(sentences)
+
+
+def _future_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:
+    """Say, in one line with the mask and without it, which tokens cannot look ahead, or how much they do."""
+    if kind != "decoder":
+        return t("The whole source is known from the start, so no row has a future to hide.")
+    real = int(reading.real_queries(kind).sum())
+    if real < 2:
+        return ""
+    if switches.causal:
+        return t(
+            "The causal mask closes {n} cell of real tokens: {row} cannot look ahead to {key}.",
+            "The causal mask closes {n} cells of real tokens: {row}, for example, cannot look ahead to {key}.",
+            n=real * (real - 1) // 2,
+            row=quoted(reading.read_tokens[real - 2]),
+            key=quoted(reading.read_tokens[real - 1]),
+        )
+    row, key, weight = reading.furthest_ahead()
+    return t(
+        "Without the causal mask, tokens look ahead: {row} gives {share} to {key}, and on average {all} goes to later "
+        "positions.",
+        row=quoted(row),
+        share=weight_percent(weight),
+        key=quoted(key),
+        all=weight_percent(attention_to_future(reading.weights, reading.real_queries(kind))),
+    )

@@ -39,7 +39,7 @@ def _companion(translation: Translation, text: str) -> Sentence:
     end = whole.src_tokens[len(whole.ids) :]
     labels = (*whole.label_tokens[: len(path) - 1], model.target.label(EOS))
     answer = model.target.decode(path)
-    return Sentence(text, begun.ids, path, (*begun.tokens, *end), whole.read_tokens[: len(path)], labels, answer)
+    return Sentence(text, begun.ids, path, (*begun.tokens, *end), whole.read_tokens[: len(path)], labels, answer, True)
 
 
 def readings(

@@ -134,22 +134,19 @@ def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
             trained, lengths = _lengths(translation.model, runtime.fingerprint(translation.model))
     except DataError as error:
         unknown = str(error)
-    if trained:
-        st.markdown(
-            t(
-                "In training the longest sentence had **{n} token** (without `<eos>`).",
-                "In training the longest sentence had **{n:,} tokens** (without `<eos>`).",
-                n=trained,
-            )
-        )
-    else:
+    longest = t(
+        "In training the longest sentence had **{n} token** (without `<eos>`).",
+        "In training the longest sentence had **{n:,} tokens** (without `<eos>`).",
+        n=trained,
+    )
+    if not trained:
         why = t("The length of this model's training sentences is not known here: {reason}", reason=unknown)
         st.info(plain(why))
+    st.markdown(f"{longest} {beyond_the_table(model)}" if trained else beyond_the_table(model))
     if any(length.tokens > trained for length in lengths):
         draw_plot(figures.length_plot(lengths, trained), "pe_lengths")
     if not translation.n_prompt:
         _draw_repeated(translation, model, trained)
-    draw_caption(beyond_the_table(model))
 
 
 def beyond_the_table(model: ModelDescription) -> str:

@@ -231,7 +231,11 @@ def test_a_followed_token_passes_every_box_in_order(name: str, side: str, wanted
     config = load_model(folder).model_config
     [stops] = run(folder, [{"do": "stops", "side": side}], exported(config))
     stack = "encoder" if side == "source" else "decoder"
-    passed = [stop["stage"]["point"] if stop.get("stage") else stop["block"] for stop in stops]
+    memory = [stop["stage"]["point"] for stop in stops if stop["block"] == "memory"]
+    last = "norm" if name == "reverse" else f"{config.n_encoder_layers - 1}.norm2"
+    assert memory == ([f"encoder.{last}"] if side == "source" else []), "it has the numbers of the last block"
+    named = [stop["block"] == "memory" or not stop.get("stage") for stop in stops]
+    passed = [stop["block"] if own else stop["stage"]["point"] for stop, own in zip(stops, named, strict=True)]
     first = [point for point in passed if point.startswith(f"{stack}.0.")]
     own = [point for point in first if side == "target" or not point.startswith("decoder")]
     assert [short_name(point) for point in own] == wanted.split()

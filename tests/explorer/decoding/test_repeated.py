@@ -49,7 +49,10 @@ def test_a_reason_is_named_only_if_the_counts_show_it(
     if lost is None:
         assert said.startswith(f"Up to 3 × (30 tokens{', longer than anything in training' * (trained == 16)})")
     else:
-        assert said.startswith(f"At {lost.sentences} × ({lost.tokens} tokens) the answer has {lost.found} of ")
+        assert said.startswith(
+            f"At {lost.sentences} × ({lost.tokens} tokens) the input has the sentence {lost.sentences} times; "
+        )
+        assert f"stands {lost.found} time{'s' * (lost.found != 1)} in the answer." in said
 
 
 @pytest.mark.parametrize(
@@ -66,9 +69,16 @@ def test_answers_are_said_to_be_the_same_only_if_they_are_from_trained_to_longer
     answers: tuple[str, ...], trained: int, first: int
 ) -> None:
     each = tuple(Several(n, 10 * n, answer, 1) for n, answer in enumerate(answers, start=1))
-    sentence = f"The answer is the same from {first} to 40 tokens; the longest input in training had {trained}."
+    sentence = f"The answer is the same from {first} to 40 tokens, also beyond the longest input in training."
     said = verdict(each, trained, LOST)
     assert said.endswith(sentence) if first else "The answer is the same" not in said
+
+
+def test_of_different_sentences_none_is_a_word_and_some_are_counted() -> None:
+    each, none = rows(10, 1, 1), Several(2, 21, "", 0)
+    assert "and none of 2 different sentences (21 tokens) came through" in verdict(each, 49, none)
+    assert "of 2 different sentences (21 tokens) 1 came through" in verdict(each, 49, LOST)
+    assert "none of" not in verdict(each, 49, LOST)
 
 
 def test_once_tells_nothing() -> None:
