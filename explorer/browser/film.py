@@ -73,7 +73,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Film:
-    """The frames, and the position at the start. Frames count from 0, layers and heads from 1.
+    """The frames, and the position at the start: layer and head (from 1), and the frame (from 0).
 
     `seq` names the film. The browser goes to the start when it receives a new `seq`; after that the user decides.
     """
@@ -81,9 +81,9 @@ class Film:
     seq: str
     kind: AttentionKind
     frames: tuple[Frame, ...]
-    frame: int = 0
     layer: int = 1
     head: int = 1
+    frame: int = 0
 
 
 def encode(film: Film) -> bytes:

@@ -21,6 +21,7 @@ from model.trace import VISIBLE
 _component = component("labelled_map", "labelled_map")
 _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
+_MANY = 3  # maps in a row, from which it has room for the names of rows only
 
 
 def labelled_map_view(
@@ -46,8 +47,8 @@ def encode(
 ) -> bytes:
     """Encode a map as a message; masked cells have the number 0, whatever they hold.
 
-    `minus` is the difference of the two rows of the map, to be drawn as its third one; the labels of all maps of the
-    `grid` get the same room.
+    `minus` is the difference of the two rows of the map, to be drawn as its third one. The map may stand in a row, the
+    `grid`, whose cells have one size.
 
     Raises:
         ValueError: a visible cell is not a number.
@@ -62,7 +63,7 @@ def encode(
         rows=[*rows, *(minus.row_labels if minus else ())],
         ends=ends,
         columns=columns,
-        grid=[_labels(each) for each in grid],
+        grid=[in_row(each, len(grid)) for each in (map_, *grid)] if grid else [],
         row_title=translated(map_.row_title),
         column_title=translated(map_.column_title),
         unit=map_.quantity,
@@ -81,6 +82,18 @@ def encode(
     if map_.closing is not None:
         arrays["closing"] = map_.closing.astype(np.uint8)
     return wire.write(vars(header), arrays, digits=_DIGITS if is_large else None)
+
+
+def in_row(map_: LabelledMap, n_maps: int) -> tuple[list[str], list[str], list[str], float]:
+    """The labels that a map has in a row of maps, and the width, roughly in pixels, at which it shows its numbers.
+
+    The difference of two maps has no names of rows: it stands beside them. Beside it, what rows predict has no room.
+    """
+    rows, ends, columns = _labels(map_)
+    rows = [""] * len(rows) if map_.signed else rows
+    ends = ends if n_maps < _MANY else []
+    letters = sum(max(map(len, names), default=0) for names in (rows, ends))
+    return rows, ends, columns, 50 + 7 * letters + 20 * len(columns)
 
 
 def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:

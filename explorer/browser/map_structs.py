@@ -13,14 +13,14 @@ class MapHeader:
     `numbers` are written into the cells where they fit, as `zero` if they would be 0 in their decimals; those closer to
     0 than `least` have neither number nor colour. If `minus` is not 0, the last row is the second one minus the first
     one, with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are those of
-    the columns from the left; empty if they are in order. The labels (rows, ends, columns) of all maps of a `grid` get
-    the same room.
+    the columns from the left; empty if they are in order. The cells of maps in a row have one size: `grid` has, of each
+    map, its own first, the labels that are drawn (rows, ends, columns) and its share of the width.
     """
 
     rows: list[str]
     ends: list[str]
     columns: list[str]
-    grid: list[tuple[list[str], list[str], list[str]]]
+    grid: list[tuple[list[str], list[str], list[str], float]]
     row_title: str
     column_title: str
     unit: str

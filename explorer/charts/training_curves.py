@@ -140,7 +140,11 @@ def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     points = _measured(metrics, main)
     if points:
         last, best = (_quality(point, main) for point in (points[-1], max(points, key=lambda point: point[main])))
-        caption = t("{last} at step {step:,.0f}; at best {best}.", last=last, step=points[-1]["step"], best=best)
+        caption = (
+            t("{last} at step {step:,.0f}; no evaluation was better.", last=last, step=points[-1]["step"])
+            if best == last
+            else t("{last} at step {step:,.0f}; at best {best}.", last=last, step=points[-1]["step"], best=best)
+        )
     else:
         caption = t("Not scored yet: the first evaluation is still to come.")
     curves = tuple(translated(MEASURES[name][0]) for name in names)

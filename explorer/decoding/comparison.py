@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, difference, head_map, most_different, row_caption
+from explorer.decoding.labelled_map import LabelledMap, PairMarks, difference, head_map, most_different, row_caption
 from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.pair_marks import counterparts, marked
 from explorer.locale.messages import t, translated
@@ -139,6 +139,12 @@ def single_row(map_: LabelledMap, row: int) -> LabelledMap:
         predicted=map_.predicted[cut],
         first_row=row,
     )
+
+
+def cell_row(trace: AttentionTrace, at: Place, column: int, *, n_prompt: int = 0) -> LabelledMap:
+    """Cut the row of a place out of its map, with a frame around the cell in `column` (from 1)."""
+    row = single_row(head_map(attention_maps(trace, at.kind, n_prompt=n_prompt), at.layer, at.head), at.row)
+    return replace(row, marks=PairMarks(cells=((0, column - 1),)))
 
 
 def with_edit(edits: HeadEdits | None, head: Place, operation: Operation) -> HeadEdits:

@@ -89,8 +89,8 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
     n, mean = len(weights), fixed(float(weights[:, column].mean()), 3)
     if at.column is None:
         said = t(
-            "No cell is chosen, so this is the largest: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the "
-            "heads. Head {head} gives most.",
+            "No cell is chosen, so this is the largest in this row: {query} gives {key} ({total}) ÷ {n} = {mean}, the "
+            "mean of the heads. Head {head} gives most.",
             head=found.head,
             query=query,
             key=key,

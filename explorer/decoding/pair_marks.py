@@ -73,12 +73,13 @@ def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
     rows = _matched_rows(a, b)
     if len(rows) > min(MOST_NAMED, len(a.rows) // 2, len(b.rows) // 2):
         return ""
-    names = (quoted((a.predicted if a.predicted and b.predicted else a.rows)[i]) for i, _ in rows)
-    return (
-        t("Few words in common: only the rows of {rows} can be compared.", rows=listed(names))
-        if rows
-        else t("No row has a counterpart to be compared with.")
-    )
+    if not rows:
+        return t("No row has a counterpart to be compared with.")
+    if a.predicted and b.predicted:
+        words = listed(quoted(a.predicted[i]) for i, _ in rows)
+        return t("Few words in common: only the rows that write {rows} can be compared.", rows=words)
+    words = listed(quoted(a.rows[i]) for i, _ in rows)
+    return t("Few words in common: only the rows of {rows} can be compared.", rows=words)
 
 
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:

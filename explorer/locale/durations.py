@@ -16,10 +16,3 @@ def span(low: float, high: float) -> str:
     if first == last:
         return t("about {duration} {unit}", duration=last, unit=unit)
     return t("{first} to {last} {unit}", first=first, last=last, unit=unit)
-
-
-def at_most(seconds: float) -> str:
-    """Write an upper bound: "up to 4 min"."""
-    _, last, unit = durations.rounded_span(seconds, seconds)
-    code, unit = current(), t("days") if unit == "days" else unit
-    return t("up to {duration} {unit}", duration=in_digits_of(code, last), unit=unit)

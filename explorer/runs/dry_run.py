@@ -23,7 +23,7 @@ from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
-from model.analysis.size import budget
+from model.analysis.size import parameters_of
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data.proposal import TokenKind
 from model.presets import Preset
@@ -41,6 +41,8 @@ ROUGH = 4.0
 """A run on a free machine takes at most about this multiple of the rough time, before the first trial on it."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
+LEAST = 0.5
+"""And at least this share of it on a CPU: of reversing letters, lstm-tiny took 0.57 of the rough time, small 0.93."""
 LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512
@@ -160,7 +162,7 @@ def sizes_at_once(
     if not model.has_encoder:
         sides = (sides[0] if data.tokenizer == "subwords" else sum(sides),) * 2
     config = replace(model, src_vocab_size=sides[0], tgt_vocab_size=sides[1])
-    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    parameters = parameters_of(config)
     if order.init or parameters > MOST_COUNTED:
         return None  # the trial says whether they fit into the memory
     training = from_dict(TrainConfig, changed({**preset.training}, TrainConfig))
@@ -257,21 +259,21 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self._calm, self._slower = ROUGH, 0.0  # of the latest trial: see `longest`
+        self._least, self._calm, self._slower = LEAST, ROUGH, 0.0  # of the latest trial: see `untimed`
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
 
-    def longest(self, seconds: float) -> float:
-        """The longest time of sizes without a trial, given their rough `seconds`.
+    def untimed(self, seconds: float) -> tuple[float, float]:
+        """The shortest and the longest time of sizes without a trial, given their rough `seconds`.
 
-        Other programs are expected to go on for an hour as in the latest trial; before the first trial, as many as
-        want to compute on each core share it.
+        The shortest is that of a free machine. For the longest, other programs go on for an hour as in the latest
+        trial; before the first trial, as many as want to compute on each core share it.
         """
         calm = self._calm * seconds
         slower = self._slower or max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
-        return calm + (slower - 1) * min(calm, LOADED_SECONDS)
+        return self._least * seconds, calm + (slower - 1) * min(calm, LOADED_SECONDS)
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -311,7 +313,10 @@ class PlanService:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
-            self._calm, self._slower = UNTIMED * plan.seconds / rough, plan.busy_seconds / plan.seconds
+            pace = plan.seconds / rough
+            # What small sizes take on a GPU bounds the time of large ones from above only.
+            self._least = LEAST * pace if plan.device == "cpu" else 0.0
+            self._calm, self._slower = UNTIMED * pace, plan.busy_seconds / plan.seconds
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

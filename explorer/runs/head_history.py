@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from model.checkpoint import LoadedModel, load_model, snapshot_path
-from model.config import AttentionKind, DecodeConfig
+from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.folder import CheckpointError
 from model.trace import AttentionTrace
@@ -56,10 +54,3 @@ def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Mo
     forced = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(), prefix=path)
     own = decode_recorded(loaded.model, source, loaded.target, DecodeConfig())
     return Moment(step, forced.trace, loaded.target.decode(own.path))
-
-
-def sharpest_head(moments: Sequence[Moment], kind: AttentionKind) -> tuple[int, int]:
-    """Layer and head (from 1) to show first: where a row's largest weight is highest at the last snapshot."""
-    peaks = moments[-1].trace.weights(kind).max(axis=-1).mean(axis=-1)  # [layer, head]
-    layer, head = np.unravel_index(int(peaks.argmax()), peaks.shape)
-    return int(layer) + 1, int(head) + 1

@@ -40,9 +40,7 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     """One table row per run or model, with the verdict on it by name; columns without any value are left out."""
     table = [_row(entry, (verdicts or {}).get(entry.name)) for entry in entries]
     columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    texts = (t("data"), t("verdict"), t("note"), t("right, 95 %"), t("BLEU, 95 %"))
-    # A table shows a missing number as an empty cell, but a missing text as None.
-    return [{name: "" if row[name] is None and name in texts else row[name] for name in columns} for row in table]
+    return [{name: row[name] for name in columns} for row in table]
 
 
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
@@ -52,16 +50,16 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
     known = by_heart(summary.get("task"))
+    scored = t("{n:,} test", n=n or 0) if test else t("{n:,} held out", n=n or 0)
     return {
         t("name"): entry.name,
-        t("data"): _data(entry),
+        t("data"): _short_data(entry),
         t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else round(100 * exact, 1),
         t("right, 95 %"): t("not tested") if known and exact is not None else _interval("exact_match", exact, n),
         "BLEU": None if bleu is None else round(bleu, 1),
         t("BLEU, 95 %"): None if known else _interval("bleu", bleu, n),
-        t("test"): n if test and not known and type(n) is int else None,
-        t("validation"): n if not test and type(n) is int else None,
+        t("scored on"): scored if type(n) is int and not known else None,
         t("minutes"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
         t("parameters"): summary.get("parameters"),
         t("when"): _moment(entry.date),
@@ -75,7 +73,7 @@ def card(entry: Entry, verdict: Verdict | None) -> str:
     scores, test = _scored(entry)
     score = _score(entry, scores)
     said = score if test or not score else t("{score} on validation", score=score)
-    return " · ".join(filter(None, (verdict_text(entry, verdict), said, _data(entry))))
+    return " · ".join(filter(None, (verdict_text(entry, verdict), said, _short_data(entry))))
 
 
 def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
@@ -85,12 +83,8 @@ def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
         {t("setting"): t("Parameters"), **{name: count(row[t("parameters")] or 0) for name, (row, _) in named.items()}}
     ]
     rows.append({t("setting"): t("Score"), **{name: score or "–" for name, (_, score) in named.items()}})
-    for label in (t("test"), t("validation")):
-        numbers = {name: row[label] for name, (row, _) in named.items()}
-        if any(numbers.values()):
-            texts = {name: "–" if n is None else t("{n:,}", n=n) for name, n in numbers.items()}
-            rows.append({t("setting"): t("Scored sentences ({split})", split=label), **texts})
-    return rows
+    scored = {name: row[t("scored on")] or "–" for name, (row, _) in named.items()}
+    return [*rows, {t("setting"): t("Scored sentences"), **scored}]
 
 
 def outcome(entry: Entry) -> str:
@@ -101,12 +95,7 @@ def outcome(entry: Entry) -> str:
     n = scores.get("sentences") or 0
     if test:
         return t("On {n} test sentence: {score}", "On {n:,} test sentences: {score}", n=n, score=score)
-    return t(
-        "On {n} validation sentence, which also chose the weights: {score}",
-        "On {n:,} validation sentences, which also chose the weights: {score}",
-        n=n,
-        score=score,
-    )
+    return t("The validation sentences also chose the weights: there is no test of its own")
 
 
 def _scored(entry: Entry) -> tuple[Mapping[str, Any], bool]:
@@ -135,13 +124,18 @@ def _interval(name: HeadlineName, score: float | None, sentences: object) -> str
 
 
 def _data(entry: Entry) -> str | None:
-    return entry.summary.get("own_file") or _task_title(entry.summary.get("task"))
-
-
-def _task_title(task: object) -> str | None:
+    task = entry.summary.get("task")
     if task == FILES:
-        return t("own pairs")
+        return entry.summary.get("own_file") or t("own pairs")
     return translated(get_task(str(task)).title) if task in TASKS else str(task) if task else None
+
+
+def _short_data(entry: Entry) -> str | None:
+    """The data in a list, with codes of languages instead of their names: "Multi30k (de → en)"."""
+    title, data = _data(entry), entry.summary.get("data") or {}
+    if title is None or ":" not in title or entry.summary.get("task") not in TASKS:
+        return title
+    return f"{title.partition(':')[0]} ({data.get('src_lang')} → {data.get('tgt_lang')})"
 
 
 def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
@@ -198,6 +192,12 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
                 model=init,
             )
             parts.append(continued)
+            if (seconds := number(results, "seconds")) is not None:
+                took = t(
+                    "These took {minutes:.1f} minutes; those of the whole training are not recorded here",
+                    minutes=seconds / 60,
+                )
+                parts.append(took)
     if said := outcome(entry):
         parts.append(said)
     if entry.bundled:

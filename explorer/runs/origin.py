@@ -14,7 +14,7 @@ from typing import Any, Literal, get_origin
 
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
-from explorer.runs.settings import KINDS, label_of
+from explorer.runs.settings import KINDS, label_of, unread_by
 from explorer.runs.status import RunStatus
 from explorer.runs.uploads import LANGUAGES
 from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
@@ -28,12 +28,6 @@ _SECTIONS = ("data", "model", "training", "runtime")
 _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
-}
-_MODEL = {item.name for item in fields(ModelConfig)}
-# Of the settings of a model, those that an architecture other than the Transformer of both stacks reads.
-_READ_BY = {
-    "lstm": {"architecture", "d_model", "n_encoder_layers", "n_decoder_layers", "dropout", "scale_scores"},
-    "decoder": _MODEL - {"n_encoder_layers", "n_encoder_heads"},
 }
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
@@ -172,9 +166,7 @@ def settings_of(folder: Path) -> dict[str, Any]:
     """
     config = _config(folder)
     settings = _sections(config, _SECTIONS)
-    architecture = settings.get("architecture")
-    if architecture in _READ_BY:
-        settings |= dict.fromkeys(_MODEL - _READ_BY[architecture])
+    settings |= dict.fromkeys(unread_by(str(settings.get("architecture"))))
     if settings.get("tokenizer") != "subwords":
         settings.pop("vocab_size", None)
     first = config.get("first")

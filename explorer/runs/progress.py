@@ -33,8 +33,8 @@ MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
-def progress(status: RunStatus) -> str:
-    """State how far the run is, and how long it will still take."""
+def progress(status: RunStatus, right: int = 0) -> str:
+    """State how far the run is, and how long it will still take; `right`: it ends after so many perfect evaluations."""
     position = (
         t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
         if status.max_steps
@@ -42,13 +42,29 @@ def progress(status: RunStatus) -> str:
     )
     if status.state == "finished":
         if status.step < status.max_steps:
+            if right:
+                return t(
+                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluation without a mistake.",
+                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluations in a row without a mistake.",
+                    n=right,
+                    step=status.step,
+                    max_steps=status.max_steps,
+                )
             return t(
                 "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
             )
         return t("Finished at step {step:,}.", step=status.step)
-    if status.busy and status.left is not None and status.step:
-        return t("{position}, {duration} left", position=position, duration=span(*status.left))
+    if status.busy and status.left is not None and status.step and status.tokens_per_s:
+        left, speed = span(*status.left), count(status.tokens_per_s)
+        return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
     return position
+
+
+def perfect_evaluations(metrics: Metrics, training: Mapping[str, Any]) -> int:
+    """The number of perfect evaluations in a row after which the run has ended; 0 if they were not the reason."""
+    wanted = training.get("stop_when_right")
+    last = metrics.evals[-wanted:] if isinstance(wanted, int) and wanted > 0 else ()
+    return len(last) if len(last) == wanted and all(point.get("exact_match") == 1 for point in last) else 0
 
 
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
@@ -67,7 +83,7 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
     return diagnose(replace(curves, sentences=0) if known else curves, ended=ended)
 
 
-def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
+def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
     sentences = int(metrics.latest("evals", "sentences") or 0)
     quality = []
@@ -84,7 +100,6 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     return (
         *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
         *quality,
-        (t("Tokens/s"), count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
     )
 
 
@@ -115,7 +130,7 @@ def sample_table(
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
         t("model's answer"): [sample.prediction for sample in newest],
-        "": [t("right") if sample.prediction == sample.target else "" for sample in newest],
+        t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
         t("one evaluation earlier"): [previous.get(sample.source, "") for sample in newest],
     }
     right = sum(sample.prediction == sample.target for sample in newest)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Sequence
 from typing import Any
 
 from explorer.locale.messages import message, translated
@@ -45,6 +46,15 @@ TRAINING = (
     (message("Which weights are kept"), SELECTION),
 )
 
+_MODEL = {item.name for item in dataclasses.fields(ModelConfig)}
+# Of the settings of a model, those that an architecture other than the Transformer of both stacks reads.
+_READ_BY = {
+    "lstm": {
+        *("architecture", "d_model", "n_encoder_layers", "n_decoder_layers"),
+        *("dropout", "scale_scores", "share_embeddings"),
+    },
+    "decoder": _MODEL - {"n_encoder_layers", "n_encoder_heads"},
+}
 _LABELS = {
     "d_model": message("Width (d_model)"),
     "d_ff": message("Feed-forward width (d_ff)"),
@@ -81,6 +91,17 @@ _LABELS = {
     "consistency_weight": message("Consistency weight α"),
     "cutoff": message("Token cutoff"),
 }
+
+
+def unread_by(architecture: str) -> set[str]:
+    """The settings of a model that this architecture does not read."""
+    return _MODEL - _READ_BY.get(architecture, _MODEL)
+
+
+def read_by(preset: Preset, names: Sequence[str]) -> list[str]:
+    """Those of the `names` of a model's settings that the architecture of a preset reads."""
+    unread = unread_by(str(preset.model.get("architecture")))
+    return [name for name in names if name not in unread]
 
 
 def label_of(name: str) -> str:

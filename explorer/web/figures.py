@@ -41,15 +41,21 @@ def draw_small_figure(figure: Figure) -> None:
 
 
 def draw_table(
-    table: Columns | Rows, alt: str, *, file: str = "", in_file: Columns | Rows | None = None, **options: Any
+    table: Columns | Rows,
+    alt: str,
+    *,
+    file: str = "",
+    in_file: Columns | Rows | None = None,
+    missing: str = "",
+    **options: Any,
 ) -> Any:
     """Draw a table given by columns or rows, with a button for its CSV if `file` names one; returns its selection.
 
-    `alt` describes its contents; `in_file` is the table of the CSV, if that is another one; `options` go to
-    `st.dataframe`. Streamlit's own button is switched off (`client.disableDataExport`), because its files may contain
-    cells that a spreadsheet runs as formulas.
+    `alt` describes its contents; `in_file` is the table of the CSV, if that is another one; `missing` is what a cell
+    without a value shows; `options` go to `st.dataframe`. Streamlit's own button is switched off
+    (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as formulas.
     """
-    selected = st.dataframe(_written(table), hide_index=True, alt=alt, placeholder="", **options)
+    selected = st.dataframe(_written(table, missing), hide_index=True, alt=alt, placeholder=missing, **options)
     if file:
         make = partial(table_csv, in_file or table)
         download_button(
@@ -69,7 +75,7 @@ def table_height(rows: int, most: int) -> int:
     return 35 * (min(rows, most) + 1) + 3
 
 
-def _written(table: Columns | Rows) -> Any:
+def _written(table: Columns | Rows, missing: str = "") -> Any:
     """The table with its numbers written as the language does; they sort as numbers.
 
     All numbers of a column have the decimals of the one with most. Writing takes 20 µs a cell, so a table of very many
@@ -82,7 +88,7 @@ def _written(table: Columns | Rows) -> Any:
     import pandas as pd
 
     styles: dict[Any, Any] = {name: partial(fixed, decimals=most) for name, most in decimals.items()}
-    return pd.DataFrame(columns).style.format(styles, na_rep="")
+    return pd.DataFrame(columns).style.format(styles, na_rep=missing)
 
 
 def _columns(rows: Rows) -> dict[str, list[Any]]:
@@ -104,16 +110,17 @@ def draw_map(
     labelled_map: LabelledMap,
     *,
     key: str,
+    title: str = "",
     prefix: str = "",
     away: str = "",
     numbers: bool = True,
     minus: LabelledMap | None = None,
     grid: Sequence[LabelledMap] = (),
 ) -> None:
-    """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
+    """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid` have cells of one size in places of one width, and no captions: one text above is about all.
+    maps of a `grid` stand in a row and have cells of one size and no captions: one text is about all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -121,7 +128,7 @@ def draw_map(
     from explorer.browser.labelled_map import labelled_map_view
 
     labelled_map = in_direction(labelled_map)
-    st.markdown(f"##### {plain(labelled_map.title)}")
+    st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
     if not grid:

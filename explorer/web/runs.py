@@ -14,7 +14,7 @@ import streamlit as st
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
-from explorer.runs.lifecycle import Runs
+from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.metrics import Metrics, load_metrics
 from explorer.runs.origin import Repeatable, repeatable
 from explorer.runs.settings import refusal
@@ -63,7 +63,7 @@ def wanted(key: str, names: Sequence[str], kept: Sequence[str]) -> list[str]:
     if for_key == key:  # a choice for the other page is left for that page
         del st.session_state[_NEXT]
         forget_missing()
-        return [chosen]
+        return list(chosen.split(address.SEVERAL))
     if not here:
         forget_missing()  # from an earlier visit to the page
     # Before anything is chosen, even a name that this session wrote is a request: a page link has led here.
@@ -199,8 +199,19 @@ def _begin(start: Callable[[], None], watched: str) -> None:
     st.session_state[_WATCH] = True
 
 
-def draw_wrong_answers(name: str) -> None:
-    """Draw the button that has the validation sentences translated, then the wrong answers."""
+def draw_wrong_answers(entry: Entry) -> None:
+    """Draw the button that has the validation sentences translated, then the wrong answers; or why there are none."""
+    if entry.problem or not entry.summary.get("model"):
+        st.info(t("There is no model in this folder yet."))
+    elif entry.busy:
+        st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
+    elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
+        st.caption(t("There is no wrong answer: at the end of training, all validation answers were exactly right."))
+    else:
+        _draw_asked_answers(entry.name)
+
+
+def _draw_asked_answers(name: str) -> None:
     try:
         key = ("wrong answers", name, runtime.fingerprint(name))
     except CheckpointError as gone:

@@ -68,8 +68,8 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
         count = t("{n} evaluation", "{n:,} evaluations", n=len(curves.valid))
         if ended and not curves.train and not curves.valid:
             return Diagnosis("early", "")
-        if ended and not 0 < curves.sentences < FEWEST_HELD_OUT and (learned := _learned(curves, ended)):
-            return learned  # which two evaluations show as well
+        if not 0 < curves.sentences < FEWEST_HELD_OUT and (learned := _learned(curves, ended)):
+            return learned  # which one evaluation shows as well
         short = t("Too short to say how it went: {count}. Evaluate more often, or train it longer.", count=count)
         going = t("Too early to say how it is going: {count} so far.", count=count)
         far_above = _memorising(curves, ended) if curves.valid and curves.train else None

@@ -72,6 +72,19 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     )
 
 
+def parameters_of(config: ModelConfig) -> int:
+    """The parameters of a model of any architecture."""
+    if config.architecture != "lstm":
+        return sum(part.parameters for part in budget(config, 1, 1))
+    d, target = config.d_model, config.tgt_vocab_size * config.d_model
+    encoder = config.n_encoder_layers * 2 * 4 * (d // 2) * (d + d // 2 + 2)  # two directions, four gates
+    decoder = config.n_decoder_layers * 4 * d * (2 * d + 2)
+    between = config.n_decoder_layers * (d * d + d) + d * d + 2 * d * d  # first state, keys, combination
+    source = 0 if config.share_embeddings == "all" else config.src_vocab_size * d
+    output = (config.tgt_vocab_size if config.output_bias else 0) + (target if config.share_embeddings == "none" else 0)
+    return encoder + decoder + between + source + target + output
+
+
 def _target_name(shared: str) -> str:
     """The name of the matrix of target tokens, by what shares it."""
     return {

@@ -87,7 +87,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "tokens_per_s": round(tokens_per_s),
         "tokens_per_update": round(tokens_per_s * per_update),
         "seconds": round(seconds, 1),
-        "evaluation_seconds": round(evaluations * per_evaluation / times_slower, 1),
+        "evaluation_seconds": round(evaluations * per_evaluation / times_slower, 3),
         "busy_seconds": round(BUSIER * times_slower * seconds, 1),
         "schedule": curve(training),
         "model": to_dict(setup.settings.model),

@@ -175,6 +175,8 @@ class Trainer:
             while True:
                 self._after_update()
                 if self.done:
+                    if self.progress.step < self.config.max_steps and self.n_snapshots:
+                        self._keep_snapshot()  # of the last step, wherever it ends
                     break
                 self.check_stop()
                 self.update()
@@ -289,9 +291,8 @@ class Trainer:
         """Take a snapshot, evaluate and save, whichever is due at this step and not done yet."""
         progress, config = self.progress, self.config
         step = progress.step
-        if step in self.snapshot_steps and self.run is not None:
-            self._window.check(step, config)
-            keep_snapshot(self.run.folder, step, stored_weights(self.model), self.n_snapshots)
+        if step in self.snapshot_steps:
+            self._keep_snapshot()
         due = step % config.eval_every == 0 or step >= config.max_steps
         if due and step > progress.evaluated:
             self._window.check(step, config)
@@ -299,6 +300,11 @@ class Trainer:
         if step % config.save_every == 0 and step < config.max_steps:
             self._window.check(step, config)
             self.save()
+
+    def _keep_snapshot(self) -> None:
+        if self.run is not None:
+            self._window.check(self.progress.step, self.config)
+            keep_snapshot(self.run.folder, self.progress.step, stored_weights(self.model), self.n_snapshots)
 
     def _evaluate(self) -> None:
         """Score the current weights or, with averaging, the mean of the last few."""

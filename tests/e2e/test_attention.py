@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from model.trace import AttentionTrace
-from tests.browser import click_cell
+from tests.browser import box_of, click_cell
 from tests.e2e.address import TEXT, Visit, query, wait_for
 
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
@@ -36,6 +36,8 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     page.keyboard.press("Enter")
     wait_for(page, kind="encoder", layer="2", head="2", view="head", cell="3-2", panel="cell")
     expect(page.get_by_text("Where does this weight come from?")).to_be_in_viewport()
+    row = page.get_by_role("application", name=re.compile("Arrow keys move between cells")).last
+    expect(row).to_be_in_viewport()  # the row of the map, whose own place is above the edge
     expect(page.locator(".arrival:focus")).to_have_attribute("aria-label", "One cell")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy link").click()
@@ -46,6 +48,17 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     for part in (".cell", ".caption", "figure.encoder figcaption"):
         expect(other.locator(part)).to_have_text(page.locator(part).inner_text(), use_inner_text=True)
     assert query(other) == query(page)
+
+
+def test_a_b_and_their_difference_stand_in_one_row_with_cells_of_one_size(visit: Visit) -> None:
+    page = visit(f"{ADDRESS}&panel=compare.way-text")
+    maps = page.locator(".labelled canvas")
+    expect(maps).to_have_count(3)
+    for each in maps.all():
+        expect(each).to_have_attribute("data-plot", re.compile(r"\d"))
+        expect(each).to_be_in_viewport(ratio=1)
+    assert len({str(each.get_attribute("data-plot")).split(",", 1)[1] for each in maps.all()}) == 1
+    assert len({box_of(each)["y"] for each in maps.all()}) == 1, "the rows of all three are in line"
 
 
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 
+from tests.browser import box_of
 from tests.e2e.bench import Bench
 from tests.explorer.planted import planted_trace
 
@@ -59,6 +60,24 @@ def test_rows_after_the_frontier_are_absent_and_future_keys_have_no_name_yet(sta
     assert {"1 <sos>", "2 je"} <= stage.written("decoder").keys()
     assert not {"3 lis", "4 livres"} & stage.written("decoder").keys()
     assert not np.isnan(stage.painted("encoder")).any()  # the source is known from the first step on
+
+
+def test_on_a_phone_a_map_has_numbers_no_blank_rows_and_its_sentence_below(stage: Bench) -> None:
+    words = tuple("abcdefghijk")
+    trace = planted_trace(words, ("<sos>", *words[1:]))
+    stage.mount(trace, step=6, width=366)
+    assert stage.text(".cross p").startswith("6 f → ")
+    early = box_of(stage("figure.cross canvas"))["height"]
+    stage.listen()
+    stage.press("ArrowRight")
+    assert not {"→ h", "not yet written"} & stage.written("cross").keys()
+    assert ".50" in stage.written("cross"), "a weight"
+    stage.press("End")
+    assert box_of(stage("figure.cross canvas"))["height"] > early + 60
+    stage.mount(trace, step=6)
+    stage.listen()
+    stage.press("ArrowRight")
+    assert {"→ h", "not yet written"} <= stage.written("cross").keys()
 
 
 def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(stage: Bench) -> None:

@@ -216,7 +216,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     expect(box.locator("figure canvas").nth(1)).to_have_attribute("aria-label", re.compile(f"^{re.escape(caption)}"))
     assert "along" not in page.url
     foot = box.locator(".foot").nth(2)  # of B minus A
-    expect(foot).to_contain_text("1 difference of weight")
+    expect(foot).to_contain_text("1 B − A")
     expect(foot).to_contain_text(re.compile(r"less than 0\.05 from 0|choose a cell"))
     box.get_by_label("Compare the map in view with").select_option("model")
     expect(said).to_contain_text("≠ marks words that differ.")

@@ -100,7 +100,7 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     metrics = load_metrics(checkpoints / "odd" / METRICS)
     status = runs.peek("odd")
     if status is not None:
-        headline_numbers(metrics, status, "exact_match")
+        headline_numbers(metrics, "exact_match")
         assert 0 <= status.share <= 1
         span(*(status.left or (0.0, 0.0)))
     sample_table(metrics.samples)

@@ -266,11 +266,11 @@ def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -
     (rows,) = maps(panel("compare.row-4"))
     np.testing.assert_array_equal(rows[:2], weights[[1, 3]].astype(float))
     np.testing.assert_allclose(rows[2], rows[1] - rows[0], atol=1e-7)
-    difference, one, other = maps(panel("compare.way-model", other="other", kind="encoder"))
+    one, other, difference = maps(panel("compare.way-model", other="other", kind="encoder"))
     np.testing.assert_array_equal(other, translation(toys, "other").trace.encoder[0, 1].astype(float))
     np.testing.assert_allclose(difference, other - one, atol=1e-7)
     at = panel("compare.way-edit.kind-encoder.head-2.is-uniform", kind="encoder")
-    np.testing.assert_allclose(maps(at)[2], 0.2, atol=1e-6)
+    np.testing.assert_allclose(maps(at)[1], 0.2, atol=1e-6)
     assert "Edited: encoder layer 1 head 2: uniform" in words(at)
 
 

@@ -48,7 +48,7 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert tuple(table.loc["mine", ["right, 95 %", "test"]]) == ("22–78", 8)
+    assert tuple(table.loc["mine", ["right, 95 %", "scored on"]]) == ("22–78", "8 test")
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert any(each.value.startswith(plain("5 runs and models; busy is running.")) for each in at.caption)
@@ -89,7 +89,7 @@ def test_an_entry_is_linked_exported_and_renamed(two: AppTest, checkpoints: Path
         press(at, "Rename")
         at.text_input(key="runs_new_name").set_value(name)  # in a dialog, the harness runs the whole page at once
         assert sentence in words(click(at, "runs_rename_go"))
-    assert at.radio(key="entry").value == "better"
+    assert at.pills(key="entry").value == ["better"]
     assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
 
 
@@ -101,7 +101,7 @@ def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
     press(at, "Delete")
     assert "“mine” has been deleted." in words(click(at, "runs_delete_go"))
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
-    assert at.radio(key="entry").value is None, "nothing is open until it is marked"
+    assert at.pills(key="entry").value == [], "nothing is open until it is marked"
 
 
 def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: AppTest, checkpoints: Path) -> None:
@@ -110,8 +110,9 @@ def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: Ap
     assert sorted(marked(at)) == ["mine", "other"]
     assert "There is no “gone” here." in words(at)
     assert "Validation loss at the end:" in words(at)
-    assert at.radio(key="entry").value is None, "no single run is open beside them"
-    assert not at.multiselect, "the marks choose them"
+    assert sorted(at.pills(key="entry").value) == ["mine", "other"]
+    assert at.toggle(key="runs_several").value
+    assert not visit("runs", entry="mine").toggle(key="runs_several").value
     at = press(at, "Delete these 2")
     assert_says(at, "“mine”, a model of", "“other”, a model of", "This cannot be undone.")
     assert "“mine” and “other” have been deleted." in words(click(at, "runs_delete_go"))
@@ -128,21 +129,30 @@ def test_what_is_open_is_what_the_table_marks(two: AppTest, checkpoints: Path) -
     at = two
     assert marked(at) == ["mine"]
     assert "Open in Translate" in [link.proto.label for link in at.get("page_link")]
-    choose(at, entry="other")
-    assert (marked(at), address(at)) == (["other"], {"entry": "other"})
+    choose(at, entry=["mine", "other"])
+    assert (marked(at), address(at)) == (["other"], {"entry": "other"}), "one card opens instead of another"
+    choose(at, runs_several=True)
+    choose(at, entry=["mine", "other"])
+    assert sorted(marked(at)) == ["mine", "other"]
+    choose(at, runs_several=False)
+    choose(at, entry=["mine"])
+    assert marked(at) == ["other"], "the card that was tapped is open"
+    choose(at, entry=[])
+    assert marked(at) == []
+    choose(at, entry=["other"])
     at.session_state["_runs_chosen"] = []  # as if the mark had been taken away: the harness cannot click on a row
     run(at)
-    assert at.radio(key="entry").value is None
+    assert at.pills(key="entry").value == []
     assert "Open in Translate" not in [link.proto.label for link in at.get("page_link")]
 
 
 def test_at_first_the_newest_is_open_and_a_link_to_what_is_missing_opens_nothing(two: AppTest) -> None:
     at = visit("runs")
     (first,) = marked(at)
-    assert at.radio(key="entry").value == first == tables(at)[0]["name"][0]
+    assert at.pills(key="entry").value == [first] == [tables(at)[0]["name"][0]]
     at.session_state["_runs_chosen"] = []
-    assert at.radio(key="entry").value is not None
-    assert run(at).radio(key="entry").value is None, "it can be closed"
+    assert at.pills(key="entry").value
+    assert not run(at).pills(key="entry").value, "it can be closed"
     at = visit("runs", entry="gone")
     assert "There is no “gone” here." in words(at)
     assert marked(at) == []
@@ -230,7 +240,7 @@ def test_a_zip_file_is_imported_and_a_hostile_one_refused(checkpoints: Path, tmp
     assert [path.name for path in checkpoints.iterdir()] == ["mine"]
     at = import_file("theirs.zip", export(save_run(tmp_path / "theirs")).read_bytes())
     assert "“theirs” has been imported." in words(at)
-    assert at.radio(key="entry").value == "theirs"
+    assert at.pills(key="entry").value == ["theirs"]
     assert (checkpoints / "theirs" / METRICS).is_file()
 
 
@@ -241,7 +251,7 @@ def test_a_translator_is_imported_from_a_folder_on_the_server(checkpoints: Path)
     assert "There is no translator to import at this path" in words(press(at, "Import"))
     choose(at, runs_folder=str(peer.standard()))
     assert "“opus-mt-en-de” has been imported." in words(press(at, "Import"))
-    assert at.radio(key="entry").value == "opus-mt-en-de"
+    assert at.pills(key="entry").value == ["opus-mt-en-de"]
     at = visit("translate", model="opus-mt-en-de", text="two dogs run")
     said = [each.value for each in at.sidebar.caption]
     assert said.count(plain("Imported from opus-mt-en-de (MarianMT).")) == 2, "below the sentence, and among its sizes"
@@ -266,8 +276,11 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     other = checkpoints / "other"
     write_metrics(other, (eval_line(10, 0.5, 0.9),))
     at = run(two, runs_tab="Compare curves")
-    assert at.multiselect[0].value == ["mine"], "no run that nobody chose"
-    at.multiselect[0].set_value(["mine", "other"]).run()
+    assert "Choose several runs in the list above" in words(at)
+    assert "How they differ" not in words(at)
+    choose(at, runs_several=True)
+    choose(at, entry=["mine", "other"])
+    assert "Choose several runs in the list above" not in words(at)
     assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     assert "Settings, data and start are the same." in words(at)
     assert "Each is a single run." in words(at)
@@ -277,10 +290,8 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
     table = table_with(at, "setting")
-    assert list(table["setting"]) == ["Parameters", "Score", "Scored sentences (test)", "Highest learning rate"]
-    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8", "0.25"]
-    at.multiselect[0].set_value([]).run()
-    assert "Choose one or more runs." in words(at)
+    assert list(table["setting"]) == ["Parameters", "Score", "Scored sentences", "Highest learning rate"]
+    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8 test", "0.25"]
 
 
 def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:

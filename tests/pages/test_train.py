@@ -77,7 +77,8 @@ def test_the_list_of_models_says_the_same_time_as_the_form_and_what_was_timed_ke
     at = planned(visit("train"))
     assert times(at)["tiny"] == metric(at, "Takes") == "10 to 20 s"
     assert list(times(at)) == [plain(name) for name in PRESETS if name not in TASKS]
-    assert all(time.startswith("up to ") for name, time in times(at).items() if name != "tiny"), "they were not timed"
+    assert times(at)["small"] != times(at)["tiny"], "it was not timed"
+    assert all(" to " in time for time in times(at).values()), "and has a range all the same"
     choose(at, train_preset_reverse="small")
     assert times(planned(at))["small"] == metric(at, "Takes") == "10 to 20 s"
     assert times(at)["tiny"] == "10 to 20 s"
@@ -134,13 +135,20 @@ def test_a_shorter_run_is_evaluated_as_often_in_proportion_unless_the_interval_i
     at = visit("train")
     assert options(at).set == []
     assert "every 100 updates, its score" in words(at)
-    choose(at, train_reverse_tiny_max_steps=150)
+    choose(at, train_reverse_max_steps=150)
     assert sorted(options(at).set) == ["eval_every=20", "max_steps=150"]
     assert "every 20 updates, its score" in words(at)
     choose(at, train_reverse_tiny_eval_every_20=50)
     assert sorted(options(at).set) == ["eval_every=50", "max_steps=150"]
-    choose(at, train_reverse_tiny_max_steps=7500)
+    choose(at, train_reverse_max_steps=7500)
     assert options(at).set == ["max_steps=7500"]
+    choose(at, train_preset_reverse="lstm-tiny")
+    assert "max_steps=7500" in options(at).set, "what was typed is kept"
+    assert not has_key(at, "train_reverse_lstm-tiny_d_ff"), "an LSTM has no feed-forward layer"
+    choose(at, train_reverse_max_steps=750)
+    choose(at, train_preset_reverse="small")
+    assert options(at).set == [], "what was not typed follows the model"
+    assert at.number_input(key="train_reverse_max_steps").value == 8000
 
 
 @pytest.mark.usefixtures("training")
@@ -183,15 +191,15 @@ def test_a_run_may_start_from_another_model(training: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("d_model", 30, "does not divide into"),
+        ("tiny_d_model", 30, "does not divide into"),
         ("max_steps", 0, "max_steps"),
-        ("dropout", 1.0, "dropout"),
-        ("learning_rate", -1.0, "learning_rate"),
+        ("tiny_dropout", 1.0, "dropout"),
+        ("tiny_learning_rate", -1.0, "learning_rate"),
     ],
 )
 def test_a_number_that_cannot_be_is_reported_at_once_and_not_replaced(name: str, value: float, sentence: str) -> None:
     at = visit("train")
-    choose(at, **{f"train_reverse_tiny_{name}": value})
+    choose(at, **{f"train_reverse_{name}": value})
     assert sentence in words(at)
     assert button(at, "Start training").disabled
 
@@ -266,9 +274,9 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     folder = save_run(training / "mine", state="running")
     write_status(folder, "running", eta_s=45.0, eta_low_s=30, eta_high_s=70, tokens_per_s=4200.0)
     at = visit("train", run="mine")
-    assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
-    labels = ("Training loss", "Validation loss", "Exactly right, of 8", "Tokens/s")
-    assert [metric(at, label) for label in labels] == ["1.00", "1.20", "50.0 % (22–78)", "4.2 k"]
+    assert "step 30 of 60, 30 to 70 s left, at 4.2 k tokens/s" in at.get("progress")[0].proto.text.replace("\\", "")
+    labels = ("Training loss", "Validation loss", "Exactly right, of 8")
+    assert [metric(at, label) for label in labels] == ["1.00", "1.20", "50.0 % (22–78)"]
     assert len(at.get("vega_lite_chart")) == 2
     press(at, "Stop")
     assert (folder / STOP).exists()
@@ -283,7 +291,13 @@ def test_before_the_first_numbers_a_run_says_when_they_come_and_has_no_empty_axe
     at = visit("train", run="mine")
     assert "The first score, answers and heads come at step 20." in words(at)
     assert not at.get("vega_lite_chart")
-    assert "Nothing has been measured yet." in words(at)
+    assert not at.metric
+    assert "What it translates" not in words(at)
+    (folder / METRICS).write_text(
+        json.dumps({"kind": "train", "step": 5, "loss": 2.0, "lr": 0.1}) + "\n", encoding="utf-8"
+    )
+    assert "Learning rate 0.1 now" in words(run(at))
+    assert len(at.get("vega_lite_chart")) == 2
     bleu = [{"kind": "eval", "step": 20, "loss": 1.0, "bleu": 40.0, "exact_match": 0.25, "sentences": 60}]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in bleu), encoding="utf-8")
     assert "The first score" not in words(run(at))
@@ -346,7 +360,7 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
     planted_trace().save_npz(folder / PROBE_ANSWER)
     write_status(folder, "running", probe_step=30)
     answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
-    assert answer in words(run(at))
+    assert answer in words(run(at)), "the first head of the last layer, as on Runs"
     assert any(element.proto.bytes for element in at.get("bidi_component"))
 
 
@@ -412,7 +426,7 @@ def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
     assert not has_key(run(at), "watch_steps_mine")
     if page == "runs":
         at.switch_page("pages/runs.py").run()
-        assert choose(at, entry="other").radio(key="entry").value == "other"
+        assert choose(at, entry=["mine", "other"]).pills(key="entry").value == ["other"]
         assert not has_key(at, "run"), "still the Runs page"
 
 

@@ -76,7 +76,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert "There is no test set: the held-out pairs also choose the best weights." in words(at)
     assert options(at).set == ["tokenizer=characters"]
     assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
-    assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
+    assert at.number_input(key="train_files_max_steps").value == 1300, "proposed, so not in the command"
     assert "8 settings are fitted to these pairs" in words(at)
     assert "Fitted to these pairs: Dropout 0.3, Positions rope, " in words(at)
     assert "Updates (steps) 1300 and Highest learning rate 0.008." in words(at)
@@ -160,7 +160,7 @@ def test_what_was_found_begins_with_what_cannot_be_used_and_ends_with_advice() -
     at = own_data("".join([*rows, "<b>one</b> -> eins\n", rows[0], " -> nothing\n"]))
     found = [
         ("markdown", "1 row cannot be used: an empty side. Line 123."),
-        ("checkbox", "1 pair repeats an earlier one."),
+        ("checkbox", "1 pair repeats an earlier one. Line 122: “word 0” → “Wort 0”."),
         ("markdown", "1 pair has HTML in it, such as <b> or &nbsp;, which the model learns as text."),
     ]
     drawn = [
@@ -176,7 +176,10 @@ def test_what_was_found_begins_with_what_cannot_be_used_and_ends_with_advice() -
     (box,) = at.checkbox
     assert box.value, "what is repeated is left out"
     assert "Tick what to leave out" in words(at)
-    assert "Tick what" not in words(own_data("".join(rows))), "nothing was found"
+    assert "The check of these pairs asks 1 question:" in words(at), "beside the button that starts"
+    nothing = words(own_data("".join(rows)))
+    assert "Tick what" not in nothing
+    assert "The check of these pairs asks" not in nothing, "advice only"
 
 
 @pytest.mark.usefixtures("training")

@@ -1,7 +1,7 @@
 // One cell, from q·k to the head's output: a row for each key, with its products by dimension as colours.
 
 import { paper } from "./canvas.js";
-import { explainWinner, fixed, heaviest, namedDimensions, numbersOf, ticksFor, weightText } from "./cell_numbers.js";
+import { explainWinner, fixed, namedDimensions, numbersOf, ticksFor, weightText } from "./cell_numbers.js";
 import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
 import { readTheme } from "./colours.js";
@@ -135,7 +135,6 @@ function build(S) {
     ? t("output of the head, replaced by an edit, {range}", end)
     : t("Σ weight × value = output of the head, {range}", end);
   fill(find(".sums"), [output, make("canvas")]);
-  const best = heaviest(numbers);
   S.lines = children(find(".body"), numbers.keys.length, makeLine).map((box, at) => {
     const [name, products, sum, score, weight, weighted] = /** @type {HTMLElement[]} */ ([...box.children]);
     box.classList.toggle("masked", !numbers.open[at]);
@@ -147,12 +146,7 @@ function build(S) {
     const share = numbers.weights[at] || (numbers.edited ? 0 : Number.EPSILON);
     weight.style.setProperty("--share", `${100 * share}%`);
     weight.title = whyMasked(mask[at]);
-    const named = best.length < 2 ? t("heaviest") : t("tied");
-    const tag = best.includes(at) && numbers.open.length > 1 && best.length < 5 ? make("small", "", named) : "";
-    weight.replaceChildren(
-      make("b", "", numbers.open[at] ? weightText(share, numbers.digits.weight) : t("masked")),
-      tag,
-    );
+    say(weight, numbers.open[at] ? weightText(share, numbers.digits.weight) : t("masked"));
     const [left, right] = [products.firstChild, weighted.firstChild];
     return {
       box,

@@ -98,8 +98,8 @@ function weightOf({ tokens, kind }, numbers, mask, key) {
       : [];
   const sentences = [
     t(
-      "{power} (less the highest score: no power gets too large, and no weight changes); ÷ {total}, the sum over {n} visible key, = {weight}",
-      "{power} (less the highest score: no power gets too large, and no weight changes); ÷ {total}, the sum over {n} visible keys, = {weight}",
+      "{power} (the highest score is subtracted from all; no weight changes); ÷ {total}, the sum over {n} visible key, = {weight}",
+      "{power} (the highest score is subtracted from all; no weight changes); ÷ {total}, the sum over {n} visible keys, = {weight}",
       {
         power: powerOf(key),
         total: fixed(total, digits.rest),

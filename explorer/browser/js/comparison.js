@@ -44,7 +44,13 @@ export function compareDecodings(a, b, at, titles, texts) {
   const most = minus.map(({ header }) => header.caption);
   const all = [...figures, ...minus];
   if (isSame)
-    for (const { header } of all) header.grid = all.map(({ header: { rows, ends, columns } }) => [rows, ends, columns]);
+    for (const { header } of all)
+      header.grid = [header, ...all.map((each) => each.header)].map(({ rows, ends, columns }) => [
+        rows,
+        ends,
+        columns,
+        1,
+      ]);
   return {
     figures: all,
     said: [...most, pairInWords(one, other, at.row - 1, minus), said, comparability(one, other)]
@@ -327,10 +333,11 @@ function fewInWords(a, b) {
   const rows = rowsMatched(a, b);
   if (rows.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(each.rows.length / 2)))) return "";
   if (!rows.length) return t("No row has a counterpart to be compared with.");
-  const tokens = a.predicted.length && b.predicted.length ? a.predicted : a.rows;
-  return t("Few words in common: only the rows of {rows} can be compared.", {
-    rows: listed(rows.map(([i]) => quoted(tokens[i]))),
-  });
+  const written = a.predicted.length && b.predicted.length;
+  const fields = { rows: listed(rows.map(([i]) => quoted((written ? a.predicted : a.rows)[i]))) };
+  return written
+    ? t("Few words in common: only the rows that write {rows} can be compared.", fields)
+    : t("Few words in common: only the rows of {rows} can be compared.", fields);
 }
 
 /** @param {number} framed @param {number} differing @param {number} compared */

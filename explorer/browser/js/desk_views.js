@@ -177,7 +177,7 @@ function completeCell({ maps }, at) {
   const sum = { ...fields, total: each.join(" + "), n: heads, mean };
   return unasked
     ? t(
-        "No cell is chosen, so this is the largest: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. Head {head} gives most.",
+        "No cell is chosen, so this is the largest in this row: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. Head {head} gives most.",
         sum,
       )
     : t(

@@ -210,8 +210,11 @@ export function drawLead(S) {
   say(
     how,
     S.box.clientWidth < 760
-      ? t("Rows: {rows}; the marked one is in view. Columns: {columns}. Tap a picture to open it.", { rows, columns })
-      : t("Rows: {rows}; the marked one is in view. Columns: {columns}. Click a picture to open it.", {
+      ? t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Tap a picture to open it.", {
+          rows,
+          columns,
+        })
+      : t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Click a picture to open it.", {
           rows,
           columns,
         }),

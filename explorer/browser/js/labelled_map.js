@@ -6,7 +6,7 @@ import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
@@ -23,6 +23,7 @@ const WIDEST = 54; // size of a cell, in pixels
 const [SHORT, DOUBLE, LONG] = [82, 144, 180];
 const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
+const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
@@ -104,15 +105,25 @@ function draw(S) {
   if (!S.width) return;
   const cells = { keys: columns.length, queries: rows.length, mask, closing };
   const room = clamp((S.width - columns.length * WIDE) / 3, signed ? DOUBLE : SHORT, LONG);
-  const measure = (/** @type {string[][]} */ [rows, ends, columns]) =>
-    labelsOf(canvas, theme.font, { rows, ends, columns, places }, room, false);
-  const labels = measure([rows, ends, columns]);
-  for (const other of grid.map(measure))
-    for (const name of /** @type {const} */ (["left", "right", "over", "above", "wideKeys"]))
-      labels[name] = Math.max(labels[name], other[name]);
-  const beside = labels.left + Math.max(labels.right, labels.over) + 3;
-  const fitting = fitCells([{ ...cells, beside, above: labels.above }], S.width - 6, HIGH);
-  S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, WIDEST));
+  // On a phone, the maps of a row stand below each other.
+  const isInRow = window.innerWidth > NARROW && grid.length > 0;
+  const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
+  const measured = all.map(([rows, ends, columns]) =>
+    labelsOf(canvas, theme.font, { rows, ends, columns, places }, isInRow ? DOUBLE : room, false),
+  );
+  const [labels] = measured;
+  if (isInRow) for (const each of measured) each.left -= AXIS; // the title of the rows lies above them
+  for (const name of /** @type {const} */ (["above", "wideKeys"]))
+    labels[name] = Math.max(...measured.map((each) => each[name]));
+  const besides = measured.map(({ left, right, over }) => left + Math.max(right, over) + 3);
+  const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
+  const sizes = besides.map((beside, i) => {
+    const [{ length: queries }, , { length: keys }, share] = all[i];
+    return fitCells([{ keys, queries, beside, above: labels.above }], (wide * share) / all[0][3] - 6, HIGH);
+  });
+  const fitting = Math.min(...sizes);
+  S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE));
+  S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
@@ -143,7 +154,7 @@ function draw(S) {
     scale,
     numberOf: header.numbers ? numberOf : () => "",
     labels,
-    titles: [header.row_title, header.column_title],
+    titles: [all[0][0].some(Boolean) ? header.row_title : "", header.column_title],
     row: at?.row ?? null,
     column: at?.column ?? null,
     ruled: true,
@@ -157,7 +168,7 @@ function draw(S) {
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   const ramps = /** @type {[string, number, boolean, string][]} */ ([
-    [".ramp", top, signed, header.unit],
+    [".ramp", top, signed, signed && grid.length ? "B − A" : header.unit],
     [".minus", minus, true, "B − A"],
   ]);
   for (const [ramp, end, both, name] of ramps) {
@@ -170,11 +181,13 @@ function draw(S) {
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   if (small && !minus)
     notes.push(
-      signed
-        ? t("no number: less than {least} from 0", {
-            least: inSentence(least ? `${least}` : (0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
-          })
-        : t("no number: below 0.005"),
+      least
+        ? t("no colour and no number: less than {least} from 0", { least: inSentence(`${least}`) })
+        : signed
+          ? t("no number: less than {least} from 0", {
+              least: inSentence((0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
+            })
+          : t("no number: below 0.005"),
     );
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);

@@ -23,8 +23,8 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const ROOMY = 22; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
-const AXIS = 17; // height of an axis title, in pixels
+const ROOMY = 20; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
+export const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
 const LYING = 80; // room beside the rows for their title above them, in pixels
@@ -198,7 +198,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
   const over = Math.max(
     0,
     ...keys.map(
-      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 1 - columnAt(places, k)),
+      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 0.5 - columnAt(places, k)),
     ),
   );
   return {

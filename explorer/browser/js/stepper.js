@@ -21,6 +21,7 @@ import {
   drawMap,
   drawPick,
   drawReadout,
+  PHONE,
   layOut,
   listenToMap,
   openChecks,
@@ -265,8 +266,8 @@ function load(S, data) {
 function draw(S, written = false) {
   S.frame = 0;
   chooseMaps(S);
-  // On a slide, the size of a map depends on how many rows are written.
-  if (S.laidOut !== S.kind || S.box.classList.contains("mapped")) {
+  // On a slide and on a phone, the size of a map depends on how many rows are written.
+  if (S.laidOut !== S.kind || S.box.classList.contains("mapped") || S.box.clientWidth <= PHONE) {
     layOut(S);
     measureStage(S);
   }

@@ -22,6 +22,7 @@ import { pieces, t } from "./words.js";
 
 const WIDEST = 80; // maximum size of a cell, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
+export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
@@ -64,9 +65,12 @@ export function layOut(S) {
     if (slide) {
       f.plot = slidePlot(S, kind, labels, across);
     } else {
-      const fair = Math.floor(Math.min(across, tall / m.queries));
-      f.plot = plotOf(labels, m, cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom));
-      box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * m.queries, MAP)) + f.plot.top + 20}px`;
+      // On a phone, rows to come would be a blank strip.
+      const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
+      const fair = Math.floor(Math.min(across, tall / queries));
+      const cell = cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom);
+      f.plot = plotOf(labels, { keys, queries }, cell);
+      box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
     }
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
@@ -123,7 +127,7 @@ function sheetFor(S, kind, layer) {
 /** The labels of a map; decoder rows of the map in focus also name the token that they predict. @param {StepperState} S @param {Kind} kind */
 function namesOf(S, kind) {
   const { rows, columns } = S.maps[kind];
-  const writes = kind === S.kind && kind !== "encoder";
+  const writes = kind === S.kind && kind !== "encoder" && S.box.clientWidth > PHONE;
   const { target } = S.data;
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
@@ -179,7 +183,7 @@ export function drawMap(S, kind) {
     S.theme,
     f.plot,
     {
-      cells: m,
+      cells: S.box.clientWidth > PHONE ? m : { ...m, queries: rows },
       rows,
       sheet: sheetFor(S, kind, layer),
       at: head,
@@ -324,9 +328,9 @@ export function drawCaption(S, kind) {
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
 
-  // The sentence below the words says the same of the row in view.
+  // The sentence below the words says the same of the row in view; on a phone, it is out of sight.
   const other = S.look ?? (S.cell?.locked && S.cell.kind === kind);
-  if (kind === S.kind && !other) return sayAll(f.caption);
+  if (kind === S.kind && !other && S.box.clientWidth > PHONE) return sayAll(f.caption);
   // At most two lines, so that nothing below moves.
   const row = numbered(m.rows, query, side);
   const last = encoder ? 0 : lastRead(S, query);

@@ -7,14 +7,17 @@ from functools import partial
 import streamlit as st
 
 from explorer.browser.cell import cell_view
+from explorer.browser.labelled_map import labelled_map_view
+from explorer.decoding.comparison import cell_row
 from explorer.decoding.coordinates import Place, strongest_cell
+from explorer.decoding.labelled_map import map_caption
 from explorer.decoding.score_parts import score_table, terms_map
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Explanation, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
-from explorer.web.figures import draw_terms
+from explorer.web.figures import draw_terms, in_direction
 from model.trace import VISIBLE
 
 
@@ -23,12 +26,16 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
     head = at.head
-    at, said = strongest_cell(translation.trace, at)
+    found, said = strongest_cell(translation.trace, at)
+    row, text = st.columns([3, 2], vertical_alignment="center")
+    with row:  # the map itself is above the edge of the screen
+        map_ = cell_row(translation.trace, at, found.column or 1, n_prompt=translation.n_prompt)
+        labelled_map_view(in_direction(map_), map_caption(map_), key="cell_row")
+    at = found
     if said:
         mark = t("Mark the cell above") if head else t("Show head {head} and mark the cell", head=at.head)
-        sentence, button = st.columns([5, 2], vertical_alignment="center")
-        sentence.markdown(plain(said))
-        button.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
+        text.markdown(plain(said))
+        text.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
     try:
         layer, head = at.index
         with st.spinner(t("Looking at the model …")):

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.browser.labelled_map import in_row
 from explorer.charts.bars import probability_figure
 from explorer.decoding.aggregates import AGGREGATES, aggregate, meaning
 from explorer.decoding.attention_maps import attention_maps
@@ -46,7 +47,6 @@ _REFUSED = (NothingToCompare, NoSingleHead, NotTheModels, InputError, EditError,
 
 def draw_comparison(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the head in view beside another step, all heads together, another sentence or model, or an edited run."""
-    st.markdown(f"##### {t('What is different?')}")
     choices = Choices("compare")
     counterparts = {
         "step": t("another row of it"),
@@ -56,13 +56,16 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
         "edit": t("a changed head"),
     }
     choices.start("compare_way", "way", list(counterparts), "step")
-    chosen = st.segmented_control(
-        t("Compare the map in view with"),
-        list(counterparts),
-        required=True,
-        format_func=counterparts.__getitem__,
-        key="compare_way",
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {t('What is different?')}", width="content")
+        chosen = st.segmented_control(
+            t("Compare the map in view with"),
+            list(counterparts),
+            required=True,
+            format_func=counterparts.__getitem__,
+            key="compare_way",
+            label_visibility="collapsed",
+        )
     others = {"text": _sentence, "model": _model, "edit": _edited}
     other, words = None, ""
     try:
@@ -84,24 +87,25 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    most = map_caption(comparison.difference) if comparison.difference else ""
     if other:
         _write_pair(translation, other)
-    shown = [comparison.first, comparison.second]
-    difference = comparison.difference
-    # The difference stands beside its sentence, above the two maps; its numbers need room for their signs.
-    text, beside = st.columns([1, 2]) if difference else (st.container(), None)
-    for sentence in filter(None, (most, words)):
-        text.markdown(plain(sentence))
-    text.caption(plain(comparison.caption))
-    if beside and difference:
-        with beside:
-            draw_map(difference, key="compare_difference", away=translation.model, grid=[difference])
-    for column, each, key in zip(st.columns(2), shown, ("one", "other"), strict=True):
-        with column:
-            draw_map(each, key=f"compare_{key}", away=translation.model, grid=shown if difference else ())
-    if other:
+    first, second, difference = comparison.first, comparison.second, comparison.difference
+    most = map_caption(difference) if difference else ""
+    if most or words:
+        st.markdown(plain(f"{most} {words}".strip()))
+    if other:  # in a row; their whole titles stand above it
+        st.caption(plain(f"{first.title}. {second.title}. {comparison.caption}"))
+        row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
+        columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap=None)
+        for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
+            with column:
+                draw_map(each, key=f"compare_{key}", title=name, away=translation.model, grid=list(row.values()))
         _draw_pair_files(comparison, words, translation, other)
+        return
+    st.caption(plain(comparison.caption))
+    for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
+        with column:
+            draw_map(each, key=f"compare_{key}", away=translation.model)
 
 
 def _write_pair(a: Translation, b: Translation) -> None:
@@ -175,7 +179,7 @@ def _sentence(choices: Choices, selection: Selection, translation: Translation, 
     del at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
     st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.with_one_word_changed(translation)
-    text = st.text_input(t("The other sentence"), key="compare_text")
+    text = st.text_input(t("The other sentence"), key="compare_text", label_visibility="collapsed")
     choices.keep("" if text == selection.text else text)
     if text in ("", selection.text):
         raise NothingToCompare(

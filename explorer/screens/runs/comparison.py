@@ -27,31 +27,21 @@ from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 
-def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str]) -> None:
-    """Draw curves of several runs, one measure at a time: of all that are marked, or of one and those chosen here."""
-    names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
-    if not names:
-        st.info(t("There is nothing to compare yet: no run here has logged any metrics."))
+def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
+    """Draw the curves of the runs that are marked, one measure at a time, and how these runs differ."""
+    by_name = {entry.name: entry for entry in marked if os.path.isfile(runs.folder(entry.name) / METRICS)}
+    chosen = list(by_name)
+    if not chosen:
+        st.info(t("There is nothing to compare yet: no metrics have been logged."))
         return
-    chosen = [name for name in marked if name in names]
-    if len(marked) == 1:
-        chosen = st.multiselect(
-            t("Runs to compare"),
-            names,
-            default=chosen,
-            max_selections=MAX_CURVES,
-            key=f"compare_{marked[0]}",
-            persist_state="session",
-        )
     measured = {name for run in chosen for name in measures_of(metrics_of(runs, run))}
-    labels = {key: translated(MEASURES.get(key, COMPARED[key])[0]) for key in COMPARED if key in measured or not chosen}
+    labels = {key: translated(MEASURES.get(key, COMPARED[key])[0]) for key in COMPARED if key in measured}
     if st.session_state.get("compare_measure") not in labels:
         st.session_state.pop("compare_measure", None)  # none of these runs has it
     shared = {"format_func": labels.__getitem__, "persist_state": "session"}
     measure = choose_one(t("Measure"), list(labels), key="compare_measure", **shared)
-    if not chosen:
-        st.info(t("Choose one or more runs."))
-        return
+    if len(marked) == 1:
+        st.caption(t("Choose several runs in the list above, to compare their curves."))
     if len(chosen) > MAX_CURVES:
         st.caption(t("The first {n} have curves here.", n=MAX_CURVES))
         chosen = chosen[:MAX_CURVES]
@@ -84,7 +74,6 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], marked: Sequence[str])
             st.info(plain(figure.caption))
     if len(chosen) > 1:
         st.markdown(f"##### {t('How they differ')}")
-        by_name = {entry.name: entry for entry in entries}
         differing = differences(settings)
         rows = result_rows({run: by_name[run] for run in chosen}) + differing
         draw_table(rows, t("How the chosen runs differ"), file="differences", height="content")

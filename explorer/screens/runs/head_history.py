@@ -41,7 +41,8 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
     left, right = st.columns([5, 6])
     key = f"film_text_{entry.name}"
     if key not in st.session_state:
-        st.session_state[key] = next((example.source for example in examples_of(entry.summary)), "")
+        first = next((example.source for example in examples_of(entry.summary)), "")
+        st.session_state[key] = runs.watched(entry.name) or first
     text = left.text_input(t("Sentence"), key=key, persist_state="session", max_chars=MAX_TEXT) or ""
     with right:
         kind = choose_kind("film_kind")
@@ -55,13 +56,10 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
 
 def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:
     """Draw the film, and text and loss for its current position; moving in it reruns only this part."""
-    from explorer.runs.head_history import sharpest_head
-
     frames = tuple(Frame.of(moment.trace, kind, moment.step) for moment in moments)
     tokens = moments[-1].trace
     seq = f"{name} {kind} {' '.join(tokens.src_tokens)} {' '.join(tokens.predicted_tokens)} {len(frames)}"
-    layer, head = sharpest_head(moments, kind)
-    film = Film(seq, kind, frames, frame=len(frames) - 1, layer=layer, head=head)
+    film = Film(seq, kind, frames, frames[-1].layers, frame=len(frames) - 1)
     place = film_view(film, key=f"film_{name}")
     moment, frame = moments[place.frame], frames[place.frame]
     caption = t(

@@ -41,6 +41,7 @@ from model.checkpoint import snapshot_steps
 _MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
 _CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
+_SEVERAL = "runs_several"
 
 
 def draw() -> None:
@@ -63,13 +64,13 @@ def draw() -> None:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
     if len(marked) > 1:
-        draw_comparison(runs, entries, [entry.name for entry in marked])
+        draw_comparison(runs, marked)
         draw_several(runs, marked)
     for entry in marked if len(marked) == 1 else ():
-        _draw_one(runs, entries, entry)
+        _draw_one(runs, entry)
 
 
-def _draw_one(runs: Runs, entries: Sequence[Entry], entry: Entry) -> None:
+def _draw_one(runs: Runs, entry: Entry) -> None:
     """Draw one run or model: its actions, how it went, and its tabs."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"#### {plain(entry.name)}", width="content")
@@ -83,8 +84,8 @@ def _draw_one(runs: Runs, entries: Sequence[Entry], entry: Entry) -> None:
     draw_note(entry)
     film_tab = {message("Watch heads form"): partial(draw_heads, runs, entry)}
     tabs = (film_tab if watched else {}) | {
-        message("Compare curves"): partial(draw_comparison, runs, entries, [entry.name]),
-        message("Wrong answers"): partial(_wrong_answers, entry),
+        message("Compare curves"): partial(draw_comparison, runs, [entry]),
+        message("Wrong answers"): partial(draw_wrong_answers, entry),
     }
     page_parts.draw_tabs("runs", tabs)
 
@@ -98,24 +99,26 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     if chosen != st.session_state.get(_CHOSEN):
         st.session_state[_CHOSEN] = chosen
         st.session_state[_TABLE] = st.session_state.get(_TABLE, 0) + 1  # marks cannot be set but in another table
+        if len(chosen) > 1:  # by a link, perhaps
+            st.session_state[_SEVERAL] = True
     courses = {entry.name: diagnosis_of(metrics_of(runs, entry.name), entry.busy, entry.summary) for entry in entries}
     verdicts = {name: course.verdict for name, course in courses.items() if course.sentence}
     with st.container(key="runs_list"):
         _draw_table(entries, verdicts, chosen)
     with st.container(key="runs_cards"):
-        st.session_state[ENTRY] = chosen[0] if len(chosen) == 1 else None
-        st.radio(
+        st.toggle(t("Choose several, to compare or delete them"), key=_SEVERAL)
+        st.session_state[ENTRY] = chosen
+        st.pills(
             t("Run or model"),
             names,
-            index=None,
-            format_func=plain,
-            captions=[plain(card(entry, verdicts.get(entry.name))) for entry in entries],
+            selection_mode="multi",
+            format_func=lambda name: f"**{plain(name)}** {plain(card(by_name[name], verdicts.get(name)))}",
             key=ENTRY,
             label_visibility="collapsed",
             on_change=_open_card,
+            args=(chosen,),
         )
-        hint = t("Choose one to open it below; its tab “Compare curves” adds others.")
-        st.caption(f"{plain(summary(entries))} {hint}")
+        st.caption(plain(summary(entries)))
     address.choice(ENTRY).write({ENTRY: address.SEVERAL.join(chosen)})
     return [by_name[name] for name in chosen]
 
@@ -129,28 +132,26 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         rows(entries, verdicts),
         t("Runs and models"),
         file="runs-and-models",
+        missing="–",
         height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
         key=key,
         selection_mode="multi-row",
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(width=193),
-            t("data"): text(width=180),
-            t("right (%)"): number(width=74, help=t("Share of sentences that are exactly right.")),
+            t("name"): text(width=190, pinned=True),
+            t("data"): text(width=178),
+            t("right (%)"): number(width=72, help=t("Share of sentences that are exactly right.")),
             t("right, 95 %"): text(
-                width=98, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
+                width=92, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
             ),
             "BLEU": number(width=52, help=t("BLEU on the same, where answers are sentences.")),
-            t("BLEU, 95 %"): text(width=97, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
-            t("test"): number(width=54, format="localized", help=t("Sentences of the test set that were scored.")),
-            t("validation"): number(
-                width=72,
-                format="localized",
-                help=t("Sentences of validation that were scored, where there is no test."),
+            t("BLEU, 95 %"): text(width=92, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
+            t("scored on"): text(
+                width=92, help=t("Sentences that were scored: of the test set or, where there is none, of validation.")
             ),
             t("verdict"): text(
-                width=128,
+                width=126,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: little "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
@@ -160,13 +161,12 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             ),
             t("minutes"): number(
                 width=65,
-                help=t(
-                    "Time of the whole training, where it was trained; empty where it continues that of another model."
-                ),
+                help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
             t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm", width=95),
             t("note"): text(width="medium"),
             t("parameters"): number(width=92, format="compact"),
+            t("updates"): number(format="localized"),
         },
     )
     hint = t("Tick one to open it below, several to compare or delete them.")
@@ -179,17 +179,10 @@ def _open_marked(key: str, names: Sequence[str]) -> None:
     st.session_state[_CHOSEN] = [names[row] for row in st.session_state[key]["selection"]["rows"]]
 
 
-def _open_card() -> None:
+def _open_card(before: Sequence[str]) -> None:
+    """Open the run whose card was tapped, or close it if it is open, beside the others if several are chosen."""
     forget_missing()
-    choose_run(st.session_state[ENTRY], ENTRY)
-
-
-def _wrong_answers(entry: Entry) -> None:
-    if entry.problem or not entry.summary.get("model"):
-        st.info(t("There is no model in this folder yet."))
-    elif entry.busy:
-        st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
-    elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
-        st.info(t("There is none: at the end of training, all validation answers were exactly right."))
-    else:
-        draw_wrong_answers(entry.name)
+    chosen = st.session_state[ENTRY]
+    if not st.session_state[_SEVERAL]:
+        chosen = [name for name in {*before} ^ {*chosen} if [name] != before]
+    choose_run(address.SEVERAL.join(chosen), ENTRY)

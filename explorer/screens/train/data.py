@@ -48,7 +48,7 @@ class Data:
     """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
 
     The user's own data also have a proposal and, once chosen, the kind of tokens as settings; `few` is the sentence
-    on pairs that are too few to learn a rule from.
+    on pairs that are too few to learn a rule from, `questions` the number of findings to leave out or keep.
     """
 
     task: str
@@ -59,6 +59,7 @@ class Data:
     proposal: Proposal | None = None
     tokens: Changes = ()
     few: str = ""
+    questions: int = 0
 
     @property
     def kind(self) -> TokenKind | None:
@@ -215,7 +216,16 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
     few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")
-    return Data(FILES, proposal.data, "tiny", reading.arguments(), wanted_name=wanted, proposal=proposal, few=few)
+    return Data(
+        FILES,
+        proposal.data,
+        "tiny",
+        reading.arguments(),
+        wanted_name=wanted,
+        proposal=proposal,
+        few=few,
+        questions=sum(finding.choice is not None for finding in division.findings),
+    )
 
 
 def _choose_encoding(source: Source) -> Source:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.locale.messages import t
-from explorer.locale.text import capitalised, plain
+from explorer.locale.text import capitalised, plain, quoted, shortened
 from explorer.web.figures import draw_table
 from model.config import PairFault
 from model.data.checks import CHOICES, LEFT_OUT, Finding
 from model.data.files import name_lines
 
+_SIDE = 40  # characters of each side of the first pair
 _UNUSED = ("unusable", "leaking")  # kinds of findings whose pairs are not trained on in any case
 
 
@@ -60,10 +61,22 @@ def draw_findings(findings: Sequence[Finding]) -> None:
 
 
 def _sentence(finding: Finding) -> str:
-    """The sentence of a finding, with the numbers of the first lines that have it."""
+    """The sentence of a finding, with the numbers of the first lines that have it, and the first of these pairs."""
     if not finding.lines:
         return finding.sentence
-    return f"{finding.sentence} {capitalised(name_lines(finding.lines))}."
+    lines = capitalised(name_lines(finding.lines))
+    if not finding.pairs:
+        return f"{finding.sentence} {lines}."
+    source, target = (quoted(shortened(side, _SIDE)) for side in (finding.pairs[0].source, finding.pairs[0].target))
+    pair = t(
+        "{lines}: {source} → {target}.",
+        "{lines}, of which the first: {source} → {target}.",
+        n=len(finding.lines),
+        lines=lines,
+        source=source,
+        target=target,
+    )
+    return f"{finding.sentence} {pair}"
 
 
 def _draw_lines(finding: Finding) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import at_most
+from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
@@ -35,8 +35,9 @@ from explorer.screens.train.settings import (
     main_fields,
     part_fields,
     size_fields,
-    time_field,
+    time_changes,
     training_fields,
+    updates_field,
 )
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
@@ -97,7 +98,14 @@ def _draw_form(runs: Runs) -> None:
         scope = f"{data.task}_{choice}"
         time, naming = st.columns([2, 3])
         with time:
-            changes = time_field(preset, scope)
+            steps = updates_field(preset, data.task)
+        if data.questions:
+            sentence = t(
+                "The check of these pairs asks {n} question: what is ticked there is left out.",
+                "The check of these pairs asks {n} questions: what is ticked there is left out.",
+                n=data.questions,
+            )
+            st.caption(sentence)
         panel = st.container()
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
     fitted = data.fitted(PRESETS[choice])
@@ -105,7 +113,7 @@ def _draw_form(runs: Runs) -> None:
         if fitted:
             st.caption(plain(t("Fitted to these pairs: {settings}.", settings=listed(fitted))))
         sizes = st.container()
-        changes += main_fields(preset, scope, setting(preset, changes, "max_steps"))
+        changes = main_fields(preset, scope, steps)
         schedule = st.container()
         if more := st.toggle(t("All settings"), key="train_more", persist_state="session"):
             parts = st.container()
@@ -128,7 +136,8 @@ def _draw_form(runs: Runs) -> None:
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
     takes = _takes(plan, sizes_now)
     with models:
-        _draw_presets(runs, data, presets, choice, takes)
+        usual = setting(preset, (), "max_steps")
+        _draw_presets(runs, data, presets, choice, takes, None if steps == usual else steps)
         if fitted:
             st.caption(
                 t(
@@ -149,8 +158,14 @@ def _draw_form(runs: Runs) -> None:
             "and resume it; it goes on when you close the page.",
             n=setting(preset, changes, "eval_every"),
         )
+        right = setting(preset, changes, "stop_when_right")
+        early = t(
+            "It ends early after {n} evaluation without a mistake.",
+            "It ends early after {n} evaluations in a row without a mistake.",
+            n=right,
+        )
         if not unfit:
-            st.caption(plain(f"{expected_sentence(order, preset)} {watched}"))
+            st.caption(plain(" ".join((expected_sentence(order, preset), watched, early if right else ""))))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -180,11 +195,19 @@ def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
     return choice, presets
 
 
-def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str) -> None:
-    """Draw the choice of a preset, each with its time; the chosen one `takes` as long as the form says."""
+def _draw_presets(
+    runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str, steps: int | None
+) -> None:
+    """Draw the choice of a preset, each with its time for so many `steps`, or None for as many as it has by itself.
+
+    The chosen one `takes` as long as the form says.
+    """
 
     def time(name: str, preset: Preset) -> str:
-        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=data.tokens)
+        changes = data.tokens + (() if steps is None else time_changes(preset, steps))
+        if problem(preset, changes):
+            return ""
+        order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
         return takes if name == choice else _takes(known, sizes)
 
@@ -203,10 +226,10 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
 
 def _takes(plan: Plan | PlanError | None, sizes: Sizes | None) -> str:
-    """How long a run takes by its plan or, without one, at most by its rough `sizes`; empty if these are unknown."""
+    """How long a run takes by its plan or, without one, by its rough `sizes`; empty if these are unknown."""
     if isinstance(plan, Plan):
         return plan.duration_text
-    return "" if sizes is None else at_most(plan_service().longest(sizes.seconds))
+    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:

@@ -35,9 +35,7 @@ def size_fields(preset: Preset, scope: str) -> Changes:
 
     `scope` keeps the fields of different tasks apart.
     """
-    alone = preset.model.get("architecture") == "decoder"
-    names = [name for name in settings.MODEL if not (alone and name.startswith("n_encoder"))]
-    return _fields(names, preset.model, scope)
+    return _fields(settings.read_by(preset, settings.MODEL), preset.model, scope)
 
 
 def part_fields(preset: Preset, scope: str) -> Changes:
@@ -47,21 +45,33 @@ def part_fields(preset: Preset, scope: str) -> Changes:
         (message("Construction"), settings.ARCHITECTURE),
         (message("Parts of the paper's model that can be removed, to see what they are for:"), settings.ABLATIONS),
     )
-    return _groups(groups, preset.model, scope)
+    read = [(heading, names) for heading, all in groups if (names := settings.read_by(preset, all))]
+    return _groups(read, preset.model, scope)
 
 
-def time_field(preset: Preset, scope: str) -> Changes:
-    """Draw the fields for how long to train; return what differs from the preset."""
-    return _fields(settings.TIME, preset.training, scope)
+def updates_field(preset: Preset, task: str) -> int:
+    """Draw the field for the number of updates and return it; one that was typed is kept for another preset."""
+    key, usual = field_key(task, "max_steps"), settings.setting(preset, (), "max_steps")
+    now, before = st.session_state.get(key), st.session_state.get(f"_{key}")
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    st.session_state[key] = usual if now in (None, before) else now
+    st.session_state[f"_{key}"] = usual
+    label, help = label_of("max_steps"), f"{settings.help_of('max_steps')} (max\\_steps)"
+    steps = st.number_input(label, step=increment(int(usual)), key=key, help=help, persist_state="session")
+    return int(usual if steps is None else steps)
+
+
+def time_changes(preset: Preset, steps: int) -> Changes:
+    """What differs from the preset in a run of so many `steps`, evaluated as often in proportion."""
+    usual = {name: settings.setting(preset, (), name) for name in ("max_steps", "eval_every")}
+    timed = {"max_steps": steps, "eval_every": settings.evaluation_every(preset, steps)}
+    return tuple((name, as_text(value)) for name, value in timed.items() if value != usual[name])
 
 
 def main_fields(preset: Preset, scope: str, steps: int) -> Changes:
-    """Draw the fields of the training loop that matter most, of a run of so many `steps`; return what differs."""
-    usual, every = (settings.evaluation_every(preset, n) for n in (0, steps))
-    changes = _fields(settings.MAIN, {**preset.training, "eval_every": every}, scope)
-    if every != usual and "eval_every" not in dict(changes):
-        changes += (("eval_every", as_text(every)),)
-    return changes
+    """Draw the fields of the training loop that matter most, of a run of so many `steps`; return all that differs."""
+    start = {**preset.training, "eval_every": settings.evaluation_every(preset, steps)}
+    return tuple({**dict(time_changes(preset, steps)), **dict(_fields(settings.MAIN, start, scope))}.items())
 
 
 def training_fields(preset: Preset, scope: str) -> Changes:

@@ -7,7 +7,6 @@ from typing import Literal
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
-from explorer.charts.chart import Figure
 from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
@@ -29,6 +28,7 @@ from explorer.runs.progress import (
     STATE_SENTENCES,
     diagnosis_of,
     headline_numbers,
+    perfect_evaluations,
     progress,
     queue_sentence,
     sample_table,
@@ -75,8 +75,8 @@ def draw_run(runs: Runs, name: str) -> None:
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
-    if not busy and runs.folder(name).is_dir():
-        draw_wrong_answers(name)
+    if not busy and (entry := runs.entry(name)) is not None:
+        draw_wrong_answers(entry)
         label = t("Watch its heads form, from the first step to the last")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander(t("The command")):
@@ -118,7 +118,8 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
-    st.progress(status.share, text=plain(progress(status)))
+    training = summary.get("training") or {}
+    st.progress(status.share, text=plain(progress(status, perfect_evaluations(metrics, training))))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
@@ -126,7 +127,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
-    every = (summary.get("training") or {}).get("eval_every")
+    every = training.get("eval_every")
     if status.state == "running" and not metrics.evals and isinstance(every, int):
         first = min(every, status.max_steps)
         st.markdown(t("The first score, answers and heads come at step {step:,}.", step=first))
@@ -138,7 +139,8 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
     if entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry, course)
     draw_next_steps(runs, status, course)
-    _numbers(metrics, status)
+    if metrics.train or metrics.evals:
+        _numbers(metrics)
 
 
 def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
@@ -169,42 +171,38 @@ def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
         live_page.draw(status.name, text, own_pairs=entry.summary.get("task") == FILES, key="watch")
 
 
-def _numbers(metrics: Metrics, status: RunStatus) -> None:
+def _numbers(metrics: Metrics) -> None:
     with st.container(horizontal=True):  # side by side if there is room, in rows on a phone
-        for label, value in headline_numbers(metrics, status, score_name(metrics)):
+        for label, value in headline_numbers(metrics, score_name(metrics)):
             help = translated(explain("BLEU").explanation) if "BLEU" in label else None
             st.metric(label, value, width=_WITH_INTERVAL_PIXELS if "(" in value else _METRIC_PIXELS, help=help)
 
 
 def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
+    if not metrics.train and not metrics.evals:
+        return
     left, right = st.columns(2, gap="large")
     with left:
-        _curve(loss_figure(metrics, max_steps, alike=alike))
+        draw_figure(loss_figure(metrics, max_steps, alike=alike))
     with right:
+        if not metrics.evals:
+            draw_figure(rate_figure(metrics, max_steps))
+            return
         figure = st.container()  # the switch is below it, so that both curves start at the same height
         chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
-            _curve(_FIGURES[chosen](metrics, max_steps))
+            draw_figure(_FIGURES[chosen](metrics, max_steps))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
     if table.open:
         table.dataframe(evaluation_table(metrics), hide_index=True)
 
 
-def _curve(figure: Figure) -> None:
-    """Draw a figure, or before its first number what it says: empty axes say nothing."""
-    if figure.data["step"]:
-        draw_figure(figure)
-    else:
-        st.caption(plain(figure.caption))
-
-
 def _samples(metrics: Metrics) -> None:
-    """Draw the model's translations of a few validation sentences, now and one evaluation earlier."""
-    st.markdown(f"##### {t('What it translates')}")
+    """Draw the model's translations of a few validation sentences, now and one evaluation earlier, once there are."""
     table = sample_table(metrics.samples)
     if table is None:
-        st.caption(t("Translations of a few validation sentences appear here after the first evaluation."))
         return
+    st.markdown(f"##### {t('What it translates')}")
     columns, caption = table
     draw_table(columns, t("Sample translations"), file="samples")
     st.caption(caption)
@@ -212,10 +210,9 @@ def _samples(metrics: Metrics) -> None:
 
 def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
     """Draw the field for the watched sentence, which only an active run reads."""
-    st.markdown(f"##### {t('What its heads look at')}")
     if not runs.folder(name).is_dir():
-        st.caption(t("The heads appear here as soon as the run has started."))
         return
+    st.markdown(f"##### {t('What its heads look at')}")
     key = f"probe_text_{name}"
     asked = runs.watched(name)
     if not asked and watching:
@@ -260,7 +257,7 @@ def _draw_heads(runs: Runs, name: str) -> None:
         return
     kind = choose_kind("probe_kind")
     frame = Frame.of(trace, kind, status.probe_step or status.step)
-    film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), layer=frame.layers)
+    film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), frame.layers)
     place = film_view(film, key="probe_film")
     caption = t(
         "At step {step:,} the model answers {answer}. {head}: {looks}",

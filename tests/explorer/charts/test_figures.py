@@ -86,7 +86,7 @@ def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(log
 def test_scores_are_in_percent_and_bleu_takes_their_place(metrics: Metrics, logged: Callable[..., Metrics]) -> None:
     figure = check(score_figure(metrics))
     assert max(figure.data["value"]) == 50.0
-    assert figure.caption == "50.0 % exactly right at step 30; at best 50.0 % exactly right."
+    assert figure.caption == "50.0 % exactly right at step 30; no evaluation was better."
     bleu = check(score_figure(logged(eval_line(10, 1.0, 0.1, bleu=20.0), eval_line(20, 1.0, 0.1, bleu=12.345))))
     assert bleu.caption == "BLEU 12.3 (10.0 % exactly right) at step 20; at best BLEU 20.0 (10.0 % exactly right)."
 

@@ -10,6 +10,7 @@ from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
+    cell_row,
     compare,
     compare_rows,
     pair_in_words,
@@ -38,6 +39,28 @@ from tests.explorer.planted import planted_trace
 def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens: tuple[str, ...] = ()) -> LabelledMap:
     trace = planted_trace(tokens) if tokens else planted_trace()
     return head_map(attention_maps(trace, kind), layer, head)
+
+
+def test_the_row_of_a_cell_is_that_of_its_map_with_a_frame_around_the_cell() -> None:
+    whole = planted("cross", 2, 0)
+    row = cell_row(planted_trace(), Place("cross", 2, 0, row=3, column=1), 4)
+    np.testing.assert_array_equal(row.values, whole.values[2:3])
+    assert (row.row_labels, row.columns) == (whole.row_labels[2:3], whole.columns)
+    assert wire.read(encode(row, ""))[0]["frames"] == [[0, 3]]
+
+
+def test_the_difference_in_a_row_of_maps_has_no_names_of_rows() -> None:
+    a, b = planted(head=1), planted(head=2)
+    minus = difference(a, b, "B minus A")
+    assert minus
+    own, *others = wire.read(encode(minus, "", grid=[a, b, minus]))[0]["grid"]
+    assert own == others[2]
+    assert not any(own[0])
+    assert len(own[0]) == len(a.rows) == len(others[0][0])
+    assert all(others[0][0])
+    assert own[3] < others[0][3], "it needs less room"
+    two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
+    assert (others[0][1], two[0][1][:1]) == ([], [f"→ {a.predicted[0]}"]), "two maps have room for what rows predict"
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
@@ -184,7 +207,7 @@ def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_do
 def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
     b = cross("a man .", "Mann .", (0, 0))
-    assert marked(a, b)[2].startswith("Few words in common: only the rows of “.” can be compared. ≠ marks words")
+    assert marked(a, b)[2].startswith("Few words in common: only the rows that write “.” can be compared. ≠ marks")
     assert "Few words" not in marked(a, cross("two old children play", "zwei alte Kinder spielen .", (0, 0)))[2]
     none = marked(a, cross("men", "Leute", (0, 0)))[2]
     assert none == "No row has a counterpart to be compared with. ≠ marks words that differ."

@@ -111,7 +111,7 @@ def test_the_cell_explained_unasked_is_the_largest_of_the_map_in_view() -> None:
     found, said = strongest_cell(trace, Place("cross", 1, 0, row=2))
     assert (found.head, found.column) == (2, 2), "the mean's largest, though head 1 has a larger weight elsewhere"
     gives = "gives “2 read” (0.200 + 0.650) ÷ 2 = 0.425, the mean of the heads."
-    assert said.startswith("No cell is chosen, so this is the largest: “2 ")
+    assert said.startswith("No cell is chosen, so this is the largest in this row: “2 ")
     assert said.endswith(f"{gives} Head 2 gives most.")
     of_head, said = strongest_cell(trace, Place("cross", 1, 1, row=2))
     assert (of_head.head, of_head.column) == (1, 1)

@@ -21,6 +21,7 @@ from explorer.runs.dry_run import (
 )
 from explorer.runs.home import ROOT
 from model import train
+from model.analysis.size import parameters_of
 from model.architectures import empty_model
 from model.config import ModelConfig, from_dict
 from model.data import get_task
@@ -163,6 +164,14 @@ def test_words_and_pieces_have_sizes_at_once(name: str) -> None:
     assert sizes.parameters == pytest.approx(trained, rel=0.05)
 
 
+@pytest.mark.parametrize("name", ["tiny", "lstm-tiny", "decoder-tiny", "small"])
+def test_parameters_before_any_trial_are_those_of_the_model_that_is_built(name: str) -> None:
+    for share in ("all", "none"):
+        sizes = {"src_vocab_size": 31, "tgt_vocab_size": 31, "share_embeddings": share}
+        config = from_dict(ModelConfig, {**get_preset(name).model, **sizes})
+        assert parameters_of(config) == count_parameters(empty_model(config))
+
+
 def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     order = TrainingOrder("trial", "reverse", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
     assert train.main(order.trial(tmp_path)[3:]) == 0
@@ -197,15 +206,16 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
 ) -> None:
     service = PlanService()
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    for load, longest in ((0.5, 200.0), (18.0, 1800.0)):
+    for load, range_ in ((0.5, (25.0, 200.0)), (18.0, (25.0, 1800.0))):
         monkeypatch.setattr("psutil.getloadavg", lambda load=load: (load, 0.0, 0.0))
-        assert service.longest(50.0) == longest, "before the first trial, a busy machine takes longer"
-    assert service.longest(90_000.0) == 360_000 + 8 * 3600, "it is not expected to be busy for ever"
-    plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0})
-    trial = wait_for(service, "here", answering(plan))
-    assert isinstance(trial, Plan)
-    rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
-    assert service.longest(rough) == pytest.approx(dry_run.UNTIMED * 250)
+        assert service.untimed(50.0) == range_, "before the first trial, a busy machine takes longer"
+    assert service.untimed(90_000.0)[1] == 360_000 + 8 * 3600, "it is not expected to be busy for ever"
+    for device, least in (("cuda", 0.0), ("cpu", 30.0)):
+        plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
+        trial = wait_for(service, "here", answering(plan))
+        assert isinstance(trial, Plan)
+        rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
+        assert service.untimed(rough) == pytest.approx((least, dry_run.UNTIMED * 250)), device
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data

@@ -33,19 +33,19 @@ def test_columns_without_a_value_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("results", "scores"),
     [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, "", None, 8)),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, "", 30, None)),
+        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, None, "8 held out")),
+        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, None, "30 test")),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, "", 1505, None)),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, "", 1505, None)),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, None, "1,505 test")),
+        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, None, "1,505 test")),
         (
             {"test": {"exact_match": 0.07, "bleu": 39.42, "sentences": 1000}},
-            (7.0, "5.6–8.8", 39.4, "38.0–40.8", 1000, None),
+            (7.0, "5.6–8.8", 39.4, "38.0–40.8", "1,000 test"),
         ),
         # A BLEU of 100 has no interval.
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, "", 98, None)),
-        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, "", None, "", None, None)),  # of single words
-        ({"test": {"exact_match": True, "sentences": True}}, (None, "", None, "", None, None)),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, None, "98 test")),
+        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, None, None, None)),  # of single words
+        ({"test": {"exact_match": True, "sentences": True}}, (None, None, None, None, None)),
     ],
 )
 def test_each_score_is_a_number_with_its_own_interval(results: Any, scores: tuple[float | str | None, ...]) -> None:
@@ -54,20 +54,19 @@ def test_each_score_is_a_number_with_its_own_interval(results: Any, scores: tupl
     own = entry("b", task="files", own_file="pairs.csv", results={"valid": full})
     row, other = rows([one, own])
     assert row["data"].startswith("Dates")
-    names = ("right (%)", "right, 95 %", "BLEU", "BLEU, 95 %", "test", "validation")
+    names = ("right (%)", "right, 95 %", "BLEU", "BLEU, 95 %", "scored on")
     assert tuple(row.get(name) for name in names) == scores
-    assert (other["data"], other["BLEU"], other["validation"]) == ("pairs.csv", 60.0, 40)
+    assert (other["data"], other["BLEU"], other["scored on"]) == ("pairs.csv", 60.0, "40 held out")
 
 
 def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
     scores = {"exact_match": 1.0, "sentences": 60}
     own = entry("a", task="files", own_file="p.tsv", results={"split": "valid", "valid": scores, "test": scores})
-    assert outcome(own) == "On 60 validation sentences, which also chose the weights: 100.0 % (94–100) exactly right"
+    assert outcome(own) == "The validation sentences also chose the weights: there is no test of its own"
     assert outcome(own) in description(own)
     assert card(own, "learned") == "learned · 100.0 % (94–100) exactly right on validation · p.tsv"
     [row] = rows([own])
-    assert row["validation"] == 60
-    assert "test" not in row
+    assert row["scored on"] == "60 held out"
     tested = entry("a", task="dates", results={"split": "test", "valid": scores, "test": scores})
     assert outcome(tested) == "On 60 test sentences: 100.0 % (94–100) exactly right"
     assert "validation" not in card(tested, "learned")
@@ -85,7 +84,7 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     [row] = rows([phrases], {"a": "learned"})
     assert row["verdict"] == "learned by heart"
     assert row["right, 95 %"] == "not tested", "an interval is of a sample of other pairs"
-    assert "test" not in row, "its test pairs are those of training"
+    assert "scored on" not in row, "its test pairs are those of training"
     assert "test sentences" not in description(phrases), "they are those that it learned"
     assert card(phrases, "learned").startswith("learned by heart · BLEU 100.0 · Phrases")
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from model import train
-from model.checkpoint import load_model, load_stored
+from model.checkpoint import load_model, load_stored, snapshot_steps
 from model.folder import CONFIG, METRICS, SNAPSHOTS, STATE, STATUS, WEIGHTS, CheckpointError, read_json, write_json
 from model.training import evaluation
 from model.training import trainer as trainer_module
@@ -202,6 +202,7 @@ def test_a_run_stops_at_once_when_everything_held_out_stays_right(
     lines = read_metrics(tmp_path / "run" / METRICS)
     assert [line["step"] for line in lines if line["kind"] == "eval"] == steps
     assert all(line.get("reachable", 1.0) == most for line in lines if line["kind"] == "eval")
+    assert snapshot_steps(tmp_path / "run")[-1] == steps[-1], "the last step has a snapshot wherever the run ends"
     assert read_json(tmp_path / "run" / STATUS)["state"] == "finished"
 
 
