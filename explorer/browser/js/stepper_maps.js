@@ -68,8 +68,8 @@ export function layOut(S) {
       // On a phone, rows to come would be a blank strip.
       const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
       const fair = Math.floor(Math.min(across, tall / queries));
-      const size = cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom);
-      f.plot = plotOf(labels, { keys, queries }, size);
+      const cell = cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom);
+      f.plot = plotOf(labels, { keys, queries }, cell);
       box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
     }
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
