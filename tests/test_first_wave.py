@@ -32,6 +32,8 @@ def widgets(at: AppTest) -> dict[str, Any]:
         for element in at.get(kind):
             if element.key:
                 value = element.value
+                if isinstance(value, list) and len(value) == 1:  # a choice of several, with one chosen
+                    (value,) = value
                 found[element.key] = value if isinstance(value, str | int | float | None) else str(value)
     return found
 

@@ -35,7 +35,7 @@ def test_subwords_are_attached_and_merged_by_sums_over_keys_and_means_over_queri
     assert stage(".source .chip .place").all_inner_texts() == ["1", "", "2", "3"]
     assert stage(".target .chip .place").all_text_contents() == ["1", "2", "", "", "3"]
     # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
-    assert "2 unbekannt, cross-attention looks at 1 unknown 55 %, 2 words 40 %." in stage.text(".says")
+    assert "2 unbekannt, cross-attention looks at 1 unknown 55 %, 2 words 40 %, 3 <eos> 5 %." in stage.text(".says")
     assert stage.plot("cross")[3:] == (2, 3)
     stage.press("ArrowRight")
     assert "2 unbekannte, cross-attention looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %" in stage.text(".says")
