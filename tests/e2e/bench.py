@@ -151,6 +151,7 @@ class Bench:
           show(data);
         }"""
         self.page.evaluate(script, [key, *self._message(planted_trace(), **changes)])
+        self.frame()
 
     def carry(self, *kinds: AttentionKind) -> None:
         block = base64.b64encode(encode(self.decoding, kinds, with_header=False)).decode()
