@@ -34,9 +34,9 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure) -> None:
-    """Draw a figure under its title in ordinary print; its caption is the alternative text only."""
-    st.markdown(plain(figure.title))
+def draw_small_figure(figure: Figure, title: str = "") -> None:
+    """Draw a figure under its title, or another one (Markdown), in ordinary print; its caption is for readers only."""
+    st.markdown(title or plain(figure.title))
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 

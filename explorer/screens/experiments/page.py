@@ -22,7 +22,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
     with_ranges,
 )
-from explorer.runs.experiment_relations import compared, leading, overall
+from explorer.runs.experiment_relations import compared, overall
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
@@ -83,15 +83,13 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    if overall(arms) == "too few":
-        st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
-    found = [results.answer(measure) for measure in leading(measures)]
-    if overall(arms) in ("equal", "undecided"):
-        found = [results.in_words(measures)]
-    for finding in found:
-        st.markdown(f"**{plain(finding)}**")
+    if overall(measures) == "too few":
+        st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
+    elif measures:
+        for _, *answer in results.answers(experiment.yes, measures):
+            st.markdown(f"**{plain(' '.join(answer).strip())}**")
     if drawn:
         draw_how_to_read()
     for nth in range(0, len(drawn), 2):
