@@ -84,8 +84,9 @@ def _spec(
     size = "abs(datum.value)"
     shift = f"{margin:g} * ({size} <= 1 ? datum.value : (datum.value < 0 ? -1 : 1) * exp({size} - 1))"  # see `place`
     number = f"format({'datum.value' if loss else shift}, ',.4~r')"
-    shown = {"title": x_title, "titleFontSize": 12, "titlePadding": 2, "labelFlush": False}
-    axis = alt.Axis(values=list(ticks), labelExpr=number, **shown)
+    axis = alt.Axis(
+        values=list(ticks), labelExpr=number, labelFlush=False, title=x_title, titleFontSize=12, titlePadding=2
+    )
     scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, type="log" if loss else "linear")
     x: dict[str, Any] = {"scale": scale, "axis": axis}
     room = min(_WIDEST, _LETTER * max(len(line) for text in texts for line in text.split("\n")))
