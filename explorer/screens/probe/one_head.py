@@ -21,6 +21,7 @@ from explorer.probing.head_card import (
     counted_cells,
     example_statistic,
     examples,
+    on_right_words,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import WITHOUT_SINKS
@@ -166,7 +167,8 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         if 0 < counted < n_rows:
             about = t("{n} of {rows} counts", "{n:,} of {rows} count", n=counted, rows=about)
         text = measured.sample.sources[example.index].text
-        title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
+        score = example.sort_key(on_right_words(sentences[example.index], place, statistic))
+        title = f"{translated(name)}: {score} · {about} · {text}"
         opened = name == EXAMPLES[0]
         _draw_sentence(sentences[example.index], place, title, statistic, key=name.lower(), expanded=opened)
     said = t(
@@ -177,10 +179,7 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     )
     below = t("Below 0: less than uniform attention.") if any(each.gain < 0 for each in chosen.values()) else ""
     shuffled = (
-        t(
-            "Uniform attention is near 0 here, since the weight on shuffled partners is taken off. Where one of these "
-            "falls on a right word, even a perfect head stays below 1."
-        )
+        t("Where a shuffled partner falls on a right word, even a perfect head stays below 1.")
         if statistic.startswith("lexical")
         else ""
     )
