@@ -109,7 +109,13 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     uneven = {"one": [([10, 20], [5.0, 9.0])], "two": [([10, 100], [5.0, 9.0])]}
     titles = [band_figure(each, x_title="updates", title="Right", unit=" %").title for each in (ways, uneven)]
     assert titles == ["Right", "Right (logarithmic axis)"]
-    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in ends
+    end = "first: one: 100.0 % (100.0 to 100.0, 1 run) at 30 updates; two: 1.0 % (1.0 to 1.0, 1 run) at 10 updates."
+    assert ends.endswith(end)
+    same = {name: [([10, 20], [0.5, 0.07123])] for name in ("a", "b")}
+    assert band_figure(same, x_title="updates", title="Loss", unit="").caption == (
+        "On validation at 20 updates, mean and range over the runs, highest first: "
+        "a: 0.0712 (0.0712 to 0.0712, 1 run); b: 0.0712 (0.0712 to 0.0712, 1 run)."
+    )
     falls = {"a": [([1, 2, 3, 4], [100.0, 50.0, 10.0, 60.0])], "b": [([1, 2, 3, 4], [90.0, 80.0, 50.0, 0.0])]}
     falls["never"] = [([1, 2], [40.0, 30.0])]
     by_length = band_figure(falls, x_title="letters", title="Right", unit=" %", mark=2.5)
