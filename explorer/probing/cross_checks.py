@@ -17,7 +17,7 @@ from explorer.decoding.labelled_map import SHARE, LabelledMap, PairMarks, labell
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, percent
+from explorer.locale.text import fixed, percent, quoted
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -40,6 +40,7 @@ from model.trace import VISIBLE
 SENTENCES = 50  # of the sample, unless all are asked for
 _FAIR = 0.75  # the share of rows from which weights are a fair picture,
 _FEW_ROWS = 4  # of no fewer rows than these
+_FEW_DIFFER = 3  # rows that are named
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
@@ -61,8 +62,10 @@ Classes = Sequence[Sequence[str]] | None  # a part of speech, "function" or "con
 
 def sentence_maps(
     loaded: LoadedModel, translation: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
-) -> tuple[str, tuple[tuple[LabelledMap, str], ...]]:
+) -> tuple[list[str], tuple[tuple[LabelledMap, str], ...]]:
     """Three maps of a layer (from 0), each with a sentence: weights, weighted norms, zeroed values; a conclusion first.
+
+    The conclusion is followed by a sentence on each row whose largest key differs, if they are few.
 
     `norms` [query, key] are those of all heads of the layer together.
     """
@@ -85,7 +88,18 @@ def sentence_maps(
     if rows:
         of_layer += " " + t("Framed: the largest key of each row that has another one in another map.")
     chance = float((1 / (maps.mask == VISIBLE).sum(axis=1)[choice]).sum())
-    concluded = conclusion(int((by_weight == by_zeroed)[choice].sum()), int(choice.sum()), chance)
+    concluded = [conclusion(int((by_weight == by_zeroed)[choice].sum()), int(choice.sum()), chance)]
+    for row in rows if len(rows) <= _FEW_DIFFER else ():
+        keys = [quoted(shown.column_labels[key]) for key in (each[row] for each in largest)]
+        concluded.append(
+            t(
+                "Row {row}: weights at {weights}, norms at {norms}, values set to zero at {zeroed}.",
+                row=quoted(shown.row_labels[row]),
+                weights=keys[0],
+                norms=keys[1],
+                zeroed=keys[2],
+            )
+        )
     found = (
         (shown, of_layer),
         (labelled(maps, norm_shares, t("Weighted by norms"), unit=SHARE), by_norms),

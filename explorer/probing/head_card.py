@@ -85,6 +85,14 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: 
     }
 
 
+def framed_weight(observed: Observed, place: Head, cells: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """The weight of a head on these cells together, and that of their rows on all keys but the sinks."""
+    kind, layer, head = place
+    weights = observed.trace.weights(kind)[layer, head].astype(np.float64)
+    rows, columns = np.array(cells).T
+    return float(weights[rows, columns].sum()), float(weights[np.unique(rows)][:, ~sink_keys(observed, kind)].sum())
+
+
 def on_right_words(observed: Observed, place: Head, statistic: str) -> float | None:
     """The weight of a head on right words, before a lexical score takes that on shuffled partners off; else None."""
     kind, layer, head = place

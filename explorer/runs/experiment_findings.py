@@ -198,10 +198,17 @@ def means(what: Compared) -> str:
 
 
 def unit(what: Compared) -> str:
-    """What a shift is measured in, for an axis."""
+    """What a shift is measured in."""
     if what.measure == "loss":
         return t("times the loss")
     return t("updates more") if what.measure == "updates" else t("points more")
+
+
+def axis_title(what: Compared) -> str:
+    """What a shift is measured in, and on which side it is better, sooner or lower."""
+    if what.measure in SCORES:
+        return t("{unit} ({verdict} →)", unit=unit(what), verdict=verdict_word(what, "higher"))
+    return t("{unit} (← {verdict})", unit=unit(what), verdict=verdict_word(what, "lower"))
 
 
 def _shift(what: Compared, row: Comparison) -> str:

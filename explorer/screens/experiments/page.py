@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.forest import forest_figure
+from explorer.files.tables import Rows
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -22,7 +23,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
     with_ranges,
 )
-from explorer.runs.experiment_relations import compared, overall
+from explorer.runs.experiment_relations import Compared, compared, overall
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
@@ -34,6 +35,7 @@ from model.experiments.stored import ResultError, as_typed
 
 _RANGE = 150  # pixels of a mean with its range
 _MOST_ROWS = 20  # of a table that are in sight
+_CODE = 120  # pixels of the commands of a variant, which scroll
 _MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
     "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
@@ -96,8 +98,6 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
             with column:
                 draw_small_figure(forest_figure(measure))
-                rows, file = results.shift_rows(measure), f"shifts-{measure.measure}"
-                draw_table(rows, results.caption(measure), file=file)
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
@@ -107,7 +107,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         figures.append(_length_figure(arms))
         draw_figure(figures[1])
     with st.expander(t("What the runs show, in numbers")):
-        _numbers(arms, figures)
+        _numbers(arms, figures, drawn)
     with st.expander(t("What the models answer")):
         draw_table(
             sample_rows(arms),
@@ -135,11 +135,15 @@ def _procedure() -> str:
     )
 
 
-def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
-    """Draw why runs failed, the table of the scores, and those of the figures."""
+def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure], measures: Sequence[Compared]) -> None:
+    """Draw why runs failed, and the tables of the scores, of the shifts, and of the figures."""
     st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
     alt = t("Scores of each variant: mean, lowest and highest run")
-    tables = {"scores": ("", table(arms), alt)}
+    tables: dict[str, tuple[str, Rows, str]] = {"scores": ("", table(arms), alt)}
+    tables |= {
+        f"shifts-{each.measure}": (results.named(each), results.shift_rows(each), results.caption(each))
+        for each in measures
+    }
     tables |= {
         file: (figure.title, wide(figure.data), figure.caption)
         for file, figure in zip(("curves", "by-length"), figures, strict=False)
@@ -185,7 +189,7 @@ def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             st.markdown(f"**{plain(arm.label)}**")
             missing = as_typed("\n".join(map(shlex.join, arm.recipe.commands(arm.recipe.seeds[0]))))
             lines = [run.typed_command for run in arm.runs] or [missing]
-            st.code("\n".join(lines), language="bash", wrap_lines=True)
+            st.code("\n".join(lines), language="bash", height=_CODE if len(lines) > 1 else "content")
             if arm.recipe.from_chain:
                 st.caption(
                     t("The first of two commands makes the files that a run starts from. It takes hours, but once.")

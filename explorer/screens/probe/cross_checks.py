@@ -70,11 +70,11 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
     except runtime.NotTheModels as missing:
         st.info(plain(str(missing)))
         return
-    concluded, maps = subject.compute(
+    (concluded, *rows), maps = subject.compute(
         f"maps {kind} {layer} {translation.seq}",
         lambda loaded: sentence_maps(loaded, translation, kind, layer, norms[layer]),
     )
-    st.markdown(f"**{plain(concluded)}**")
+    st.markdown(f"**{plain(concluded)}** {plain(' '.join(rows))}")
     grid = [item for item, _ in maps]
     for nth, ((item, caption), column) in enumerate(zip(maps, st.columns(len(maps)), strict=True)):
         with column:

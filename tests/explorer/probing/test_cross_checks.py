@@ -134,7 +134,7 @@ def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> No
     translation = Translator(reverse).translate("abc", DecodeConfig())
     norms = np.ones((4, 4), np.float32)
     for kind, rows in (("decoder", 3), ("encoder", 4)):
-        concluded, found = sentence_maps(reverse, translation, kind, 0, norms)
+        (concluded, *differing), found = sentence_maps(reverse, translation, kind, 0, norms)
         maps, (said, by_norms, by_zeroing) = zip(*found, strict=True)
         assert f" of {rows} rows" in by_norms
         same = next(n for n in range(rows + 1) if f" in {n} of {rows} rows" in by_zeroing)
@@ -145,6 +145,12 @@ def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> No
         assert all(each.values[row, key] == each.values[row].max() for each in maps for row, key in each.marks.cells)
         assert all(len({keys[row] for keys in framed}) > 1 for row in framed[0]), "rows that differ, and no others"
         assert ("Framed" in said) is bool(framed[0])
+        expected = [
+            f"Row “{maps[0].row_labels[row]}”: weights at {at[0]}, norms at {at[1]}, values set to zero at {at[2]}."
+            for row in framed[0]
+            if (at := [f"“{maps[0].column_labels[keys[row]]}”" for keys in framed])
+        ]
+        assert differing == (expected if len(expected) <= 3 else []), "few rows that differ are named"
 
 
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:

@@ -18,6 +18,7 @@ from explorer.probing.head_card import (
     counted_cells,
     example_statistic,
     examples,
+    framed_weight,
     on_right_words,
 )
 from explorer.probing.measured import Measured, read_again
@@ -73,6 +74,13 @@ def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, r
     weights = observed.trace.cross[:, :, rows]
     share = weights[..., np.arange(len(rows)), columns].sum(axis=-1) / weights[..., 1:-1].sum(axis=(-1, -2))
     np.testing.assert_allclose(share, scores["aligned_without_sinks"], rtol=1e-4)
+
+    for layer, head in np.ndindex(*share.shape):
+        on_cells, outside = framed_weight(observed, ("cross", layer, head), framed)
+        assert on_cells / outside == pytest.approx(share[layer, head], rel=1e-4)
+    assert framed_weight(observed, ("cross", 0, 0), ((1, 1), (1, 2)))[1] == pytest.approx(
+        observed.trace.cross[0, 0, 1, 1:-1].sum()
+    ), "a row with two cells counts once"
 
     assert len(counted_cells(observed, "cross", "aligned")) == n, "with the sink"
     assert counted_cells(observed, "cross", "confidence") == ()
