@@ -50,7 +50,7 @@ def test_what_differs_comes_first_as_pictures_and_the_rest_is_one_list(
     assert sorted(titles) == sorted(EXPERIMENTS)
     assert set(titles[: len(different)]) == set(different), "those with something to see come first"
     assert len(at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")) >= len(different) > 0
-    assert_says(at, "Too few runs to tell", "rate 0.0005: 8.2 %, n = 3")
+    assert_says(at, "Too few runs to tell", "“rate 0.0005” (8.2 %)")
     assert_says(
         at, "**Yes.** Right on test after 750 updates: “without” (0.1 %) is worse than “with residuals” (99.6 %)."
     )
