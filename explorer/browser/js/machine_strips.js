@@ -272,12 +272,13 @@ function cellsOf(S, { name, values, lit, total, weights }, names, headed, choose
   const colourOf = weights
     ? (/** @type {number} */ value) => S.theme.inks[levelOf(value, { top: PALE })]
     : diverging(S.theme, S.box.dataset.theme === "dark", PALE * scale);
+  const areShares = weights || Array.from(values).every((value) => !(value < 0 || value > 1)); // "< 0.001", not 6.2e−4
   const cells = Array.from(values, (value, i) => {
     const closed = Number.isNaN(value);
     const cell = make(
       "span",
       `cell${i === lit ? " lit" : ""}${closed ? " closed" : ""}`,
-      closed ? t("masked") : weights ? decimals(value) : short(value),
+      closed ? t("masked") : areShares ? decimals(value) : short(value),
     );
     const pixel = colourOf(value);
     if (!closed) cell.style.background = `rgb(${[pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]})`;
