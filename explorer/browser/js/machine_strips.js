@@ -158,7 +158,7 @@ function stripsOf(S, stage, spot, { terms, op }, names, keys) {
     values: values ?? [],
     lit: from.column,
     names: stage.columns ? null : keys,
-    alike: true,
+    alike: !["norm", "rms"].includes(op), // a norm changes the scale, and its input has its own
   }));
 }
 
@@ -192,7 +192,7 @@ export function drawStage(S, content, text, numbers) {
   const table = make("div", "strips", ...(stage.op === "ids" ? [] : own_), make("h4", "", head), ...made_.flat());
   const isColoured = [result, ...inputs].some(({ names }) => !names) && stage.op !== "ids";
   const notes = [
-    ...(isColoured ? [t("Blue is below 0, orange above; ± is the size with the full colour.")] : []),
+    ...(isColoured ? [t("Blue is below 0, orange above; the colour is full from ± on.")] : []),
     ...(stage.op === "ids" ? [] : [t("Shown rounded; computed with all digits.")]),
   ];
   const said = make("p", "hint", [words, ...notes].join(" "));
