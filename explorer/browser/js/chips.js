@@ -58,11 +58,12 @@ function sayPassed(S) {
   const passed = passedOverIn(S.data);
   S.find(".passed").hidden = !passed;
   const [start, end] = passed ?? [0, 0];
-  const names = spansOf(words).filter(([at]) => start <= at && at < end);
+  const spans = spansOf(words).filter(([at]) => start <= at && at < end);
+  const names = joinedNames(tokens, spans, end);
   say(
     S.find(".passed"),
     t("Wavy line: averaged over all heads and layers, “{words}” together never got a tenth of a step’s attention", {
-      words: joinedNames(tokens, names, end).join(" "),
+      words: names.length > 4 ? `${names[0]} … ${names[names.length - 1]}` : names.join(" "),
     }),
   );
   return [start, end];
