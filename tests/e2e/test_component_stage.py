@@ -80,7 +80,7 @@ def test_weights_from_5_percent_have_a_line_on_the_page_and_on_a_slide(stage: Be
         settled(stage)
         drawn = [stage.page.evaluate(leaving, word) for word in range(5)]
         assert drawn == [False, True, False, True, False], presenting
-    assert stage.text(".telling small").startswith("Lines: 5 % and more; the sentence names the largest three.")
+    assert stage.text(".telling small").startswith("Lines: 5 % and more; the largest three are dark and named.")
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder"])

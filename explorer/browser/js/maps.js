@@ -33,7 +33,7 @@ export const STEEP = 18; // size of cells below which key labels stand upright, 
 const MANY = 12; // keys from which the room for upright labels is computed
 const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
 const FRAMED = 7; // size above which cells can have a frame around them, in pixels
-const LEADING = 1.2; // distance between labels, as a factor of their type
+const LEADING = 1.15; // distance between labels, as a factor of their type
 const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
@@ -178,8 +178,9 @@ function shorten(ctx, text, most) {
  * @param {{ rows: string[], ends: string[], columns: string[], places: number[] }} names of rows on the left, of rows on the right, of columns, and the places of these
  * @param {number} [most] maximum length of a label, in pixels
  * @param {boolean} [counts] whether names still need their positions
+ * @param {number} [size] of their type, at most
  */
-export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true) {
+export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true, size = 12) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // The position distinguishes repeated words.
@@ -187,12 +188,12 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
     fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
     Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
-  ctx.font = `700 12px ${font}`; // labels of the row and the column in view are bold
+  ctx.font = `700 ${size}px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
   const keys = columns.map(label);
   const left = AXIS + widest(names) + 10;
   const wideKeys = widest(keys);
-  ctx.font = `12px ${font}`;
+  ctx.font = `${size}px ${font}`;
   const others = ends.map(fit);
   const right = ends.length ? widest(others) + 10 : 0;
   // Tilted labels of the keys on the right reach beyond the map.
@@ -211,6 +212,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
     over,
     places,
     wideKeys,
+    size,
     above: AXIS + wideKeys * (keys.length > MANY ? 1 : Math.sin(TILT)) + 18,
   };
 }
@@ -327,7 +329,8 @@ function writeLabels(
   Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
   const least = leastType(canvas);
   const everyOf = (/** @type {number} */ step) => Math.ceil((least * LEADING) / step);
-  const sizeOf = (/** @type {number} */ step) => clamp(Math.floor((everyOf(step) * step) / LEADING), least, 12);
+  const sizeOf = (/** @type {number} */ step) =>
+    clamp(Math.floor((everyOf(step) * step) / LEADING), least, labels.size);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();

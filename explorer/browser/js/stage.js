@@ -19,6 +19,7 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
+const FAINT = 0.4; // opacity of the lines of words that the sentence does not name
 const LOOP = 7; // half the width of the arc of a token that looks at itself, in pixels
 const TITLE = 20; // height of the title of the translation, above its words, in pixels
 
@@ -96,6 +97,8 @@ function sayRest(S, { column, lines }) {
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
+// In a presentation, words whose type would be smaller than the first break into lines, and have at most the second.
+const [EASY, SEVERAL] = [18, 28];
 // The width of a chip at least, and that of a word beside its text: without its number, with each digit of that, and of
 // "seen as <unk>", in pixels.
 const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
@@ -107,7 +110,8 @@ const FILLED = 0.93; // the share of a line that words fill before it breaks
 
 /**
  * Sets the words in the largest type in which source and translation stay on one line, if it can be read; longer
- * sentences break into several lines, in a presentation in the largest type in which all of them are in sight.
+ * sentences break into several lines, in a presentation in the largest type in which all of them are in sight, and as
+ * soon as that is larger.
  * @param {StepperState} S
  */
 export function fitWords(S) {
@@ -128,16 +132,19 @@ export function fitWords(S) {
       Math.max(NARROWEST, letters * size + around) + apart;
     return Math.max(...sentences.map((words) => words.reduce((sum, word) => sum + wide(word), 0)));
   };
-  const broken = widthAt(least) > room;
-  S.box.classList.toggle("broken", broken);
-  const high = broken && most > MOST ? stage.clientHeight - CLEAR + 2 * GAP : 0;
-  const fits = (/** @type {number} */ size) =>
-    widthAt(size) <= room ||
-    (Math.ceil(widthAt(size, APART) / room / FILLED) + 1) * (size * TALL + AROUND + GAP) <= high;
   // In whole pixels: a browser prepares each size of type when it first appears.
-  let size = most;
-  while (size > least && !fits(size)) size--;
-  stage.style.setProperty("--type", `${size}px`);
+  const largest = (/** @type {number} */ size, /** @type {(size: number) => boolean} */ fits) => {
+    while (size >= least && !fits(size)) size--;
+    return size;
+  };
+  const single = largest(most, (size) => widthAt(size) <= room);
+  const tries = presenting(S.box) && single < EASY;
+  S.box.classList.toggle("broken", tries || single < least);
+  const high = stage.clientHeight - CLEAR + 2 * GAP;
+  const linesAt = (/** @type {number} */ size) => Math.ceil(widthAt(size, APART) / room / FILLED) + 1;
+  const several = tries ? largest(SEVERAL, (size) => linesAt(size) * (size * TALL + AROUND + GAP) <= high) : 0;
+  if (several <= single) S.box.classList.toggle("broken", single < least);
+  stage.style.setProperty("--type", `${Math.max(least, single, several)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -186,6 +193,7 @@ function curvesOf(S, { from, column, lines }) {
     return box ? [{ ...line, box }] : [];
   });
   if (!a || !drawn.length) return [];
+  const [, , least] = drawn.map(({ weight }) => weight).sort((one, other) => other - one);
   const to = drawn[0].side;
   const inside = to === from.side; // within a sentence, lines are arcs in the room between the sentences
   const [trunk, ...others] = waysOf(S, from.side, [{ box: a, weight: 1 }, ...(inside ? drawn : [])]);
@@ -203,7 +211,19 @@ function curvesOf(S, { from, column, lines }) {
       [{ ...trunk[0], x: x0 }, ...trunk.slice(1)],
       [{ ...ways[i][0], x: x1 }, ...ways[i].slice(1)],
     ];
-    return { id, weight, from: from.side, to, x0, y0: trunk[0].y, x1, y1: ways[i][0].y, bend, stems };
+    return {
+      id,
+      weight,
+      from: from.side,
+      to,
+      x0,
+      y0: trunk[0].y,
+      x1,
+      y1: ways[i][0].y,
+      bend,
+      stems,
+      faint: weight < least,
+    };
   });
 }
 
@@ -264,11 +284,11 @@ function paint(S) {
   // Heavy curves last, so that thin ones do not cross them out.
   const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
   for (const curve of curves) {
-    const { x0, y0, x1, y1, weight, from, to, bend } = curve;
+    const { x0, y0, x1, y1, weight, from, to, bend, faint } = curve;
     trace(ctx, curve);
     const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
     for (const [at, side] of [from, to].entries())
-      ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${0.45 + 0.55 * weight})`.replaceAll(",", " "));
+      ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${faint ? FAINT : 1})`.replaceAll(",", " "));
     const lineWidth = 1.25 + widest * weight;
     Object.assign(ctx, { strokeStyle: ink, lineWidth, lineCap: bend ? "round" : "butt", lineJoin: "round" });
     ctx.stroke();

@@ -27,7 +27,9 @@ const NARROW = 760; // width of a view in one column, in pixels; stepper.css has
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
 // Heights on a slide: of a row at least and at most, of the rows still to be written, of what is below, and of a map at least.
-const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 80, 27, 18, 230];
+const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 80, 25, 8, 230];
+// Length of a name on a slide at most, and the size of type of so few names, in pixels.
+const [LONGEST, FEW_NAMES, LARGE] = [110, 16, 15];
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -135,7 +137,8 @@ function namesOf(S, kind) {
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
   const places = placesIn(S, SIDES[kind][1], columns);
-  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places });
+  const [most, size] = !presenting(S.box) ? [] : columns.length > FEW_NAMES ? [LONGEST] : [LONGEST, LARGE];
+  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places }, most, true, size);
 }
 
 /** @param {StepperState} S @param {Kind} kind */
