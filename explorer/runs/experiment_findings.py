@@ -105,7 +105,7 @@ def answers(yes: Yes, measures: Sequence[Compared], *, intervals: bool = False) 
     for what in (*led, *rest):
         reply = ""
         if what.measure in SCORES and decided is not None:
-            reply, decided = t("Yes.") if decided else t("No."), None
+            reply, decided = t("Yes, here.") if decided else t("No, not here."), None
         said.append((what, reply, finding(what, intervals=intervals)))
     return said
 

@@ -241,21 +241,21 @@ SURE, OPEN_SIZE, WIDE = ten(0.6), ten(0.909), ten(0.93, width=0.2)  # beside `te
 @pytest.mark.parametrize(
     ("yes", "others", "word"),
     [
-        ("lower", (SURE,), "Yes."),
-        ("lower", (ten(), SURE), "Yes."),
-        ("lower", (ten(), OPEN_SIZE), "No."),
-        ("higher", (SURE,), "No."),
-        ("higher", (ten(0.95),), "Yes."),
-        ("either", (SURE,), "Yes."),
-        ("either", (ten(0.95),), "Yes."),
-        ("either", (ten(),), "No."),
+        ("lower", (SURE,), "Yes, here."),
+        ("lower", (ten(), SURE), "Yes, here."),
+        ("lower", (ten(), OPEN_SIZE), "No, not here."),
+        ("higher", (SURE,), "No, not here."),
+        ("higher", (ten(0.95),), "Yes, here."),
+        ("either", (SURE,), "Yes, here."),
+        ("either", (ten(0.95),), "Yes, here."),
+        ("either", (ten(),), "No, not here."),
         # What is open answers nothing, nor does one arm for all.
         ("lower", (WIDE,), ""),
         ("lower", (ten(), WIDE), ""),
         ("higher", (OPEN_SIZE,), ""),
         ("either", (OPEN_SIZE,), ""),
         ("higher", (SURE[:3], ten()[:2]), ""),
-        ("lower", (ten(late=9),), "No."),  # later, and as good: only scores answer
+        ("lower", (ten(late=9),), "No, not here."),  # later, and as good: only scores answer
         ("", (SURE,), ""),
     ],
 )
