@@ -23,7 +23,7 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const ROOMY = 20; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
+const ROOMY = [20, 14]; // minimum width and height of a cell that holds a number in type of 10 pixels, in pixels
 export const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
@@ -217,8 +217,8 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
 /** The smallest type on a canvas: larger in a presentation. @param {HTMLCanvasElement} canvas */
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
-/** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
-const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+/** Whether cells of this width and height hold numbers. @param {HTMLCanvasElement} canvas @param {number[]} size */
+const holdsNumbers = (canvas, size) => ROOMY.every((least, i) => size[i] >= (least * leastType(canvas)) / 10);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -253,6 +253,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
+ * @property {string} [letterSpacing] of the numbers
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -284,7 +285,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const small = holdsNumbers(canvas, Math.min(cell, tall)) ? writeNumbers(pen, picture) : null;
+  const small = holdsNumbers(canvas, [cell, tall]) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -323,7 +324,7 @@ function writeLabels(
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
-    Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha });
+    Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);
     ctx.rotate(tilt);
     ctx.fillText(text, 0, 0);
@@ -365,13 +366,13 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf = cellNumber, largest = 24 },
+  { values, scale = UNIT, numberOf = cellNumber, largest = 24, letterSpacing = "0px" },
 ) {
   const least = leastType(ctx.canvas);
   const full = clamp(Math.round(Math.min(cell, tall) / 2), least, largest);
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
-  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
   const size = Math.min(full, Math.floor((full * (closing ? 0.8 * cell : cell - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
