@@ -23,6 +23,7 @@ import { pieces, t } from "./words.js";
 const HIGH = 22; // height of a strip, in pixels
 const DROP = 6; // how far numbers below zero are lowered, so that the sign needs no colour
 const FAINT = 0.01; // weight below which a key's weighted value is not drawn unless the key is chosen
+const [WIDE, BESIDE] = [36, 240]; // width of a cell of the row above, and of its labels, in pixels
 const GAPPED = 5; // width of a dimension above which there are gaps, in pixels
 
 /**
@@ -299,6 +300,7 @@ function drawWhere(S) {
     mask: m.mask.subarray(start, end),
   };
   const isKnown = (/** @type {number} */ column) => column < S.numbers.keys.length;
+  find(".strip").style.maxWidth = `${BESIDE + WIDE * tokens.length}px`; // the text stands beside it
   S.endStrip = showMap(find(".strip"), map, {
     at: { row: 0, column: key },
     chosen: (at) => (at && isKnown(at.column) ? goTo(S, at.column, S.dimension) : redraw(S)),

@@ -197,7 +197,8 @@ export function drawLead(S) {
   const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
   const word = tokenName(m.predicted[query] ?? "", "target");
   const name = numbered(m.rows, query, SIDES[kind][0]);
-  sayAll(box, ...rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look));
+  // The large map beside the pictures has the layer and the head as its title.
+  sayAll(box, ...rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look, !showsLarge(S)));
   const [rows, columns] = rolesOf(kind);
   say(
     how,

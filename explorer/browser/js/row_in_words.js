@@ -14,10 +14,11 @@ import { t } from "./words.js";
  * @param {Content} read the query
  * @param {Content} word what the decoder wrote after it
  * @param {import("./wording.js").Look} look
+ * @param {boolean} [placed] whether the sentence ends with the layer and the head
  */
-export function rowInWords({ kind, columns }, { layer, head }, row, read, word, look) {
+export function rowInWords({ kind, columns }, { layer, head }, row, read, word, look, placed = true) {
   const isPlain = look === "plain";
   const who = isPlain ? read : kind === "cross" ? t("cross-attention") : t("decoder self-attention");
   const place = isPlain ? headTitle(kind, layer, head) : capitalised(nameInKind(layer, head));
-  return [...looksAt(row, columns, SIDES[kind][1], 3, look, { who, word, read }), ` (${place}.)`];
+  return [...looksAt(row, columns, SIDES[kind][1], 3, look, { who, word, read }), placed ? ` (${place}.)` : ""];
 }
