@@ -1,7 +1,7 @@
 // Tokens and numbers in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
-import { NEXT_READ } from "./names.js";
+import { NEXT_READ, SPECIALS } from "./names.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
 import { NAMED_FROM, entropyOf, isSpread, joinedNames, spansOf } from "./weights.js";
 import { pieces, t } from "./words.js";
@@ -140,8 +140,6 @@ export function drawBadges(find, { trained, edits }) {
   find(".edited").hidden = !edits.length;
   say(find(".edited"), t("edited: {edits}", { edits: editsInWords(edits).join(", ") }));
 }
-
-export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
 
 /**
  * A token, isolated so that its writing direction cannot move the text beside it.
