@@ -202,24 +202,21 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
     return Figure(_spec(t("learning rate"), 0, height=160), data, caption, t("The learning rate"))
 
 
-def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
+def comparison_figure(runs: Mapping[str, Metrics], measure: str, height: int = HEIGHT) -> Figure:
     """Draw a measure of several runs (at most `MAX_CURVES`) against the step, a loss on a logarithmic axis."""
     chosen = dict(list(runs.items())[:MAX_CURVES])
     points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
     lasts = {name: run[-1] for name, run in points.items() if run}
     title, axis = COMPARED[measure]
     if lasts:
-        order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
-        values = [
-            t("{run} {value} (step {step:,.0f})", run=name, value=_scored(measure, last), step=last["step"])
-            for name in order
-            if (last := lasts[name])
-        ]
         caption = t(
-            "{measure} at the end: {runs}.",
-            measure=capitalised(translated(title)),
-            runs=", ".join(values),
+            "{measure} at the end: {runs}.", measure=capitalised(translated(title)), runs=_ranked(measure, lasts)
         )
+        shortest = min(last["step"] for last in lasts.values())
+        if any(last["step"] > shortest for last in lasts.values()):
+            then = {name: [point for point in points[name] if point["step"] <= shortest][-1:] for name in lasts}
+            early = _ranked(measure, {name: point for name, found in then.items() for point in found})
+            caption += " " + t("The last until step {step:,.0f}: {runs}.", step=shortest, runs=early)
     else:
         caption = t("None of these runs has measured {measure}.", measure=translated(title))
     curves = tuple(chosen)
@@ -231,6 +228,7 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
         top=100.0 if measure in _IN_PERCENT else None,
         zero=False,
         log="loss" in measure,
+        height=height,
     )
     data = _columns([row for name, run in points.items() for row in _rows(run, measure, name)])
     return Figure(spec, data, caption, translated(_HEADINGS[measure]))
@@ -287,6 +285,17 @@ def _value(name: str, point: Point) -> str:
     if name in ("loss", TRAINING_LOSS):
         return loss_text(value)
     return percent(value, 1) if name in _IN_PERCENT else fixed(value, 1)
+
+
+def _ranked(measure: str, points: Mapping[str, Point]) -> str:
+    """One point of each run in words, the best first."""
+    order = sorted(points, key=lambda name: points[name][measure], reverse="loss" not in measure)
+    said = (
+        t("{run} {value} (step {step:,.0f})", run=name, value=_scored(measure, at), step=at["step"])
+        for name in order
+        if (at := points[name])
+    )
+    return ", ".join(said)
 
 
 def _in_unit(name: str, value: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -14,7 +13,6 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import msgspec
-import psutil
 
 from explorer.locale.durations import span
 from explorer.locale.messages import t
@@ -37,8 +35,6 @@ PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
-ROUGH = 4.0
-"""A run on a free machine takes at most about this multiple of the rough time, before the first trial on it."""
 UNTIMED = 2.5
 """Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
 LEAST = 0.5
@@ -259,21 +255,21 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self._least, self._calm, self._slower = LEAST, ROUGH, 0.0  # of the latest trial: see `untimed`
+        self._least, self._calm, self._slower = 0.0, 0.0, 0.0  # of the latest trial: see `untimed`
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
 
-    def untimed(self, seconds: float) -> tuple[float, float]:
+    def untimed(self, seconds: float) -> tuple[float, float] | None:
         """The shortest and the longest time of sizes without a trial, given their rough `seconds`.
 
         The shortest is that of a free machine. For the longest, other programs go on for an hour as in the latest
-        trial; before the first trial, as many as want to compute on each core share it.
+        trial. None before the first trial on this machine.
         """
         calm = self._calm * seconds
-        slower = self._slower or max(1.0, psutil.getloadavg()[0] / (os.cpu_count() or 1))
-        return self._least * seconds, calm + (slower - 1) * min(calm, LOADED_SECONDS)
+        longest = calm + (self._slower - 1) * min(calm, LOADED_SECONDS)
+        return (self._least * seconds, longest) if calm else None
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""

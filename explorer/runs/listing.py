@@ -9,7 +9,7 @@ from typing import Any
 from explorer.decoding.examples import FILES
 from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import count, shortened
+from explorer.locale.text import count, fixed, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.origin import device_text
 from explorer.runs.progress import range_text, score_text
@@ -43,12 +43,25 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
     return [{name: row[name] for name in columns} for row in table]
 
 
+def texts(table: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """What the columns of scores show in the list instead of their numbers: each with its interval."""
+    return {
+        name: [
+            "–" if (value := row[name]) is None else fixed(value, 1) + (f" ({row[ends]})" if row.get(ends) else "")
+            for row in table
+        ]
+        for name, ends in ((t("right (%)"), t("right, 95 %")), ("BLEU", t("BLEU, 95 %")))
+        if table and name in table[0]
+    }
+
+
 def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     summary, results = entry.summary, entry.summary.get("results") or {}
     scores, test = _scored(entry)
     n = scores.get("sentences")
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
+    bleu = None if bleu is not None and is_perfect("bleu", bleu) and exact is not None else bleu  # it says no more
     known = by_heart(summary.get("task"))
     scored = t("{n:,} test", n=n or 0) if test else t("{n:,} held out", n=n or 0)
     return {
@@ -56,11 +69,11 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("data"): _short_data(entry),
         t("verdict"): verdict_text(entry, verdict),
         t("right (%)"): None if exact is None else round(100 * exact, 1),
-        t("right, 95 %"): t("not tested") if known and exact is not None else _interval("exact_match", exact, n),
+        t("right, 95 %"): None if known else _interval("exact_match", exact, n),
         "BLEU": None if bleu is None else round(bleu, 1),
         t("BLEU, 95 %"): None if known else _interval("bleu", bleu, n),
-        t("scored on"): scored if type(n) is int and not known else None,
-        t("minutes"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
+        t("scored on"): (t("{n:,} training", n=n) if known else scored) if type(n) is int else None,
+        t("min"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
         t("parameters"): summary.get("parameters"),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
@@ -77,14 +90,18 @@ def card(entry: Entry, verdict: Verdict | None) -> str:
 
 
 def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:
-    """What came of runs as rows of a table beside their settings: size, score, and the sentences that were scored."""
-    named = {name: (_row(entry, None), _score(entry, _scored(entry)[0])) for name, entry in entries.items()}
-    rows = [
-        {t("setting"): t("Parameters"), **{name: count(row[t("parameters")] or 0) for name, (row, _) in named.items()}}
-    ]
-    rows.append({t("setting"): t("Score"), **{name: score or "–" for name, (_, score) in named.items()}})
-    scored = {name: row[t("scored on")] or "–" for name, (row, _) in named.items()}
-    return [*rows, {t("setting"): t("Scored sentences"), **scored}]
+    """What came of runs as rows of a table beside their settings."""
+    results = {}
+    for name, entry in entries.items():
+        row, (scores, _) = _row(entry, None), _scored(entry)
+        results[name] = {
+            t("Parameters"): count(row[t("parameters")] or 0),
+            t("Score"): _score(entry, scores) or "–",
+            t("Scored sentences"): row[t("scored on")] or "–",
+            t("Minutes of training"): "–" if (minutes := row[t("min")]) is None else fixed(minutes, 1),
+        }
+    labels = next(iter(results.values()), {})
+    return [{t("setting"): label, **{name: said[label] for name, said in results.items()}} for label in labels]
 
 
 def outcome(entry: Entry) -> str:
@@ -105,15 +122,17 @@ def _scored(entry: Entry) -> tuple[Mapping[str, Any], bool]:
 
 
 def _score(entry: Entry, scores: Mapping[str, Any]) -> str:
-    """The main score with its interval, which pairs learned by heart lack: they are no sample of others."""
-    leading, sentences = headline_name(scores), scores.get("sentences")
-    known = by_heart(entry.summary.get("task")) or not isinstance(sentences, int)
-    if (value := number(scores, leading)) is None:
-        return ""
-    if is_perfect(leading, value) and not known:
-        leading, value = "exact_match", 1.0  # a BLEU of 100 has no interval, the share of right sentences has
-    text = score_text(leading, value, 0 if known else int(sentences or 0))
-    return f"BLEU {text}" if leading == "bleu" else t("{score} exactly right", score=text)
+    """The share of right answers and, of sentences, BLEU, which says nothing more where all are right.
+
+    Each has its interval, which pairs learned by heart lack: they are no sample of others.
+    """
+    sentences = scores.get("sentences")
+    n = sentences if isinstance(sentences, int) and not by_heart(entry.summary.get("task")) else 0
+    exact, bleu = number(scores, "exact_match"), number(scores, "bleu")
+    said = [] if exact is None else [t("{score} exactly right", score=score_text("exact_match", exact, n))]
+    if bleu is not None and headline_name(scores) == "bleu" and not (said and is_perfect("bleu", bleu)):
+        said.append(f"BLEU {score_text('bleu', bleu, n)}")
+    return ", ".join(said)
 
 
 def _interval(name: HeadlineName, score: float | None, sentences: object) -> str | None:
@@ -131,11 +150,12 @@ def _data(entry: Entry) -> str | None:
 
 
 def _short_data(entry: Entry) -> str | None:
-    """The data in a list, with codes of languages instead of their names: "Multi30k (de → en)"."""
-    title, data = _data(entry), entry.summary.get("data") or {}
-    if title is None or ":" not in title or entry.summary.get("task") not in TASKS:
+    """The data in a list: "Multi30k (de → en)", or without languages where a task has only these."""
+    title, task, data = _data(entry), str(entry.summary.get("task")), entry.summary.get("data") or {}
+    if title is None or ":" not in title or task not in TASKS:
         return title
-    return f"{title.partition(':')[0]} ({data.get('src_lang')} → {data.get('tgt_lang')})"
+    name, languages = title.partition(":")[0], (data.get("src_lang"), data.get("tgt_lang"))
+    return f"{name} ({languages[0]} → {languages[1]})" if task.endswith(f"{languages[0]}-{languages[1]}") else name
 
 
 def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
@@ -181,8 +201,16 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
     data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
     results = entry.summary.get("results") or {}
     if (steps := number(results, "trained_steps")) is not None:
-        seed, split = training.get("seed"), data.get("split_seed")
-        parts.append(t("{data}, seed {seed}, split seed {split}", data=_data(entry), seed=seed, split=split))
+        trained = t(
+            "{data}, {parameters} parameters, {n} update, seed {seed}, split seed {split}",
+            "{data}, {parameters} parameters, {n:,.0f} updates, seed {seed}, split seed {split}",
+            data=_data(entry),
+            parameters=count(entry.summary.get("parameters") or 0),
+            n=steps,
+            seed=training.get("seed"),
+            split=data.get("split_seed"),
+        )
+        parts.append(trained)
         if device := entry.summary.get("device"):
             parts.append(t("Trained on {device}", device=device_text(device)))
         if init := entry.summary.get("init"):

@@ -30,7 +30,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
 _FILES = ("--data", "--source", "--target", "--valid-data")
-_NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
+_NOT_COMPARED = ("src_vocab_size", "tgt_vocab_size", "settled", "fused", "snapshots", "snapshot_megabytes")
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def settings_of(folder: Path) -> dict[str, Any]:
         "trained_longer": ", ".join(longer),
     }
     settings |= {name: value for name, value in origin.items() if value}
-    return {name: value for name, value in settings.items() if name not in _NOT_CHOSEN}
+    return {name: value for name, value in settings.items() if name not in _NOT_COMPARED}
 
 
 def _own_pairs(arguments: Sequence[str], stored: Path) -> str:
@@ -243,4 +243,6 @@ def _text(name: str, value: Any) -> str:
         return t("yes") if value else t("no")
     if get_origin(KINDS.get(name)) is Literal:
         return str(value).replace("_", " ")
+    if isinstance(value, int) and "seed" not in name:
+        return t("{n:,.0f}", n=value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +34,8 @@ MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
-def progress(status: RunStatus, right: int = 0) -> str:
-    """State how far the run is, and how long it will still take; `right`: it ends after so many perfect evaluations."""
+def progress(status: RunStatus, reason: str = "") -> str:
+    """State how far the run is, and how long it will still take; `reason`: why it ended before its last update."""
     position = (
         t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
         if status.max_steps
@@ -42,17 +43,10 @@ def progress(status: RunStatus, right: int = 0) -> str:
     )
     if status.state == "finished":
         if status.step < status.max_steps:
-            if right:
-                return t(
-                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluation without a mistake.",
-                    "Finished at step {step:,} of at most {max_steps:,}: {n} evaluations in a row without a mistake.",
-                    n=right,
-                    step=status.step,
-                    max_steps=status.max_steps,
-                )
-            return t(
+            ended = t(
                 "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
             )
+            return f"{ended} {reason}".strip()
         return t("Finished at step {step:,}.", step=status.step)
     if status.busy and status.left is not None and status.step and status.tokens_per_s:
         left, speed = span(*status.left), count(status.tokens_per_s)
@@ -60,11 +54,27 @@ def progress(status: RunStatus, right: int = 0) -> str:
     return position
 
 
-def perfect_evaluations(metrics: Metrics, training: Mapping[str, Any]) -> int:
-    """The number of perfect evaluations in a row after which the run has ended; 0 if they were not the reason."""
+def early_end(metrics: Metrics, training: Mapping[str, Any]) -> str:
+    """Why a run with these settings ended before its last update, in a sentence; empty if its curves do not say it."""
     wanted = training.get("stop_when_right")
     last = metrics.evals[-wanted:] if isinstance(wanted, int) and wanted > 0 else ()
-    return len(last) if len(last) == wanted and all(point.get("exact_match") == 1 for point in last) else 0
+    if last and len(last) == wanted and all(point.get("exact_match", 0) >= point.get("reachable", 1) for point in last):
+        return t(
+            "The last evaluation was as good as can be.",
+            "The last {n} evaluations were as good as can be.",
+            n=len(last),
+        )
+    patience, measure = training.get("patience"), str(training.get("select_by"))
+    scores = [{**point, "loss": -point.get("loss", math.inf)} for point in metrics.evals]
+    ranks = [(point.get(measure, -math.inf), point["loss"]) for point in scores]
+    waited = len(ranks) - 1 - ranks.index(max(ranks)) if ranks else 0
+    if isinstance(patience, int) and 0 < patience <= waited:
+        return t(
+            "The last evaluation was no better than the best before it.",
+            "The last {n} evaluations were no better than the best before them.",
+            n=waited,
+        )
+    return ""
 
 
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
@@ -112,10 +122,10 @@ def score_text(score: str, value: float, sentences: int) -> str:
 
 
 def range_text(name: HeadlineName, value: float, sentences: int) -> str:
-    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.7–100.0" if it is narrow."""
+    """The 95 % interval of a score, on a scale from 0 to 100: "89–100", or "99.2–99.9" if it is narrow."""
     ends = bounds(name, value, sentences)
     decimals = max(len(f"{end:g}".partition(".")[2]) for end in ends)
-    return "–".join(fixed(end, decimals) for end in ends)
+    return "–".join(fixed(end, 0 if end == 100 else decimals) for end in ends)
 
 
 def sample_table(

@@ -34,9 +34,9 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure) -> None:
-    """Draw a figure under its title in ordinary print; its caption is the alternative text only."""
-    st.markdown(plain(figure.title))
+def draw_small_figure(figure: Figure, title: str = "") -> None:
+    """Draw a figure under its title, or another one (Markdown), in ordinary print; its caption is for readers only."""
+    st.markdown(title or plain(figure.title))
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
@@ -47,15 +47,24 @@ def draw_table(
     file: str = "",
     in_file: Columns | Rows | None = None,
     missing: str = "",
+    texts: Mapping[str, Sequence[str]] | None = None,
+    wrap: bool = False,
     **options: Any,
 ) -> Any:
     """Draw a table given by columns or rows, with a button for its CSV if `file` names one; returns its selection.
 
     `alt` describes its contents; `in_file` is the table of the CSV, if that is another one; `missing` is what a cell
-    without a value shows; `options` go to `st.dataframe`. Streamlit's own button is switched off
-    (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as formulas.
+    without a value shows; `texts` are what columns of numbers show instead of these, by which they are still sorted.
+    A table of few sentences can `wrap` them, so that none is cut. `options` go to `st.dataframe`. Streamlit's own
+    button is switched off (`client.disableDataExport`), because its files may contain cells that a spreadsheet runs as
+    formulas.
     """
-    selected = st.dataframe(_written(table, missing), hide_index=True, alt=alt, placeholder=missing, **options)
+    if wrap:
+        columns = {name: [plain(text) for text in cells] for name, cells in _by_column(table).items()}
+        selected: Any = st.table(columns, hide_index=True, alt=alt)
+    else:
+        shown = _written(table, missing, texts or {})
+        selected = st.dataframe(shown, hide_index=True, alt=alt, placeholder=missing, **options)
     if file:
         make = partial(table_csv, in_file or table)
         download_button(
@@ -75,25 +84,31 @@ def table_height(rows: int, most: int) -> int:
     return 35 * (min(rows, most) + 1) + 3
 
 
-def _written(table: Columns | Rows, missing: str = "") -> Any:
+def _written(table: Columns | Rows, missing: str, texts: Mapping[str, Sequence[str]]) -> Any:
     """The table with its numbers written as the language does; they sort as numbers.
 
     All numbers of a column have the decimals of the one with most. Writing takes 20 µs a cell, so a table of very many
     cells is left as it is.
     """
-    columns = dict(table) if isinstance(table, Mapping) else _columns(table)
+    columns = _by_column(table)
     decimals = {name: most for name, values in columns.items() if (most := most_decimals(values)) is not None}
     if not any(decimals.values()) or sum(map(len, columns.values())) > _MOST_WRITTEN:
         return _arrow(columns) if isinstance(table, Mapping) else list(table)
     import pandas as pd
 
     styles: dict[Any, Any] = {name: partial(fixed, decimals=most) for name, most in decimals.items()}
-    return pd.DataFrame(columns).style.format(styles, na_rep=missing)
+    style = pd.DataFrame(columns).style.format(styles, na_rep=missing)
+    for name, cells in texts.items():
+        for row, text in enumerate(cells):
+            style.format(lambda _, text=text: text, subset=(row, name), na_rep=missing)
+    return style
 
 
-def _columns(rows: Rows) -> dict[str, list[Any]]:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
+def _by_column(table: Columns | Rows) -> dict[str, Sequence[Any]]:
+    if isinstance(table, Mapping):
+        return dict(table)
+    names = dict.fromkeys(name for row in table for name in row)
+    return {name: [row.get(name) for row in table] for name in names}
 
 
 def _arrow(columns: dict[str, Any]) -> pa.Table:
@@ -120,7 +135,7 @@ def draw_map(
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid` stand in a row and have cells of one size and no captions: one text is about all.
+    maps of a `grid` stand in a row and have cells of one size; without a prefix, one text is about all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -131,7 +146,7 @@ def draw_map(
     st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
-    if not grid:
+    if prefix or not grid:
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:

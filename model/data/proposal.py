@@ -33,7 +33,7 @@ PAIRS_PER_PIECE = 2
 # reversed correctly from 75 % to 97 %, and after as many random strings from 79 % to 96 %.
 FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
-SAMPLES = 3
+SAMPLES = 2
 MOST_SHOWN = 60  # characters of a text that is named
 ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 

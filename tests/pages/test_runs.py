@@ -48,7 +48,8 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     assert table.index[0] == "busy"
     verdicts = {"busy": "running (50 %)", "mine": "diverged", SHIPPED[0]: "untrained", "broken": "cannot be opened"}
     assert dict(table["verdict"]) == verdicts | {"ghost": "failed"}
-    assert tuple(table.loc["mine", ["right, 95 %", "scored on"]]) == ("22–78", "8 test")
+    assert table.loc["mine", "scored on"] == "8 test"
+    assert "right, 95 %" not in table.columns, "it stands beside its number"
     assert [box.label for box in at.sidebar.selectbox] == ["Language"], "neither model nor sentence matter here"
     assert not at.sidebar.text_input
     assert any(each.value.startswith(plain("5 runs and models; busy is running.")) for each in at.caption)
@@ -282,6 +283,7 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     choose(at, entry=["mine", "other"])
     assert "Choose several runs in the list above" not in words(at)
     assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
+    assert "The last until step 10: other 0.50 (step 10), mine " in words(at)
     assert "Settings, data and start are the same." in words(at)
     assert "Each is a single run." in words(at)
     measures = at.segmented_control(key="compare_measure").options
@@ -290,8 +292,14 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     choose(at, compare_measure="training_loss")
     table = table_with(at, "setting")
-    assert list(table["setting"]) == ["Parameters", "Score", "Scored sentences", "Highest learning rate"]
-    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8 test", "0.25"]
+    assert list(table["setting"]) == [
+        "Parameters",
+        "Score",
+        "Scored sentences",
+        "Minutes of training",
+        "Highest learning rate",
+    ]
+    assert list(table["other"])[1:] == ["50.0 % (22–78) exactly right", "8 test", "–", "0.25"]
 
 
 def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:

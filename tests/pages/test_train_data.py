@@ -38,7 +38,7 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     assert max(limits) <= st.get_option("server.maxUploadSize"), "no field promises more than the server accepts"
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
-    assert tables(at)[0].iloc[0].tolist() == ["word 0", "Wort 0"]
+    assert at.table[0].value.iloc[0].tolist() == ["word 0", "Wort 0"]
     assert "20 pairs: 18 to learn from, 2 held out to check what was learned. There is no" in words(at)
     assert "1 row cannot be used: an empty side. Line 21." in words(at)
     assert any("20 pairs are far too few to learn a rule from" in each.value for each in at.warning), "by the button"
@@ -71,7 +71,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert "300 pairs: 270 to learn from, 30 held out to check what was learned (the score of fewer" in words(at)
     tokens = at.segmented_control(key="train_files_tokenizer")
     assert tokens.value == "characters"
-    assert tables(at)[0].iloc[0].tolist() == ["six hundred forty", "640"], "as it was pasted"
+    assert at.table[0].value.iloc[0].tolist() == ["six hundred forty", "640"], "as it was pasted"
     assert "·h·u·n·d·r·e·d·␣·" in words(at)
     assert "There is no test set: the held-out pairs also choose the best weights." in words(at)
     assert options(at).set == ["tokenizer=characters"]
@@ -108,7 +108,7 @@ def test_the_sample_is_long_enough_for_its_score_and_its_file_has_headings_which
     assert (at.toggle(key="train_header").value, options(at).header) == (True, "yes")
     choose(at, train_header=False)
     assert "601 pairs: 541 to learn from" in words(at)
-    assert tables(at)[1].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
+    assert tables(at)[0].iloc[0].tolist() == ["1", "words", "digits"], "the heading is found among the pairs"
     assert options(at).header == "no"
 
 
@@ -193,7 +193,7 @@ def test_files_of_old_encodings_are_read_after_a_question() -> None:
     run(at)
     assert "120 pairs: 108 to learn from, 12 held out" in words(at)
     assert options(at).encoding == "windows-1252"
-    assert tables(at)[0].iloc[0].tolist() == ["Mädchen 0", "fille 0"]
+    assert at.table[0].value.iloc[0].tolist() == ["Mädchen 0", "fille 0"]
     upload(at, "pairs.tsv", TWENTY.encode("utf-16"))
     assert "20 pairs: 18 to learn from, 2 held out" in words(at)
     assert options(at).encoding is None

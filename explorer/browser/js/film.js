@@ -17,6 +17,7 @@ import { t } from "./words.js";
 /** @import { Film, FilmFrame, FilmState } from "./types" */
 
 const NARROW = 90; // maximum width of a thumbnail, in pixels
+const WIDEST = 3; // times its height, of a cell in a thumbnail
 const TEMPO = 600; // ms per step
 
 /**
@@ -120,13 +121,14 @@ function paint(S) {
   drawSteps(S, stepOf(f), t("{step} ({at} of {last})", { step: stepOf(f), at: S.step + 1, last: S.last + 1 }));
   const cells = cellsOf(f);
   const { keys, queries } = cells;
-  const size = Math.min(S.thumb / keys, S.thumb / queries);
-  const [left, top] = [keys, queries].map((count) => (S.thumb - size * count) / 2);
+  const high = Math.min(S.thumb / keys, S.thumb / queries);
+  const wide = Math.min(S.thumb / keys, WIDEST * high); // an answer that repeats itself has many rows
+  const [left, top] = [(S.thumb - wide * keys) / 2, (S.thumb - high * queries) / 2];
   const sheet = sheetFor(S, f);
   const places = placesOf(f.columns, isLeftwards(f.columns));
   S.thumbs.forEach(({ layer, head, button, canvas }, i) => {
     button.ariaPressed = `${layer === S.layer && head === S.head}`;
-    drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide: size, high: size, places });
+    drawCells(paper(canvas, S.thumb, S.thumb), sheet, i, keys, queries, { left, top, wide, high, places });
   });
   drawHead(S, f);
 }

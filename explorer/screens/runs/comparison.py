@@ -26,6 +26,8 @@ from explorer.web.figures import draw_figure, draw_table
 from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
+_PIXELS = 360  # of a chart of several runs
+
 
 def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
     """Draw the curves of the runs that are marked, one measure at a time, and how these runs differ."""
@@ -64,7 +66,7 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
         st.warning(plain(sentence))
     data: dict[str, list[Any]] = {}
     for group in groups:
-        figure = comparison_figure({run: metrics_of(runs, run) for run in group}, measure)
+        figure = comparison_figure({run: metrics_of(runs, run) for run in group}, measure, height=_PIXELS)
         if len(groups) > 1:
             figure = replace(figure, title=f"{figure.title} · {', '.join(group)}")
         if figure.data["step"]:

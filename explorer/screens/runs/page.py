@@ -11,7 +11,7 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import card, description, rows, summary
+from explorer.runs.listing import card, description, rows, summary, texts
 from explorer.runs.progress import diagnosis_of
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
@@ -128,10 +128,16 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
     names = [entry.name for entry in entries]
     # Marks are kept by row: another list is another table.
     key = f"runs_table_{hash(tuple(names))}_{st.session_state[_TABLE]}"
+    hint = t("Tick one to open it below, several to compare or delete them.")
+    st.caption(f"{plain(summary(entries))} {hint}")
+    table = rows(entries, verdicts)
+    elsewhere = (t("right, 95 %"), t("BLEU, 95 %"), t("parameters"), t("updates"))  # beside a score, or of one run
     draw_table(
-        rows(entries, verdicts),
+        [{name: value for name, value in row.items() if name not in elsewhere} for row in table],
         t("Runs and models"),
         file="runs-and-models",
+        in_file=table,
+        texts=texts(table),
         missing="–",
         height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
         key=key,
@@ -139,19 +145,25 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(width=190, pinned=True),
-            t("data"): text(width=178),
-            t("right (%)"): number(width=72, help=t("Share of sentences that are exactly right.")),
-            t("right, 95 %"): text(
-                width=92, help=t("Wilson's score interval. “not tested”: the test pairs are those of training.")
+            t("name"): text(pinned=any(entry.note for entry in entries)),  # which make it wider than a laptop
+            t("right (%)"): number(
+                width=134,
+                help=t("Share of sentences that are exactly right, with its 95 % interval (Wilson's score interval)."),
             ),
-            "BLEU": number(width=52, help=t("BLEU on the same, where answers are sentences.")),
-            t("BLEU, 95 %"): text(width=92, help=t("Roughly ± 45 ÷ √sentences. A BLEU of 100 has no interval.")),
+            "BLEU": number(
+                width=132,
+                help=t(
+                    "BLEU on the same, where answers are sentences and not all right. Its 95 % interval is roughly "
+                    "± 45 ÷ √sentences."
+                ),
+            ),
             t("scored on"): text(
-                width=92, help=t("Sentences that were scored: of the test set or, where there is none, of validation.")
+                help=t(
+                    "Sentences that were scored: of the test set or, where there is none, held out for validation. "
+                    "“training”: the test pairs are those of training, so that nothing was tested."
+                )
             ),
             t("verdict"): text(
-                width=126,
                 help=t(
                     "From the held-out score and the curves. learned: right almost everywhere; levelled off: little "
                     "has got better for a third of the run, or the score for half of it; learned by heart: right on "
@@ -159,18 +171,13 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
                     "answer so far is given, wrong where the model writes it."
                 ),
             ),
-            t("minutes"): number(
-                width=65,
+            t("min"): number(
                 help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM HH:mm", width=95),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM"),
             t("note"): text(width="medium"),
-            t("parameters"): number(width=92, format="compact"),
-            t("updates"): number(format="localized"),
         },
     )
-    hint = t("Tick one to open it below, several to compare or delete them.")
-    st.caption(f"{plain(summary(entries))} {hint}")
 
 
 def _open_marked(key: str, names: Sequence[str]) -> None:

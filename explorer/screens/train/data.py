@@ -137,7 +137,7 @@ def _draw_samples(name: str, *, fetch: bool) -> None:
         pairs, counts = _samples(name, _fetch=fetch)
     rows = [{t("source"): source, t("target"): target} for source, target in pairs]
     alt = t("{n} training pair", "{n} training pairs", n=len(rows))
-    draw_table(rows, alt, height=35 * (SHOWN + 1) + 3)
+    draw_table(rows, alt, wrap=True)
     sentence = t(
         "{drawn} of {n} training pair; {valid:,} more for validation, and {test:,} for the test at the end.",
         "{drawn} of {n:,} training pairs; {valid:,} more for validation, and {test:,} for the test at the end.",
@@ -212,7 +212,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         st.caption(plain(division.sentence(source, pairs)))
         draw_findings([finding for finding in division.findings if finding.kind != "few"])
         first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
-        draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)))
+        draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)), wrap=True)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
     few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")

@@ -42,9 +42,9 @@ def draw_trial(entry: Entry, course: Diagnosis) -> None:
     """Draw the field for a source of one's own, and what the model of a run that has ended answers."""
     next_thing = course.next[:1] == ("try",)
     text = st.text_input(
-        t("Next, try it: type a source and press Enter")
+        t("Next, try it on a source like those in its data: type one and press Enter")
         if next_thing
-        else t("Try it all the same: type a source and press Enter"),
+        else t("Try it all the same on a source like those in its data: type one and press Enter"),
         key=f"try_{entry.name}",
         persist_state="session",
         max_chars=MAX_PROBE_TEXT,

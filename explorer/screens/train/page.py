@@ -99,6 +99,7 @@ def _draw_form(runs: Runs) -> None:
         time, naming = st.columns([2, 3])
         with time:
             steps = updates_field(preset, data.task)
+        ends = st.container()
         if data.questions:
             sentence = t(
                 "The check of these pairs asks {n} question: what is ticked there is left out.",
@@ -134,18 +135,10 @@ def _draw_form(runs: Runs) -> None:
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
-    takes = _takes(plan, sizes_now)
+    takes = plan.duration_text if isinstance(plan, Plan) else "" if unfit or plan is not None else t("timing …")
     with models:
         usual = setting(preset, (), "max_steps")
         _draw_presets(runs, data, presets, choice, takes, None if steps == usual else steps)
-        if fitted:
-            st.caption(
-                t(
-                    "{n} setting is fitted to these pairs (see “Settings”).",
-                    "{n} settings are fitted to these pairs (see “Settings”).",
-                    n=len(fitted),
-                )
-            )
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
@@ -158,14 +151,21 @@ def _draw_form(runs: Runs) -> None:
             "and resume it; it goes on when you close the page.",
             n=setting(preset, changes, "eval_every"),
         )
-        right = setting(preset, changes, "stop_when_right")
-        early = t(
-            "It ends early after {n} evaluation without a mistake.",
-            "It ends early after {n} evaluations in a row without a mistake.",
-            n=right,
-        )
         if not unfit:
-            st.caption(plain(" ".join((expected_sentence(order, preset), watched, early if right else ""))))
+            st.caption(plain(" ".join((expected_sentence(order, preset), watched))))
+    perfect = 0 if unfit else setting(preset, changes, "stop_when_right")
+    early = t(
+        "It ends before these updates after {n} evaluation without a mistake.",
+        "It ends before these updates after {n} evaluations in a row without a mistake.",
+        n=perfect,
+    )
+    adapted = t(
+        "{n} setting is fitted to these pairs (see “Settings”).",
+        "{n} settings are fitted to these pairs (see “Settings”).",
+        n=len(fitted),
+    )
+    if said := [sentence for sentence, needed in ((early, perfect), (adapted, fitted)) if needed]:
+        ends.caption(" ".join(said))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -209,7 +209,10 @@ def _draw_presets(
             return ""
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
-        return takes if name == choice else _takes(known, sizes)
+        if name == choice:
+            return takes
+        rough = None if sizes is None else plan_service().untimed(sizes.seconds)
+        return known.duration_text if known is not None else "" if rough is None else span(*rough)
 
     lines = {
         name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
@@ -223,13 +226,6 @@ def _draw_presets(
         persist_state="session",
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
-
-
-def _takes(plan: Plan | PlanError | None, sizes: Sizes | None) -> str:
-    """How long a run takes by its plan or, without one, by its rough `sizes`; empty if these are unknown."""
-    if isinstance(plan, Plan):
-        return plan.duration_text
-    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -284,7 +280,7 @@ def _plan(
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
-        for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
+        for label, value, width in zip(labels, (counted, needed, takes or "–"), _METRIC_PIXELS, strict=True):
             help = plan.range_sentence() if plan is not None and label == labels[-1] else None
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
@@ -304,7 +300,7 @@ def _plan(
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
     elif plan is None:
-        st.caption(t("Estimates, which get closer when a few updates have been timed on this machine."))
+        st.caption(t("A few updates are being timed on this machine; until then, sizes are estimates."))
     else:
         st.caption(plain(plan.summary()))
 

@@ -198,7 +198,8 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
         reason = f"{proposal.reason[0].lower()}{proposal.reason[1:]}"
         effect, fails = unspellable_sentence(kind), kind.unspellable > FAILS
         if kind.kind == proposed and not fails:
-            effect = t("Proposed: {reason} {effect}", reason=reason, effect=effect)
+            known = not kind.unspellable and not kind.unread  # which the reason says
+            effect = t("Proposed: {reason} {effect}", reason=reason, effect="" if known else effect).strip()
         (st.warning if fails else st.caption)(plain(effect))
         cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
         st.caption(

@@ -27,8 +27,8 @@ from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
     diagnosis_of,
+    early_end,
     headline_numbers,
-    perfect_evaluations,
     progress,
     queue_sentence,
     sample_table,
@@ -119,7 +119,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
-    st.progress(status.share, text=plain(progress(status, perfect_evaluations(metrics, training))))
+    st.progress(status.share, text=plain(progress(status, early_end(metrics, training))))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
@@ -179,7 +179,7 @@ def _numbers(metrics: Metrics) -> None:
 
 
 def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
-    if not metrics.train and not metrics.evals:
+    if len(metrics.train) < 2 and not metrics.evals:  # a single value is no curve
         return
     left, right = st.columns(2, gap="large")
     with left:
@@ -204,7 +204,7 @@ def _samples(metrics: Metrics) -> None:
         return
     st.markdown(f"##### {t('What it translates')}")
     columns, caption = table
-    draw_table(columns, t("Sample translations"), file="samples")
+    draw_table(columns, t("Sample translations"), file="samples", wrap=True)
     st.caption(caption)
 
 

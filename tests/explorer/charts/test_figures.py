@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,13 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
     assert len(set(figure.data["curve"])) == MAX_CURVES
     assert figure.caption.startswith("Validation loss at the end: run <b>0</b> 1.20 (step 30), ")
     assert "None of these runs" in comparison_figure({"a": metrics}, "bleu").caption
+    assert "until step" not in figure.caption, "they end at the same step"
+    ends = [metrics.evals[0]["step"], metrics.evals[0]["step"] + 1]
+    shorter, apart = (replace(metrics, evals=({**metrics.evals[0], "step": step},)) for step in ends)
+    said = comparison_figure({"whole": metrics, "shorter": shorter}, "loss").caption
+    assert re.search(r" The last until step 10: .*whole [\d.]+ \(step 10\)", said)
+    said = comparison_figure({"whole": metrics, "apart": apart}, "loss").caption
+    assert re.search(r" The last until step 11: .*whole [\d.]+ \(step 10\)", said), "each at its own evaluation"
 
 
 def test_a_loss_is_compared_on_a_logarithmic_axis_that_ends_with_the_data(metrics: Metrics) -> None:

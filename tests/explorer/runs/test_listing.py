@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from explorer.runs.lifecycle import Entry
-from explorer.runs.listing import card, curve_rows, description, outcome, rows, summary, verdict_text
+from explorer.runs.listing import (
+    card,
+    curve_rows,
+    description,
+    outcome,
+    result_rows,
+    rows,
+    summary,
+    texts,
+    verdict_text,
+)
 from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import STATE_SENTENCES, diagnosis, diagnosis_of, queue_sentence
 from explorer.runs.status import RunStatus
@@ -36,14 +46,14 @@ def test_columns_without_a_value_are_left_out() -> None:
         ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, None, "8 held out")),
         ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, None, "30 test")),
         # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100.0", None, None, "1,505 test")),
+        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100", None, None, "1,505 test")),
         ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, None, "1,505 test")),
         (
             {"test": {"exact_match": 0.07, "bleu": 39.42, "sentences": 1000}},
             (7.0, "5.6–8.8", 39.4, "38.0–40.8", "1,000 test"),
         ),
         # A BLEU of 100 has no interval.
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100.0", 100.0, None, "98 test")),
+        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100", None, None, "98 test")),
         ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, None, None, None)),  # of single words
         ({"test": {"exact_match": True, "sentences": True}}, (None, None, None, None, None)),
     ],
@@ -65,6 +75,8 @@ def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
     assert outcome(own) == "The validation sentences also chose the weights: there is no test of its own"
     assert outcome(own) in description(own)
     assert card(own, "learned") == "learned · 100.0 % (94–100) exactly right on validation · p.tsv"
+    words = entry("a", task="files", results={"test": {"exact_match": 0.01, "bleu": 9.7, "sentences": 96}})
+    assert "1.0 % (0–6) exactly right, BLEU 9.7 (5–14)" in card(words, None), "each has the share of right answers"
     [row] = rows([own])
     assert row["scored on"] == "60 held out"
     tested = entry("a", task="dates", results={"split": "test", "valid": scores, "test": scores})
@@ -75,7 +87,10 @@ def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
 def test_the_minutes_of_a_last_part_are_not_those_of_a_training() -> None:
     whole = entry("a", results={"test": {"exact_match": 0.5}, "seconds": 90})
     part = entry("b", init="a", results={"test": {"exact_match": 0.5}, "seconds": 90})
-    assert [row["minutes"] for row in rows([whole, part])] == [1.5, None]
+    assert [row["min"] for row in rows([whole, part])] == [1.5, None]
+    compared = {row["setting"]: (row["x"], row["y"]) for row in result_rows({"x": whole, "y": part})}
+    assert compared["Minutes of training"] == ("1.5", "–")
+    assert compared["Scored sentences"] == ("–", "–")
 
 
 def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_learned_by_heart() -> None:
@@ -83,10 +98,11 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     phrases = entry("a", task="phrases-en-de", trained=True, results=results)
     [row] = rows([phrases], {"a": "learned"})
     assert row["verdict"] == "learned by heart"
-    assert row["right, 95 %"] == "not tested", "an interval is of a sample of other pairs"
-    assert "scored on" not in row, "its test pairs are those of training"
+    assert "right, 95 %" not in row, "an interval is of a sample of other pairs"
+    assert row["scored on"] == "98 training", "its test pairs are those of training"
+    assert texts([row])["right (%)"] == ["100.0"]
     assert "test sentences" not in description(phrases), "they are those that it learned"
-    assert card(phrases, "learned").startswith("learned by heart · BLEU 100.0 · Phrases")
+    assert card(phrases, "learned").startswith("learned by heart · 100.0 % exactly right · Phrases")
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
     assert "95 % interval" in diagnosis(metrics, True).sentence
     assert diagnosis(metrics, True, True).sentence.startswith(
@@ -95,16 +111,19 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     assert "by heart" not in diagnosis(metrics, True).sentence
     other = entry("b", task="dates", trained=True, results=results)
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
-    assert rows([other])[0]["right, 95 %"] == "96.2–100.0"
-    assert "On 98 test sentences: 100.0 % (96.2–100.0) exactly right." in description(other)
-    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100.0) exactly right · Dates")
+    table = rows([other, entry("c")])
+    assert table[0]["right, 95 %"] == "96.2–100"
+    assert texts(table) == {"right (%)": ["100.0 (96.2–100)", "–"]}
+    assert "On 98 test sentences: 100.0 % (96.2–100) exactly right." in description(other)
+    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right · Dates")
 
 
 def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
     continued, whole = (summarize(ROOT / "checkpoints" / name) for name in ("multi30k-en-de", "reverse"))
     said = "Its 2,300 updates continue the training of “multi30k-en-de-second-round”; the curves show these alone."
     assert said in description(Entry("a", continued, None))
-    assert "On 1,000 test sentences: BLEU 41.7 (40.3–43.2)." in description(Entry("a", continued, None))
+    said = "On 1,000 test sentences: 7.2 % (5.8–9.0) exactly right, BLEU 41.7 (40.3–43.2)."
+    assert said in description(Entry("a", continued, None))
     assert "continue" not in description(Entry("a", whole, None))
     metrics = load_metrics(ROOT / "checkpoints" / "multi30k-en-de" / METRICS)
     course = diagnosis_of(metrics, False, continued)
@@ -127,9 +146,17 @@ LAST = {"trained_steps": 1500}
         (entry("a", "running"), "running (25 %)", "stop it before"),
         (entry("a", "queued"), "queued", ""),
         (
-            entry("a", trained=True, training={"seed": 7}, data={"split_seed": 2}, task="dates", results=LAST),
+            entry(
+                "a",
+                trained=True,
+                training={"seed": 7},
+                data={"split_seed": 2},
+                task="dates",
+                results=LAST,
+                parameters=5000,
+            ),
             "diverged",
-            "Dates to ISO 8601, seed 7, split seed 2.",
+            "Dates to ISO 8601, 5 k parameters, 1,500 updates, seed 7, split seed 2.",
         ),
         (entry(SHIPPED[0], trained=True, modified=1000.0), "diverged", "neither renamed nor deleted"),
         (entry("a", error="no weights"), "cannot be opened", ""),
