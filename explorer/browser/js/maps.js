@@ -208,7 +208,7 @@ const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
 
 /** Whether numbers stand upright, in narrow cells of high rows. @param {HTMLCanvasElement} canvas @param {Plot} plot */
 const standUpright = (canvas, { cell, tall }) =>
-  !holdsNumbers(canvas, cell) && cell >= LEADING * leastType(canvas) && tall >= 3 * leastType(canvas);
+  !holdsNumbers(canvas, cell) && cell >= LEADING * leastType(canvas) && tall >= 2.2 * leastType(canvas);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);

@@ -19,7 +19,7 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-const FAINT = 0.4; // opacity of the lines of words that the sentence does not name
+const FAINT = 0.4; // opacity of all but the largest three lines
 const LOOP = 7; // half the width of the arc of a token that looks at itself, in pixels
 const TITLE = 20; // height of the title of the translation, above its words, in pixels
 
