@@ -13,6 +13,7 @@ from explorer.charts.chart import HEIGHT, Figure, Table
 from explorer.charts.vega_chart import marker, named, specification, value_axis
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
+from explorer.locale.text import fixed
 from explorer.runs.experiment_arms import range_columns
 
 PHONE = 330  # width in pixels of a figure on a narrow phone
@@ -63,23 +64,23 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
     ends = {row["variant"]: row for row in rows}  # a variant's last row counts
     if not ends:
         return t("Nothing to draw yet: there are no such runs.")
-    parts = [
-        t(
-            "{variant} {mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs}) at {x:,.0f} {axis}",
-            variant=row["variant"],
-            mean=row["mean"],
-            unit=unit,
-            low=row["low"],
-            high=row["high"],
-            runs=t("{n} run", "{n:,} runs", n=row["runs"]),
-            x=row["x"],
+    parts, decimals = [], _decimals(data)
+    for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True):
+        mean, low, high = (fixed(row[name], decimals) for name in ("mean", "low", "high"))
+        runs = t("{n} run", "{n:,} runs", n=row["runs"])
+        said = t("{mean}{unit} ({low} to {high}, {runs})", mean=mean, unit=unit, low=low, high=high, runs=runs)
+        parts.append((t("{variant}: {mean}", variant=row["variant"], mean=said), row["x"]))
+    places = {x for _, x in parts}
+    if len(places) == 1:
+        return t(
+            "On validation at {x:,.0f} {axis}, mean and range over the runs, highest first: {ends}.",
+            x=places.pop(),
             axis=x_title,
+            ends="; ".join(part for part, _ in parts),
         )
-        for row in sorted(ends.values(), key=lambda row: row["mean"], reverse=True)
-    ]
     return t(
         "Where each curve ends on validation, mean and range over the runs, highest first: {ends}.",
-        ends="; ".join(parts),
+        ends="; ".join(t("{score} at {x:,.0f} {axis}", score=part, x=x, axis=x_title) for part, x in parts),
     )
 
 
@@ -98,9 +99,13 @@ def half_words(data: Table, x_title: str) -> str:
     )
 
 
+def _decimals(data: Table) -> int:
+    return 1 if max(data["high"], default=0.0) >= 10 else 4
+
+
 def wide(data: Table) -> list[dict[str, Any]]:
     """Pivot the data into a table: one row per x, three columns per variant; large numbers have one decimal."""
-    decimals = 1 if max(data["high"], default=0.0) >= 10 else 4
+    decimals = _decimals(data)
     rows: dict[float, dict[str, Any]] = {}
     for x, *values, _, variant in zip(*(data[name] for name in COLUMNS), strict=True):
         row = rows.setdefault(x, {t("at"): round(x)})

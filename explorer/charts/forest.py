@@ -11,7 +11,7 @@ from explorer.charts.chart import GREY, Figure, Table
 from explorer.charts.vega_chart import specification
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
-from explorer.runs.experiment_findings import caption, named, row_text, shift_text, unit, verdict_word
+from explorer.runs.experiment_findings import axis_title, caption, named, row_text, shift_text, verdict_word
 from explorer.runs.experiment_relations import Compared, beside_first
 
 ROW = 36  # pixels: two lines of text beside an interval
@@ -51,7 +51,7 @@ def forest_figure(what: Compared) -> Figure:
         ticks = tuple(place(tick, what.margin) for tick in ticks)
         for name in ("shift", "low", "high", "run", "from", "to"):
             data[name] = [None if value is None else place(value, what.margin) for value in data[name]]
-    return Figure(_spec(texts, what.margin, ticks, unit(what), loss=loss), data, caption(what), named(what))
+    return Figure(_spec(texts, what.margin, ticks, axis_title(what), loss=loss), data, caption(what), named(what))
 
 
 def place(shift: float, margin: float) -> float:
@@ -84,7 +84,16 @@ def _spec(
     size = "abs(datum.value)"
     shift = f"{margin:g} * ({size} <= 1 ? datum.value : (datum.value < 0 ? -1 : 1) * exp({size} - 1))"  # see `place`
     number = f"format({'datum.value' if loss else shift}, ',.4~r')"
-    axis = alt.Axis(values=list(ticks), labelExpr=number, title=x_title, titleFontSize=12, titlePadding=2)
+    axis = alt.Axis(
+        values=list(ticks),
+        labelExpr=number,
+        labelFlush=False,
+        labelColor="currentColor",
+        title=x_title,
+        titleColor="currentColor",
+        titleFontSize=12,
+        titlePadding=2,
+    )
     scale = alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, type="log" if loss else "linear")
     x: dict[str, Any] = {"scale": scale, "axis": axis}
     room = min(_WIDEST, _LETTER * max(len(line) for text in texts for line in text.split("\n")))

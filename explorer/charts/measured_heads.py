@@ -70,8 +70,7 @@ def layer_head_map(
     ]
     figure.update_layout(modebar_remove=_BUTTONS)
     if not bar:
-        figure.update_traces(showscale=False)
-        figure.update_layout(margin_r=NO_BAR)
+        _leave_bar_out(figure)
     for layer, head in named:
         words[layer][head] = f"<b>{words[layer][head]}</b>"
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
@@ -87,6 +86,12 @@ def layer_head_map(
     table: dict[str, list[Any]] = {t("layer"): [i + 1 for i in range(n_layers)]}
     table |= {short_head(j + 1): [rounded(float(value), decimals) for value in values[:, j]] for j in range(n_heads)}
     return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
+
+
+def _leave_bar_out(figure: go.Figure) -> None:
+    """Of maps side by side on one scale, one has the colour bar."""
+    figure.update_traces(showscale=False)
+    figure.update_layout(margin_r=NO_BAR)
 
 
 def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> None:
@@ -181,12 +186,14 @@ def _patch_titles(stack: Stack, stacks: Collection[Stack]) -> tuple[str, str]:
     return t("Target side"), t("decoder has read")
 
 
-def patch_plot(patched: Patched, stack: Stack) -> Plot:
+def patch_plot(patched: Patched, stack: Stack, *, bar: bool = True) -> Plot:
     """Draw how replacing the vector at each place of a stack changes the log-probability of the predicted token."""
     change, columns = patched.change(stack), patched.columns[stack]
     rows, titles = point_names(len(change)), _patch_titles(stack, patched.columns)
     beside = [labels(others) for others in patched.columns.values()]
     figure = _patch_map(change, rows, labels(columns), titles[1], patched.top, beside=beside)
+    if not bar:
+        _leave_bar_out(figure)
     table: dict[str, list[Any]] = {t("position"): numbered(columns)}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
@@ -194,13 +201,15 @@ def patch_plot(patched: Patched, stack: Stack) -> Plot:
     return Plot(figure, patched.caption(stack), titles[0], table)
 
 
-def mean_patch_plot(means: MeanPatches, stack: Stack) -> Plot:
+def mean_patch_plot(means: MeanPatches, stack: Stack, *, bar: bool = True) -> Plot:
     """Draw the mean effect of the vectors at each kind of place of a stack, over pairs of sentences."""
     places = {place: item for (where, place), item in means.places.items() if where == stack}
     shares = np.stack([item.value for item in places.values()], axis=1)
     rows = point_names(len(shares))
     titles = _patch_titles(stack, means.mean_place)
     figure = _patch_map(shares, rows, [translated(place) for place in places], titles[1], means.top, scale=t("share"))
+    if not bar:
+        _leave_bar_out(figure)
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
     caption = t(

@@ -17,7 +17,7 @@ from explorer.decoding.labelled_map import SHARE, LabelledMap, PairMarks, labell
 from explorer.decoding.names import short_layer
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
-from explorer.locale.text import fixed, listed, percent, quoted
+from explorer.locale.text import fixed, percent, quoted
 from explorer.probing.edit_effect import with_interval
 from explorer.probing.reporting import Report
 from explorer.probing.sample import read_pairs, subsample
@@ -38,7 +38,9 @@ from model.scoring import evenly_spaced
 from model.trace import VISIBLE
 
 SENTENCES = 50  # of the sample, unless all are asked for
-_FEW_ROWS = 3  # that are named
+_FAIR = 0.75  # the share of rows from which weights are a fair picture,
+_FEW_ROWS = 4  # of no fewer rows than these
+_FEW_DIFFER = 3  # rows that are named
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of content words
 FUNCTION = ("DET", "ADP", "PRON", "AUX", "CCONJ", "SCONJ", "PART")
 PAIRS = (("weights", "zeroed"), ("norms", "zeroed"), ("weights", "norms"))
@@ -60,8 +62,10 @@ Classes = Sequence[Sequence[str]] | None  # a part of speech, "function" or "con
 
 def sentence_maps(
     loaded: LoadedModel, translation: Translation, kind: AttentionKind, layer: int, norms: NDArray[np.float32]
-) -> tuple[tuple[LabelledMap, str], ...]:
-    """Three maps of a layer (from 0), each with a sentence: weights, norm-weighted attention, and value zeroing.
+) -> tuple[list[str], tuple[tuple[LabelledMap, str], ...]]:
+    """Three maps of a layer (from 0), each with a sentence: weights, weighted norms, zeroed values; a conclusion first.
+
+    The conclusion is followed by a sentence on each row whose largest key differs, if they are few.
 
     `norms` [query, key] are those of all heads of the layer together.
     """
@@ -70,26 +74,38 @@ def sentence_maps(
     zeroed = value_zeroing(loaded.transformer, *_read(translation), kind, layer).astype(np.float32)
     choice = (maps.mask == VISIBLE).sum(axis=1) > 1  # a row that sees one key has none
     shown = labelled(maps, weights, t("Weights"))
-    names = [name for name, several in zip(shown.row_labels, choice, strict=True) if several]
     by_norms = t(
         "‖Σ α f(x)‖ of all heads (Kobayashi et al. 2020): {agreement}.",
-        agreement=agreement(weights[choice], norm_shares[choice], names),
+        agreement=agreement(weights[choice], norm_shares[choice]),
     )
     by_zeroing = t(
         "Change of the layer's output without a key's value (Mohebbi et al. 2023): {agreement}.",
-        agreement=agreement(weights[choice], zeroed[choice], names),
+        agreement=agreement(weights[choice], zeroed[choice]),
     )
-    largest = [values.argmax(axis=1) for values in (weights, norm_shares, zeroed)]
+    by_weight, *_, by_zeroed = largest = [values.argmax(axis=1) for values in (weights, norm_shares, zeroed)]
     rows = np.flatnonzero(choice & (np.ptp(largest, axis=0) > 0)).tolist()
     of_layer = t("Mean over the heads of the layer.")
     if rows:
         of_layer += " " + t("Framed: the largest key of each row that has another one in another map.")
+    chance = float((1 / (maps.mask == VISIBLE).sum(axis=1)[choice]).sum())
+    concluded = [conclusion(int((by_weight == by_zeroed)[choice].sum()), int(choice.sum()), chance)]
+    for row in rows if len(rows) <= _FEW_DIFFER else ():
+        keys = [quoted(shown.column_labels[key]) for key in (each[row] for each in largest)]
+        concluded.append(
+            t(
+                "Row {row}: weights at {weights}, norms at {norms}, values set to zero at {zeroed}.",
+                row=quoted(shown.row_labels[row]),
+                weights=keys[0],
+                norms=keys[1],
+                zeroed=keys[2],
+            )
+        )
     found = (
         (shown, of_layer),
         (labelled(maps, norm_shares, t("Weighted by norms"), unit=SHARE), by_norms),
         (labelled(maps, zeroed, t("Values set to zero"), unit=SHARE), by_zeroing),
     )
-    return tuple((_framed(item, rows), said) for item, said in found)
+    return concluded, tuple((_framed(item, rows), said) for item, said in found)
 
 
 def _framed(item: LabelledMap, rows: Sequence[int]) -> LabelledMap:
@@ -98,18 +114,40 @@ def _framed(item: LabelledMap, rows: Sequence[int]) -> LabelledMap:
     return replace(item, marks=PairMarks(cells=cells))
 
 
-def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating], names: Sequence[str] = ()) -> str:
-    """State in how many rows two maps [query, key] have their largest value at the same key; rows have a choice.
+def conclusion(same: int, rows: int, chance: float) -> str:
+    """State whether the weights show which key rows rest on, by the rows whose largest weight is missed most."""
+    n_rows, by_chance = t("{n} row", "{n:,} rows", n=rows), fixed(chance, 1)
+    if rows >= _FEW_ROWS and same >= _FAIR * rows:
+        return t(
+            "Here the weights are a fair picture: in {same} of {rows}, the key with the largest weight is the one "
+            "whose value is missed most (by chance in {chance}).",
+            same=same,
+            rows=n_rows,
+            chance=by_chance,
+        )
+    if rows >= _FEW_ROWS and same <= rows / 2:
+        return t(
+            "Here the weights are no fair picture: only in {same} of {rows} is the key with the largest weight the one "
+            "whose value is missed most (by chance in {chance}).",
+            same=same,
+            rows=n_rows,
+            chance=by_chance,
+        )
+    return t(
+        "In {same} of {rows}, the key with the largest weight is the one whose value is missed most (by chance in "
+        "{chance}).",
+        same=same,
+        rows=n_rows,
+        chance=by_chance,
+    )
 
-    If they have it elsewhere in a few of the rows, these are named by their `names`.
-    """
-    equal = map_a.argmax(axis=1) == map_b.argmax(axis=1)
-    same, others = int(equal.sum()), [quoted(name) for name, is_same in zip(names, equal, strict=False) if not is_same]
+
+def agreement(map_a: NDArray[np.floating], map_b: NDArray[np.floating]) -> str:
+    """State in how many rows two maps [query, key] have their largest value at the same key; rows have a choice."""
+    same = int((map_a.argmax(axis=1) == map_b.argmax(axis=1)).sum())
     varied = [(a, b) for a, b in zip(map_a, map_b, strict=True) if len(a) > 1 and a.std() > 0 and b.std() > 0]
     rows = [float(np.corrcoef(a, b)[0, 1]) for a, b in varied]
     n_rows = t("{n} row", "{n:,} rows", n=len(map_a))
-    if 0 < len(others) <= _FEW_ROWS:
-        n_rows = t("{rows}, not in {others}", rows=n_rows, others=listed(others))
     if not rows:
         return t("the largest key is the same in {same} of {rows}", same=same, rows=n_rows)
     return t(

@@ -107,7 +107,8 @@ def quality_words(before: Quality, after: Quality) -> str:
         old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
         if few_right(float(before.right.mean()), len(before.right)):
             old, new = (str(round(float(right.sum()))) for right in (before.right, after.right))
-            parts.append(t("right sentences: {before}, then {after}", before=old, after=new))
+            n = t("{n} sentence", "{n:,} sentences", n=len(before.right))
+            parts.append(t("of {sentences}, {before} right, then {after}", sentences=n, before=old, after=new))
         elif changed:
             said = t(
                 "exact match from {before} to {after}, by {points} percentage points",

@@ -10,10 +10,12 @@ import numpy as np
 from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, percent
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores, places_of
-from explorer.probing.pattern_cells import partners
+from explorer.probing.pattern_cells import partners, sink_keys
+from explorer.probing.pattern_shares import Shares
 from explorer.probing.roles import Role
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
+from model.points import Head
 
 EXAMPLES = (message("Best"), message("Median"), message("Worst"))
 MIN_ROWS = 7  # of a sentence; the rows that see a sink as the right key, or one key only, do not count, so 5 or more do
@@ -35,9 +37,20 @@ class Example:
         """The score above that of uniform attention, as a share of what is possible: 1 is a perfect score."""
         return (self.score - self.chance) / (1 - self.chance)
 
-    def sort_key(self) -> str:
-        """Write the score and that of uniform attention, with the gain by which sentences are sorted."""
+    def sort_key(self, right: float | None = None) -> str:
+        """Write the score and that of uniform attention, with the gain by which sentences are sorted.
+
+        Of a lexical score, write the weight on `right` words and what is taken off it instead.
+        """
         gain, score, chance = percent(self.gain), fixed(self.score, 2), fixed(self.chance, 2)
+        if right is not None:
+            taken_off = round(right, 2) - round(self.score, 2)  # what is shown adds up
+            return t(
+                "{score} = {right} on right words − {shuffled} on shuffled partners",
+                score=score,
+                right=fixed(right, 2),
+                shuffled=fixed(taken_off, 2),
+            )
         return t("{score} (uniform {uniform}; {gain} of the way to 1)", score=score, uniform=chance, gain=gain)
 
 
@@ -70,6 +83,25 @@ def examples(measured: KindScores, statistic: str, layer: int, head: int, rows: 
         name: Example(int(i), float(values[i]), float(single.uniform[i]))
         for name, i in zip(EXAMPLES, chosen, strict=True)
     }
+
+
+def framed_weight(observed: Observed, place: Head, cells: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """The weight of a head on these cells together, and that of their rows on all keys but the sinks."""
+    kind, layer, head = place
+    weights = observed.trace.weights(kind)[layer, head].astype(np.float64)
+    rows, columns = np.array(cells).T
+    return float(weights[rows, columns].sum()), float(weights[np.unique(rows)][:, ~sink_keys(observed, kind)].sum())
+
+
+def on_right_words(observed: Observed, place: Head, statistic: str) -> float | None:
+    """The weight of a head on right words, before a lexical score takes that on shuffled partners off; else None."""
+    kind, layer, head = place
+    name = statistic.removesuffix(WITHOUT_SINKS)
+    if name not in places_of(observed, kind).lexical:
+        return None
+    shares = Shares(observed.trace.weights(kind)[layer, head], sink_keys(observed, kind))
+    shares.add(name, partners(observed, read=name.endswith("_input")), without_sinks=True)
+    return float(shares.result()[statistic])
 
 
 def counted_cells(observed: Observed, kind: AttentionKind, statistic: str) -> tuple[tuple[int, int], ...]:

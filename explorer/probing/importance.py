@@ -152,7 +152,7 @@ class Importance:
             )
         return f"{said} " + t(
             "Of {all} heads, {worse} raise the loss when they are switched off, {better} lower it, and {unclear} "
-            "cannot be told from zero (in brackets). If no head mattered, about {chance} of {all} would seem to raise "
+            "cannot be told from zero. If no head mattered, about {chance} of {all} would seem to raise "
             "it by chance, and as many to lower it.",
             all=len(order),
             worse=worse,

@@ -43,8 +43,8 @@ class Metric:
         return f"{fixed(value, 0 if value == round(value) else 1)}{self.unit}"
 
     def rounded(self, value: float) -> str:
-        """A value with one decimal, and its unit."""
-        return f"{fixed(value, 1)}{self.unit}"
+        """A value with one decimal, and its unit; with two if it would look like all that there is."""
+        return f"{fixed(value, 2 if 99.95 <= value < 100 else 1)}{self.unit}"
 
 
 METRICS = {

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import isinf, isnan
+from math import isfinite, isinf, isnan
+from typing import get_args
 
 from explorer.locale.catalogue import in_digits_of
 from explorer.locale.language import current
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import capitalised, fixed, listed, quoted, two_digits
-from explorer.runs.experiment_arms import ArmRuns, MeanAndRange
-from explorer.runs.experiment_relations import Compared, Comparison, MeasureName, Verdict, comparisons, enough
+from explorer.runs.experiment_arms import METRICS, ArmRuns, MeanAndRange
+from explorer.runs.experiment_relations import (
+    SCORES,
+    Compared,
+    Comparison,
+    MeasureName,
+    Verdict,
+    comparisons,
+    enough,
+    leading,
+    replies,
+)
 from model.data import get_task
+from model.experiments.recipe import Yes
 
 _GOOD = {"higher": message("better"), "lower": message("worse"), "same": message("as good")}
 _WORDS: dict[MeasureName, dict[str, str]] = {
@@ -20,6 +33,7 @@ _WORDS: dict[MeasureName, dict[str, str]] = {
     "updates": {"higher": message("later"), "lower": message("sooner"), "same": message("as soon")},
     "loss": {"higher": message("higher"), "lower": message("lower"), "same": message("alike")},
 }
+_ORDER = get_args(Verdict)  # in which verdicts are told
 _OPEN = {
     "undecided": message("undecided"),
     "too few": message("too few runs"),
@@ -47,11 +61,12 @@ def named(what: Compared) -> str:
     if what.measure == "loss":
         return t("Loss on test")
     if what.measure == "beyond":
-        return t("Right on test beyond the trained lengths (%)")
+        return t("Right on test beyond the trained lengths")
     arms = (what.first, *(row.arm for row in what.rows))
     updates = _from_to(run.valid["step"][-1] for arm in arms for run in arm.runs if run.valid["step"])
-    score = capitalised(translated(what.first.metric.column))
-    return t("{score} after {updates} updates", score=score, updates=updates)
+    if what.first.metric is METRICS["bleu"]:
+        return t("BLEU on test after {updates} updates", updates=updates)
+    return t("Right on test after {updates} updates", updates=updates)
 
 
 def row_text(what: Compared, arm: ArmRuns, mean: MeanAndRange | None) -> str:
@@ -59,10 +74,12 @@ def row_text(what: Compared, arm: ArmRuns, mean: MeanAndRange | None) -> str:
     n = len(arm.runs)
     if what.measure == "updates" and (mean is None or mean.n < n):
         return t("{reached} of {n} reached it", reached=mean.n if mean else 0, n=n)
-    return t("{mean}, n = {n}", mean="–" if mean is None else _mean(what, mean), n=n)
+    return t("{mean}, n = {n}", mean=_mean(what, mean), n=n)
 
 
-def _mean(what: Compared, mean: MeanAndRange) -> str:
+def _mean(what: Compared, mean: MeanAndRange | None) -> str:
+    if mean is None:
+        return "–"
     if what.measure == "loss":
         return t("{n} nats", n=two_digits(mean.mean))
     if what.measure == "updates":
@@ -78,23 +95,88 @@ def caption(what: Compared) -> str:
     return t("{measure}, beside {first}: {shifts}.", measure=named(what), first=quoted(what.first.label), shifts=shifts)
 
 
-def in_words(all_measures: Sequence[Compared]) -> str:
-    """State the verdicts on scores, with shifts and intervals."""
-    return " ".join(caption(what) for what in all_measures if what.measure in ("score", "beyond"))
+def answers(yes: Yes, measures: Sequence[Compared], *, intervals: bool = False) -> list[tuple[Compared, str, str]]:
+    """Answer a question by the measures that lead, then by the other scores, and by the updates if they differ.
 
-
-def answer(what: Compared) -> str:
-    """State the means of the arms that differ beside that of the first one, and which arms are as good."""
-    means = [
-        t("{variant} {mean}", variant=quoted(row.arm.label), mean=_mean(what, row.mean))
-        for row in what.rows
-        if row.verdict in ("higher", "lower") and row.mean
-    ]
-    first = "–" if what.mean is None else _mean(what, what.mean)
-    said = t("{measure}: {means} instead of {first}.", measure=named(what), means=listed(means), first=first)
-    if same := listed(quoted(row.arm.label) for row in what.rows if row.verdict == "same"):
-        said += " " + t("{verdict}: {variants}.", verdict=capitalised(verdict_word(what, "same")), variants=same)
+    Each measure has its reply and its finding. The reply is yes or no at the first of the scores, if the question asks
+    for it and they decide; otherwise "".
+    """
+    led, decided = leading(measures), replies(yes, measures)
+    rest = [each for each in measures if each not in led]
+    rest = [each for each in rest if each.measure in SCORES or (each.measure == "updates" and each.differs)]
+    said = []
+    for what in (*led, *rest):
+        finding = t("{measure}: {finding}", measure=named(what), finding=answer(what, intervals=intervals))
+        reply = ""
+        if what.measure in SCORES and decided is not None:
+            reply, decided = t("Yes.") if decided else t("No."), None
+        said.append((what, reply, finding))
     return said
+
+
+def answer(what: Compared, *, intervals: bool = False) -> str:
+    """State which arms differ from the first one, are as good, or are undecided, each with its mean.
+
+    With `intervals`, those of the shifts are beside the means.
+    """
+    groups: dict[Verdict, list[str]] = defaultdict(list)
+    for row in sorted(what.rows, key=lambda row: _ORDER.index(row.verdict)):
+        known = intervals and isfinite(row.low)
+        low, high = (_written(what, end) if known else "" for end in (row.low, row.high))
+        name, mean = quoted(row.arm.label), _mean(what, row.mean)
+        groups[row.verdict].append(
+            t("{variant} ({mean}, shift {low} to {high})", variant=name, mean=mean, low=low, high=high)
+            if known
+            else t("{variant} ({mean})", variant=name, mean=mean)
+        )
+    first = t("{variant} ({mean})", variant=quoted(what.first.label), mean=_mean(what, what.mean))
+    (verdict, arms), *others = groups.items()
+    said = [_beside(what, verdict, first, arms)]
+    for verdict, arms in others:
+        word = capitalised(verdict_word(what, verdict))
+        said.append(t("{verdict}: {variants}.", verdict=word, variants=listed(arms)))
+    return " ".join(said)
+
+
+def _beside(what: Compared, verdict: Verdict, first: str, arms: Sequence[str]) -> str:
+    """State the verdict on some arms beside the first one."""
+    variants, n = listed(arms), len(arms)
+    if verdict in ("higher", "lower"):
+        return t(
+            "{variants} is {verdict} than {first}.",
+            "{variants} are {verdict} than {first}.",
+            variants=variants,
+            verdict=verdict_word(what, verdict),
+            first=first,
+            n=n,
+        )
+    if verdict in ("above", "below"):
+        return t(
+            "{variants} is {verdict} than {first}, size open.",
+            "{variants} are {verdict} than {first}, size open.",
+            variants=variants,
+            verdict=verdict_word(what, "higher" if verdict == "above" else "lower"),
+            first=first,
+            n=n,
+        )
+    if verdict == "same" and what.measure in SCORES:
+        return t(
+            "{variants} is as good as {first}.",
+            "{variants} are as good as {first}.",
+            variants=variants,
+            first=first,
+            n=n,
+        )
+    if verdict == "undecided":
+        return t(
+            "Whether {variants} differs from {first} is undecided.",
+            "Whether {variants} differ from {first} is undecided.",
+            variants=variants,
+            first=first,
+            n=n,
+        )
+    word = capitalised(verdict_word(what, verdict))
+    return t("{verdict}, beside {first}: {variants}.", verdict=word, variants=variants, first=first)
 
 
 def shift_rows(what: Compared) -> list[dict[str, str]]:
@@ -116,10 +198,17 @@ def means(what: Compared) -> str:
 
 
 def unit(what: Compared) -> str:
-    """What a shift is measured in, for an axis."""
+    """What a shift is measured in."""
     if what.measure == "loss":
         return t("times the loss")
     return t("updates more") if what.measure == "updates" else t("points more")
+
+
+def axis_title(what: Compared) -> str:
+    """What a shift is measured in, and on which side it is better, sooner or lower."""
+    if what.measure in SCORES:
+        return t("{unit} ({verdict} →)", unit=unit(what), verdict=verdict_word(what, "higher"))
+    return t("{unit} (← {verdict})", unit=unit(what), verdict=verdict_word(what, "lower"))
 
 
 def _shift(what: Compared, row: Comparison) -> str:

@@ -20,6 +20,7 @@ from typing import Literal
 
 from explorer.runs.experiment_arms import ArmRuns, MeanAndRange, mean_and_range
 from model.analysis.rank_test import shift_interval
+from model.experiments.recipe import Yes
 
 LEVEL = 0.05
 MARGIN = 1.0  # scores closer than this (percentage or BLEU points) are called as good as each other
@@ -27,8 +28,17 @@ INTERVALS = 2  # evaluations are so far apart that a smaller difference in updat
 LOSS_FACTOR = 2.0  # a loss has to be smaller by this factor to be named
 
 MeasureName = Literal["score", "beyond", "updates", "loss"]
-Verdict = Literal["higher", "lower", "same", "above", "below", "undecided", "too few", "not compared"]
+Verdict = Literal["higher", "lower", "above", "below", "same", "undecided", "too few", "not compared"]
 Outcome = Literal["difference", "equal", "undecided", "too few", "nothing"]
+
+SCORES: tuple[MeasureName, ...] = ("score", "beyond")
+# By the verdict that says yes to a question: those that do, and those that say no if every arm has one of them.
+_REPLIES: dict[Yes, tuple[set[Verdict], set[Verdict]]] = {
+    "": (set(), set()),
+    "lower": ({"lower"}, {"same", "higher", "above"}),
+    "higher": ({"higher"}, {"same", "lower", "below"}),
+    "either": ({"lower", "higher"}, {"same"}),
+}
 
 
 @dataclass(frozen=True)
@@ -137,13 +147,13 @@ def differs(arms: Sequence[ArmRuns]) -> bool:
     return any(each.differs for each in compared(arms))
 
 
-def overall(arms: Sequence[ArmRuns]) -> Outcome:
+def overall(measures: Sequence[Compared]) -> Outcome:
     """What an experiment shows as a whole: a difference, else what its scores leave open, else equal scores.
 
     "nothing": fewer than two arms have runs.
     """
-    verdicts = [row.verdict for each in compared(arms) if each.measure in ("score", "beyond") for row in each.rows]
-    if differs(arms):
+    verdicts = _on_scores(measures)
+    if any(each.differs for each in measures):
         return "difference"
     if "too few" in verdicts:
         return "too few"
@@ -160,10 +170,26 @@ def beside_first(what: Compared, arm: ArmRuns) -> list[float]:
     return [value / median(first) if what.measure == "loss" else value - median(first) for value in own]
 
 
+def replies(yes: Yes, measures: Sequence[Compared]) -> bool | None:
+    """Whether the scores reply yes or no to a question, by the verdict that says yes; None if they leave it open.
+
+    No needs a verdict on every arm: as good as the first one or, unless "either" is yes, on the other side of it.
+    """
+    verdicts = _on_scores(measures)
+    says_yes, says_no = _REPLIES[yes]
+    if says_yes & {*verdicts}:
+        return True
+    return False if verdicts and says_no >= {*verdicts} else None
+
+
+def _on_scores(measures: Sequence[Compared]) -> list[Verdict]:
+    return [row.verdict for each in measures if each.measure in SCORES for row in each.rows]
+
+
 def leading(measures: Sequence[Compared]) -> list[Compared]:
     """What is drawn at a glance: the scores by which arms differ or, without any, the first other such measure."""
     different = [each for each in measures if each.differs]
-    return [each for each in different if each.measure in ("score", "beyond")] or different[:1]
+    return [each for each in different if each.measure in SCORES] or different[:1]
 
 
 def enough(arms: Sequence[ArmRuns]) -> int:

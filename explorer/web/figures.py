@@ -34,9 +34,9 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_small_figure(figure: Figure) -> None:
-    """Draw a figure under its title in ordinary print; its caption is the alternative text only."""
-    st.markdown(plain(figure.title))
+def draw_small_figure(figure: Figure, title: str = "") -> None:
+    """Draw a figure under its title, or another one (Markdown), in ordinary print; its caption is for readers only."""
+    st.markdown(title or plain(figure.title))
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
@@ -135,7 +135,7 @@ def draw_map(
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid` stand in a row and have cells of one size and no captions: one text is about all.
+    maps of a `grid` stand in a row and have cells of one size; without a prefix, one text is about all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -146,7 +146,7 @@ def draw_map(
     st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
     labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
-    if not grid:
+    if prefix or not grid:
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:

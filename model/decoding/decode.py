@@ -136,14 +136,20 @@ def decode_recorded(
     rules, decoder, edits = output_rules(model.config), stepper(model), edit_tap(edit, model.config)
     unforced = replace(rules, first=None)  # where the first token is among the given ones
 
-    def start(tap: Tap | None, given: Sequence[int]) -> tuple[Any, Tensor, Any, list[Tensor]]:
-        """The step function, the token that its next call reads, the state before it, and logits [vocab] before it."""
+    def start(tap: Tap | None, given: Sequence[int], ahead: bool) -> tuple[Any, Tensor, Any, list[Tensor]]:
+        """The step function, the token that its next call reads, the state before it, and logits [vocab] before it.
+
+        `ahead`: one sentence goes on, so a prompt is read to its end at once, and the first call finds its step done.
+        """
         *before, last = prompt[0], *given
         step, first = partial(decoder.step, tap=tap), torch.tensor([last])
-        if before and alone and model.config.causal:  # a prompt is read at once
+        read = [*before, last] if ahead else before
+        if read and alone and model.config.causal:  # a prompt is read at once
             hidden = PointRecorder((point := decoder_output(model.config),))
-            state: Any = decoder.start(torch.tensor([before]), tap=compose(tap, hidden))
-            return step, first, state, [*model.logits(hidden.tensors[point][0])]
+            state: Any = decoder.start(torch.tensor([read]), tap=compose(tap, hidden))
+            logits = model.logits(hidden.tensors[point][0])
+            done = [(logits[-1:], state)] if ahead else []
+            return (lambda *at: done.pop() if done else step(*at)), first, state, [*logits[: len(before)]]
         state, rows = decoder.start(src, tap=tap), []
         for token in before:
             logits, state = step(torch.tensor([token]), state)
@@ -154,7 +160,7 @@ def decode_recorded(
     if config.method == "beam" and not is_whole and (limit > 0 or not alone):
         # Scores of a translation are those of all its tokens, scores of a continuation those of what follows.
         lead, forced = (given, ()) if alone else ((), given)
-        step, first, state, _ = start(edits, lead)
+        step, first, state, _ = start(edits, lead, ahead=False)
         most, allowed = limit + len(forced), rules if len(lead) == n_prompt else unforced
         beam = list(beam_search(step, state, limit=most, config=config, prefix=forced, rules=allowed, first=first))
         found = hypotheses(beam, 1, config.beam_size)[0]
@@ -162,7 +168,7 @@ def decode_recorded(
         given, limit = results[0].path, 0  # a hypothesis that was cut off stays cut off
 
     recorder = AttentionRecorder()
-    step, first, state, logits = start(compose(edits, recorder), given)
+    step, first, state, logits = start(compose(edits, recorder), given, ahead=limit > 0)
     n_first = len(prompt) - 1  # the row that predicts the first token of the answer
     log_probs = [allowed_log_probs(row, rules, first=n == n_first == n_prompt) for n, row in enumerate(logits)]
     steps: list[PathStep] = []

@@ -57,10 +57,15 @@ class Arm:
     added: tuple[str, ...] = ()
 
 
+Yes = Literal["", "lower", "higher", "either"]
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A question with its arms; the first is the baseline.
 
+    `yes`: which side of the first arm another one has to score on for the title to be answered by yes; "" if it does
+    not ask for yes or no.
     `also`: the split on which the question asks for right answers beside what is compared. `reads_corpus`: the task
     reads a corpus from a folder, so it runs only if that folder is given.
     """
@@ -71,6 +76,7 @@ class Experiment:
     base: Base
     arms: tuple[Arm, ...]
     also: str = ""
+    yes: Yes = ""
     reads_corpus: bool = False
 
     def recipe(self, arm: Arm) -> Recipe:

@@ -25,11 +25,15 @@ LEAST_LETTERS = """() => {
 # From now on, the sizes of letters on canvases, in pixels of the screen.
 FONTS = """() => {
   window.letters = [];
+  window.texts = [];
   const fill = CanvasRenderingContext2D.prototype.fillText;
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
     const { a, b } = this.getTransform();
     const size = parseFloat(this.font.match(/([\\d.]+)px/)[1]);
-    if (root.fullscreenElement) letters.push((size * Math.hypot(a, b)) / devicePixelRatio);
+    if (root.fullscreenElement) {
+      letters.push((size * Math.hypot(a, b)) / devicePixelRatio);
+      texts.push({ text, upright: Math.abs(a) < 0.01 });
+    }
     fill.call(this, text, x, y);
   };
 }"""
@@ -114,6 +118,7 @@ def test_the_curves_of_a_slide_cross_no_word_of_the_translation_however_late_the
     words, chip = box_of(stage(".target .chips")), box_of(stage(".slot.next .chip"))
     assert words["x"] <= chip["x"] < chip["x"] + chip["width"] <= words["x"] + words["width"]
     assert re.fullmatch(r"… \d+ earlier", stage.text(".target .rest"))
+    assert stage.page.evaluate(LEAST_LETTERS) == []
     stage.press("Home")
     settled(stage)
     assert not stage.text(".target .rest")
@@ -129,7 +134,7 @@ def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(st
         settled(stage)
         canvas = stage("figure.cross canvas")
         plot = str(canvas.get_attribute("data-plot"))
-        cells.append((int(plot.split(",")[2]), int(str(canvas.get_attribute("data-tall")))))
+        cells.append((int(plot.split(",")[2]), float(str(canvas.get_attribute("data-tall")))))
         sheet = "root.querySelector('figure.cross .sheet')"
         assert stage.page.evaluate(f"{sheet}.scrollWidth <= {sheet}.clientWidth")
     wide, high = zip(*cells, strict=True)
@@ -137,9 +142,74 @@ def test_on_a_slide_rows_that_are_not_written_yet_take_no_room_from_the_cells(st
     assert high[0] >= high[1] > high[2], "the rows grow while few are written"
 
 
-def test_fourteen_words_take_one_line_of_a_slide_and_the_translation_is_under_them_unless_it_is_guessed(
-    stage: Bench,
-) -> None:
+def test_in_narrow_cells_of_high_rows_numbers_stand_upright(stage: Bench) -> None:
+    trace = long_trace(42)
+    trace.cross[0, 0, 0, 1:3] = [0.25, 0.75]
+    stage.page.set_viewport_size({"width": 1920, "height": 1080})
+    stage.mount(trace, width=1580, step=1, layer=1, head=1)
+    stage.page.evaluate(FONTS)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    stage.press("m")
+    settled(stage)
+    numbers = stage.page.evaluate("() => texts.filter(({ text }) => text === '.75')")
+    assert numbers == [{"text": ".75", "upright": True}] * len(numbers) != []
+    stage.page.evaluate("() => { texts = [] }")
+    stage.press("End")
+    settled(stage)
+    assert stage.page.evaluate("() => texts.length")
+    assert not stage.page.evaluate("() => texts.some(({ text }) => text === '.75')"), "rows are too low for them"
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_the_map_of_a_slide_stands_alone_and_nothing_lies_over_its_title(stage: Bench, kind: str) -> None:
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(long_trace(110), width=1020, step=100, kind=kind)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    stage.press("m")
+    settled(stage)
+    assert [figure.is_visible() for figure in stage("figure").all()].count(True) == 1
+    about, legend = stage(f"figure.{kind} small"), box_of(stage(".legend"))
+    assert re.fullmatch(r"layer 2 · mean of 2 heads · \d+ of 111 columns: scroll", about.inner_text())
+    title = box_of(about)
+    assert title["x"] + title["width"] <= legend["x"] or title["y"] >= legend["y"] + legend["height"]
+    assert stage(".swatch").is_visible() == (kind == "decoder"), "only where something is masked"
+    assert "head" not in stage.text(".says"), "the title of the map has the name of the head"
+
+
+def test_beside_a_map_a_guess_is_typed_and_answered(stage: Bench) -> None:
+    put_on_slide(stage, words=9, step=3)
+    stage.press("g", "m")
+    assert stage.text(".says") == "What comes next? Say it or type it; then see what the model does."
+    assert not stage("figure.cross").is_visible()
+    stage(".guess input").fill("word2")
+    stage.click(".guess button")
+    settled(stage)
+    assert stage(".guessed").is_visible()
+    assert stage.text(".guessed") == "Your guess: word2, as the model."
+    assert stage("figure.cross").is_visible()
+
+
+@pytest.mark.parametrize("words", [8, 11, 15, 20])
+def test_the_words_of_a_slide_are_large_and_whole_however_small_they_were_before(stage: Bench, words: int) -> None:
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(long_trace(words), width=1020, step=words - 2)
+    settled(stage)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    settled(stage)
+    over = """() => [...root.querySelectorAll(".slot:not(.later)")].flatMap((slot) => {
+      const [chip, list, token] = [slot.firstChild, slot.closest(".chips"), slot.querySelector(".token")];
+      const ends = [chip, list, token].map((part) => part.getBoundingClientRect().bottom);
+      return ends[2] > Math.min(ends[0], ends[1]) + 1 ? [[token.textContent, ...ends]] : [];
+    })"""
+    assert stage.page.evaluate(over) == []
+    size = stage(".source .token").first.evaluate("(token) => parseFloat(getComputedStyle(token).fontSize)")
+    assert size >= 18, "a line of small words breaks into two of large ones"
+
+
+def test_fourteen_words_fill_a_slide_and_the_translation_is_under_them_unless_it_is_guessed(stage: Bench) -> None:
     stage.page.set_viewport_size({"width": 1920, "height": 1080})
     source = re.findall(r"\S+", "A man in a red shirt is riding a bicycle to town . <eos>")
     target = re.findall(r"\S+", "<sos> Ein Mann im roten Hemd fährt mit dem Rad in die Stadt .")
@@ -148,10 +218,10 @@ def test_fourteen_words_take_one_line_of_a_slide_and_the_translation_is_under_th
     stage.press("f")
     stage.page.wait_for_function("() => root.fullscreenElement")
     settled(stage)
-    for side in ("source", "target"):
+    for side, lines in (("source", 2), ("target", 1)):
         tops = stage(f".{side} .slot").evaluate_all("all => all.map((slot) => slot.offsetTop)")
         assert len(tops) >= 14
-        assert len(set(tops)) == 1, side
+        assert len(set(tops)) == lines, side
     assert stage.text(".whole") == "Translation: Ein Mann im roten Hemd fährt mit dem Rad in die Stadt."
     assert stage(".whole").is_visible()
     assert stage(".option").count() == 5

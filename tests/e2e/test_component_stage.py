@@ -6,6 +6,7 @@ Every head of the planted trace looks at one key only, so each row and column is
 import re
 
 import numpy as np
+import pytest
 import torch
 from playwright.sync_api import Page
 
@@ -79,11 +80,17 @@ def test_weights_from_5_percent_have_a_line_on_the_page_and_on_a_slide(stage: Be
         settled(stage)
         drawn = [stage.page.evaluate(leaving, word) for word in range(5)]
         assert drawn == [False, True, False, True, False], presenting
-    assert stage.text(".telling small").startswith("Lines: 5 % and more; the sentence names the largest three.")
+    assert stage.text(".telling small").startswith("Lines: 5 % and more; the largest three are dark and named.")
 
 
-def test_a_line_between_the_sentences_passes_other_words_only_in_the_gaps_between_them(stage: Bench) -> None:
-    stage.mount(long_trace(30), step=4, layer=1, head=1, width=700)
+@pytest.mark.parametrize("kind", ["cross", "encoder"])
+def test_a_line_between_or_within_sentences_passes_other_words_only_in_the_gaps_between_them(
+    stage: Bench, kind: str
+) -> None:
+    stage.mount(long_trace(30), step=4, kind=kind, layer=1, head=1, width=700)
+    if kind == "encoder":
+        stage(".heads button").nth(2).click()  # 1 looks at 2, both in the first line of words
+        stage(".source .chip").nth(0).hover()
     settled(stage)
     opacities = """() => {
       const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);

@@ -31,9 +31,24 @@ def test_text_and_machine_move_together_and_on_a_phone_the_text_is_a_sheet(visit
     expect(back).to_be_in_viewport(ratio=1)
     assert box_of(back)["y"] + box_of(back)["height"] <= box_of(sheet)["y"], "the way back is above the text"
     expect(page.get_by_role("button", name="Check the answer")).to_be_in_viewport(ratio=1)
-    page.get_by_text("Fold", exact=True).click()
-    rest(page)
-    assert box_of(sheet)["y"] > 740
+    fold, panel = page.get_by_text("Fold", exact=True), page.locator(".machine .panel")
+    for answered in (False, True):
+        if answered:
+            page.get_by_role("textbox", name=re.compile("^How many numbers")).fill("16")
+            page.get_by_role("button", name="Check the answer").click()
+            expect(page.get_by_test_id("stAlert")).to_contain_text("16 numbers")
+            rest(page)
+            gap = box_of(sheet)["y"] - box_of(panel)["y"] - box_of(panel)["height"]
+            assert abs(gap) <= 2, "what is told in the machine ends where the text begins"
+        expect(panel.get_by_text("fold the text below")).to_be_visible()
+        fold.click()
+        rest(page)
+        assert box_of(sheet)["y"] > 740
+        expect(panel.get_by_text("fold the text below")).to_be_hidden()
+        expect(panel.get_by_role("tab", name="Numbers")).to_be_visible()
+        assert panel.evaluate("panel => panel.scrollHeight <= panel.clientHeight + 1"), "nothing is hidden"
+        fold.click()
+        rest(page)
 
 
 def _below(upper: Locator, lower: Locator) -> bool:

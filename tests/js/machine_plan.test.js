@@ -94,6 +94,11 @@ test("six layers are folded, and the width still fits", () => {
   assert.equal(foldedIn(plan).length, 5);
 });
 
+test("boxes of tokens are as high as their band, so that eleven tokens of twelve pixels fit below the title", () => {
+  for (const { kind, height } of planned("4 + 4", true).boxes)
+    if (kind === "tokens") assert.ok(height >= 22 + 11 * 12, `${height}`);
+});
+
 test("the layer last wanted is unfolded, however narrow the page; open attention stands alone on a phone", () => {
   assert.deepEqual(unfolded(planned("6 + 6", false, { unfolded: { encoder: [5, 2] } }, 300), "encoder"), [5]);
   for (const wish of [

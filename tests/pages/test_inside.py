@@ -186,6 +186,22 @@ def test_the_machine_at_an_earlier_step_of_training_shows_the_same_place_with_th
     expected = [float(row[token]) for row, token in zip(shares, path, strict=True)]
     assert then["target"]["probabilities"] == pytest.approx(expected, abs=1e-3)
     token, share = now["target"]["predicted"][1], weight_percent(expected[1])
-    assert_says(at, f"After 0 steps of training the model gave “{token}” a probability of {share} at step 2")
+    assert_says(at, f"The same target, read after 0 steps of training: “{token}” has {share} at step 2, and")
     assert not has_key(visit("inside", model="dates"), "trained_1500"), "a model without snapshots has no slider"
     assert not has_key(visit("lessons", lesson="attention", at="1"), "trained_1500")
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_model_without_earlier_weights_links_those_that_have_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    def links(model: str, tab: str = "The machine") -> list[str]:
+        named = [link.proto for link in visit("inside", model=model, inside_tab=tab).get("page_link")]
+        return [link.label for link in named if f"model={link.label}" in link.query_string]
+
+    assert links("multi30k-en-de") == ["phrases-en-de", "reverse"]
+    assert links("multi30k-en-de", "Sizes") == links("phrases-en-de") == []
+    models = runtime.models()
+    for name in ("dates", "multi30k-en-de"):
+        models[name] = models[name] | {"imported": {"from": "elsewhere"}}
+    monkeypatch.setattr(runtime, "models", lambda: models)
+    assert links("multi30k-en-de") == ["phrases-en-de"], "the same languages"
+    assert links("dates") == [], "no other model of its languages has any"

@@ -11,6 +11,7 @@ import pytest
 import spacy
 from streamlit.testing.v1 import AppTest
 
+from explorer.locale.text import listed, quoted
 from explorer.probing import measured, syntax
 from explorer.probing.patching import FLOOR
 from explorer.probing.tables import FIRST, TEST
@@ -152,8 +153,8 @@ def test_a_card() -> None:
     at = probe("One head")
     choose(at, card_kind="cross", card_head=2)
     # Importance comes with a shipped model.
-    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts, as a")
-    assert_says(at, "outside the sinks (the first token and <eos>). Cells at sinks do not count")
+    assert_says(at, "Cross L1 H2: alignment (predicts)", "rank ", "Framed: the cells whose weight counts, ")
+    assert_says(at, "outside the sinks (the first token and <eos>): 0.87.", "Cells at sinks do not count")
     weights = maps(at)
     assert len(weights) == 3, "the best, the median and the worst sentence"
     labels = [each.label for each in at.expander]
@@ -327,7 +328,8 @@ def test_take_away_offers_three_files_with_what_is_in_them_and_what_else_was_mea
     at = probe("Export")
     offered = [each.proto.label for each in at.get("download_button")]
     assert offered[:4] == ["Table (CSV)", "Numbers (JSON)", "Report (HTML)", "The importance of each head (CSV)"]
-    assert f"So far {len(offered) - 3} such table" in words(at)
+    tables_of = listed(quoted(label.removesuffix(" (CSV)")) for label in offered[3:])
+    assert f"So far: {tables_of}." in words(at)
     (first,) = tables(at)
     rows, columns = re.findall(r"([\d,]+) rows of (\d+) columns", words(at))[0]
     assert len(first.columns) == int(columns)

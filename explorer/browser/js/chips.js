@@ -12,7 +12,7 @@ import { t } from "./words.js";
 
 /** @import { Side, StageView, StepperState } from "./types" */
 
-const [EDGE, BELOW] = [8, 3]; // space beside and below the word being written, in pixels
+const [EDGE, BELOW, BORDER] = [8, 3, 2]; // space beside and below the word being written, and before the first in sight, in pixels
 const SMALLEST = 0.005; // smaller weights are not written: they would be rounded to 0 %
 
 function makeChip() {
@@ -58,11 +58,12 @@ function sayPassed(S) {
   const passed = passedOverIn(S.data);
   S.find(".passed").hidden = !passed;
   const [start, end] = passed ?? [0, 0];
-  const names = spansOf(words).filter(([at]) => start <= at && at < end);
+  const spans = spansOf(words).filter(([at]) => start <= at && at < end);
+  const names = joinedNames(tokens, spans, end);
   say(
     S.find(".passed"),
     t("Wavy line: averaged over all heads and layers, “{words}” together never got a tenth of a step’s attention", {
-      words: joinedNames(tokens, names, end).join(" "),
+      words: names.length > 4 ? `${names[0]} … ${names[names.length - 1]}` : names.join(" "),
     }),
   );
   return [start, end];
@@ -160,7 +161,7 @@ export function drawChips(S, view) {
     return by < 0 ? room - left - offsetWidth : left;
   });
   const end = starts[S.step + 1] + slots[S.step + 1].offsetWidth + EDGE;
-  chips.scrollLeft = end > room ? by * Math.min(...starts.filter((start) => start >= end - room)) : 0;
+  chips.scrollLeft = end > room ? by * (Math.min(...starts.filter((start) => start >= end - room)) - BORDER) : 0;
   if (S.look?.side !== "source") followWeight(S.find(".source .chips"), read, view);
 }
 

@@ -133,5 +133,4 @@ export function fullColour(values, keys) {
 /** Names the end of a colour scale, which a long sentence cuts below 1. @param {(name: string) => HTMLElement} find @param {number} top */
 export function sayScale(find, top) {
   say(find(".ramp").lastChild, top < 1 ? t("{number} and more", { number: decimals(top) }) : "1");
-  say(find(".scaled"), "");
 }

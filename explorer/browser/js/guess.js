@@ -70,9 +70,9 @@ export function drawGuess(S) {
   if (guess) sayAll(answer, ...answerTo(S, guess));
 }
 
-/** The sentence that asks. @param {StepperState} S @returns {Content[]} */
-export const questionOf = ({ data }) => [
-  !data.source.tokens.length
+/** The sentence that asks; beside a map, no word of the source can be clicked. @param {StepperState} S @returns {Content[]} */
+export const questionOf = ({ data, box }) => [
+  !data.source.tokens.length || box.classList.contains("mapped")
     ? t("What comes next? Say it or type it; then see what the model does.")
     : isTouch()
       ? t(

@@ -25,7 +25,7 @@ const SIZES = {
     sublayer: 64,
     folded: 40,
     near: 6,
-    norm: 30,
+    norm: 32,
     through: { tokens: 78, embedding: 64, memory: 54, linear: 60, softmax: 49, word: 113, lstm: 90, combine: 60 },
   },
   tight: {
@@ -34,7 +34,7 @@ const SIZES = {
     folded: 36,
     near: 4,
     norm: 28,
-    through: { tokens: 68, embedding: 45, memory: 50, linear: 44, softmax: 34, word: 84, lstm: 84, combine: 56 },
+    through: { tokens: 73, embedding: 45, memory: 50, linear: 44, softmax: 34, word: 84, lstm: 84, combine: 56 },
   },
 };
 /**
@@ -50,7 +50,7 @@ const STYLES = [
   { rows: 2, grouped: true, sizes: SIZES.tight },
 ];
 const RAISED = ["attention", "feed_forward", "positions", "initial"];
-const HEAD = 58; // a head of an open block
+const HEAD = 62; // a head of an open block
 const PART = 53; // a part of an open head, and what follows the heads
 const HEADS = 34; // the heads as a column, beside an open one
 
@@ -221,7 +221,8 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
       x = Math.max(x, start + norm + (block.layer ? 4 : gap));
     } else {
       const w = through[kind] ?? sublayer;
-      add({ ...own, x, y: roof, width: w, height: whole, enter: [x, stream], leave: [x + w, stream] });
+      const y = kind === "tokens" ? top : roof; // the more of the sentence is seen
+      add({ ...own, x, y, width: w, height: floor + DROP + FOOT - y, enter: [x, stream], leave: [x + w, stream] });
       x += w + gap;
     }
   });

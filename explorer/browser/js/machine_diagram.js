@@ -109,7 +109,7 @@ function build(S) {
 function keptBox(S, box) {
   const { sum, kind, stack } = box;
   const tight = !!S.plan?.tight[stack === "source" || stack === "encoder" ? "encoder" : "decoder"];
-  const name = JSON.stringify([box.name, kind, box.names, tight, !!sum]);
+  const name = JSON.stringify([box.name, kind, box.names, tight, !!sum, kind === "tokens" && box.height]);
   const isOpen = S.opened.block === box.name && !!blockOf(S, box.name)?.attention;
   let made = isOpen ? undefined : S.kept.get(name);
   if (!made) {
@@ -194,7 +194,7 @@ function boxOf(S, box) {
   main.onclick = () =>
     open(S, { block: S.opened.block === block.name && !S.opened.head ? "" : block.name, head: 0, part: "" });
   holder.append(main);
-  if (box.kind === "tokens") holder.append(tokenList(S, block));
+  if (box.kind === "tokens") holder.append(tokenList(S, block, box.height));
   else if (box.kind === "word") main.append(wordList(S));
   else if (box.kind === "softmax") main.append(bars(S));
   else if (!small) {

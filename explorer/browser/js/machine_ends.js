@@ -8,29 +8,32 @@ import { t } from "./words.js";
 
 /** @import { MachineBlock, MachineState } from "./types" */
 
-const LINES = 7; // tokens in a box of tokens
+const LINE = 12; // height of a token in a box of tokens, at least
+const TITLE = 22; // what else stands in it
 const OPTIONS = 5; // words in the box of the next word
 
-/** The tokens of a side, around the current one; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
-export function tokenList(S, block) {
+/** The tokens of a side, around the current one; each can be chosen. @param {MachineState} S @param {MachineBlock} block @param {number} height of the box */
+export function tokenList(S, block, height) {
+  const most = Math.floor((height - TITLE) / LINE);
   const list = make("div", "tokens");
   const ofSource = block.stack === "source";
   const before = make("small", "more");
   const after = make("small", "more");
-  const lines = Array.from({ length: LINES }, () => makeButton("token", make("small", "place"), make("bdi")));
+  const lines = Array.from({ length: most }, () => makeButton("token", make("small", "place"), make("bdi")));
   list.append(before, ...lines, after);
   S.texts.push(() => {
     const tokens = tokensOf(S, ofSource ? "source" : "target");
     const at = ofSource ? S.row : S.step;
-    const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
-    const left = tokens.length - first - LINES;
+    const shown = tokens.length > most ? most - 2 : most; // two lines say how many are left out
+    const first = Math.max(0, Math.min(at - shown + 2, tokens.length - shown));
+    const left = tokens.length - first - shown;
     say(before, first ? t("{n} more", "{n} more", { n: first }) : "");
     say(after, left > 0 ? t("{n} more", "{n} more", { n: left }) : "");
     lines.forEach((line, i) => {
       const token = tokens[first + i];
       const [number, word] = line.children;
-      line.hidden = token === undefined;
-      if (token === undefined) return;
+      line.hidden = token === undefined || i >= shown;
+      if (line.hidden) return;
       line.value = `token ${block.stack} ${i}`;
       say(number, `${first + i + 1}`);
       say(word, token);

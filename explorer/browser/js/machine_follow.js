@@ -336,7 +336,8 @@ export function drawStop(S, content, stop, said) {
   const end = isEnd
     ? t("The way of a source token ends here: each layer of the decoder reads it as key and value, and nothing else.")
     : "";
-  const numbers = numbersAt(S, stage, stageName(S, stop));
+  const title = stageName(S, stop);
+  const numbers = numbersAt(S, block === stage.block ? stage : { ...stage, title }, title); // the memory has its own name
   S.spot = S.lit = numbers?.spot ?? null;
   const texts = [text, end].filter(Boolean).join(" ");
   drawStage(S, content, texts ? [make("p", "", ...withTerms(texts, S.data.terms))] : [], numbers);

@@ -80,9 +80,11 @@ export function equationOf(S, stage, spot, origin) {
   const memory = S.data.blocks.find(({ kind }) => kind === "memory")?.reads[0];
   const titleOf = (/** @type {string} */ point) => {
     const read = S.data.stages.find((each) => each.point === point);
-    return read && read.block === memory && blockOf(S, stage.block)?.attention === "cross"
-      ? t("memory")
-      : (read?.title ?? point);
+    const here = blockOf(S, stage.block);
+    if (!read) return point;
+    if (read.block === memory && here?.attention === "cross") return t("memory");
+    const layer = blockOf(S, read.block)?.layer;
+    return layer && layer !== here?.layer ? t("{stage}, layer {layer}", { stage: read.title, layer }) : read.title;
   };
   const row = `“${tokensOf(S, stage.side)[spot.row] ?? spot.row + 1}”`;
   const value = stage.op === "softmax" ? `${short(recorded)}` : Number.isNaN(recorded) ? t("masked") : short(recorded);

@@ -158,7 +158,7 @@ function stripsOf(S, stage, spot, { terms, op }, names, keys) {
     values: values ?? [],
     lit: from.column,
     names: stage.columns ? null : keys,
-    alike: true,
+    alike: !["norm", "rms"].includes(op), // a norm changes the scale, and its input has its own
   }));
 }
 
@@ -192,7 +192,7 @@ export function drawStage(S, content, text, numbers) {
   const table = make("div", "strips", ...(stage.op === "ids" ? [] : own_), make("h4", "", head), ...made_.flat());
   const isColoured = [result, ...inputs].some(({ names }) => !names) && stage.op !== "ids";
   const notes = [
-    ...(isColoured ? [t("Blue is below 0, orange above; ± is the size with the full colour.")] : []),
+    ...(isColoured ? [t("Blue is below 0, orange above; the colour is full from ± on.")] : []),
     ...(stage.op === "ids" ? [] : [t("Shown rounded; computed with all digits.")]),
   ];
   const said = make("p", "hint", [words, ...notes].join(" "));
@@ -272,12 +272,13 @@ function cellsOf(S, { name, values, lit, total, weights }, names, headed, choose
   const colourOf = weights
     ? (/** @type {number} */ value) => S.theme.inks[levelOf(value, { top: PALE })]
     : diverging(S.theme, S.box.dataset.theme === "dark", PALE * scale);
+  const areShares = weights || Array.from(values).every((value) => !(value < 0 || value > 1)); // "< 0.001", not 6.2e−4
   const cells = Array.from(values, (value, i) => {
     const closed = Number.isNaN(value);
     const cell = make(
       "span",
       `cell${i === lit ? " lit" : ""}${closed ? " closed" : ""}`,
-      closed ? t("masked") : weights ? decimals(value) : short(value),
+      closed ? t("masked") : areShares ? decimals(value) : short(value),
     );
     const pixel = colourOf(value);
     if (!closed) cell.style.background = `rgb(${[pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]})`;

@@ -27,13 +27,13 @@ const ROOMY = 20; // minimum size of a cell that holds a number in type of 10 pi
 export const AXIS = 17; // height of an axis title, in pixels
 const LABEL = 82; // maximum length of a label, in pixels
 const LEAST = 126; // minimum size of a plot without its labels, in pixels
-const LYING = 80; // room beside the rows for their title above them, in pixels
+const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const MANY = 12; // keys from which the room for upright labels is computed
 const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
 const FRAMED = 7; // size above which cells can have a frame around them, in pixels
-const LEADING = 1.2; // distance between labels, as a factor of their type
+const LEADING = 1.15; // distance between labels, as a factor of their type
 const REST = 12; // size of type where rows are still to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
@@ -46,6 +46,7 @@ export const NOWHERE = {
   flat: false,
   places: [],
   upright: true,
+  beside: false,
   width: 0,
   height: 0,
 };
@@ -177,8 +178,9 @@ function shorten(ctx, text, most) {
  * @param {{ rows: string[], ends: string[], columns: string[], places: number[] }} names of rows on the left, of rows on the right, of columns, and the places of these
  * @param {number} [most] maximum length of a label, in pixels
  * @param {boolean} [counts] whether names still need their positions
+ * @param {number} [size] of their type, at most
  */
-export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true) {
+export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true, size = 12) {
   const ctx = contextOf(canvas);
   const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
   // The position distinguishes repeated words.
@@ -186,12 +188,12 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
     fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
     Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
-  ctx.font = `700 12px ${font}`; // labels of the row and the column in view are bold
+  ctx.font = `700 ${size}px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
   const keys = columns.map(label);
   const left = AXIS + widest(names) + 10;
   const wideKeys = widest(keys);
-  ctx.font = `12px ${font}`;
+  ctx.font = `${size}px ${font}`;
   const others = ends.map(fit);
   const right = ends.length ? widest(others) + 10 : 0;
   // Tilted labels of the keys on the right reach beyond the map.
@@ -210,6 +212,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
     over,
     places,
     wideKeys,
+    size,
     above: AXIS + wideKeys * (keys.length > MANY ? 1 : Math.sin(TILT)) + 18,
   };
 }
@@ -219,6 +222,10 @@ const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED :
 
 /** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
 const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+
+/** Whether numbers stand upright, in narrow cells of high rows. @param {HTMLCanvasElement} canvas @param {Plot} plot */
+const standUpright = (canvas, { cell, tall }) =>
+  !holdsNumbers(canvas, cell) && cell >= LEADING * leastType(canvas) && tall >= 3 * leastType(canvas);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -232,14 +239,16 @@ export const leadsTo = (token) => `→ ${isolated(token)}`;
  * @param {{ keys: number, queries: number }} cells
  * @param {number} cell
  * @param {number} tall the height of a row
+ * @param {boolean} low whether the title of the keys stands beside their labels, and not above them
  */
-export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell, tall = cell) {
+export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell, tall = cell, low = false) {
   const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
-  const top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat || cell < STEEP ? 0 : over) + 2, LEAST));
   const upright = queries * tall >= LEAST || left < LYING; // whether the title of the rows stands beside them
+  const beside = low && !flat && upright && left >= CORNER;
+  const top = Math.ceil((beside ? 0 : AXIS) + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const height = top + Math.max(queries * tall + 4, upright ? LEAST + 20 : 0);
-  return { left, top, cell, tall, flat, places, upright, width, height };
+  return { left, top, cell, tall, flat, places, upright, beside, width, height };
 }
 
 /**
@@ -284,7 +293,8 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const small = holdsNumbers(canvas, Math.min(cell, tall)) ? writeNumbers(pen, picture) : null;
+  const turned = standUpright(canvas, plot);
+  const small = turned || holdsNumbers(canvas, Math.min(cell, tall)) ? writeNumbers(pen, picture, turned) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -304,7 +314,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  * @param {Picture} picture
  */
 function writeLabels(
-  { ctx, ctx: { canvas }, theme, left, top, cell, tall, flat, places, upright, keys, mask, rows, wide },
+  { ctx, ctx: { canvas }, theme, left, top, cell, tall, flat, places, upright, beside, keys, mask, rows, wide },
   { values, labels, titles, row = null, column = null, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
@@ -319,7 +329,8 @@ function writeLabels(
   Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
   const least = leastType(canvas);
   const everyOf = (/** @type {number} */ step) => Math.ceil((least * LEADING) / step);
-  const sizeOf = (/** @type {number} */ step) => clamp(Math.floor((everyOf(step) * step) / LEADING), least, 12);
+  const sizeOf = (/** @type {number} */ step) =>
+    clamp(Math.floor((everyOf(step) * step) / LEADING), least, labels.size);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -330,10 +341,11 @@ function writeLabels(
     ctx.restore();
   };
   const small = Math.max(least, 11);
-  write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
+  if (!beside) write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
   if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
-  const lines = upright ? [] : titles[0].split(/ (?=\()/).reverse();
-  lines.forEach((line, i) => write(line, x0 + 2, y0 + top - 10 - i * small * LEADING, "left", small, 0.75));
+  const lines = upright && !beside ? [] : titles[Number(beside)].split(/ (?=\()/).reverse();
+  const [corner, align] = beside ? /** @type {const} */ ([left - 6, "right"]) : /** @type {const} */ ([2, "left"]);
+  lines.forEach((line, i) => write(line, x0 + corner, y0 + top - 10 - i * small * LEADING, align, small, 0.75));
   for (const q of labelled(rows, everyOf(tall), [row])) {
     const y = top + (q + 0.5) * tall;
     if (y < y0 + top) continue;
@@ -362,24 +374,30 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
   ctx.stroke();
 }
 
-/** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture */
+/** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture @param {boolean} turned whether they stand upright */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
   { values, scale = UNIT, numberOf = cellNumber, largest = 24 },
+  turned,
 ) {
   const least = leastType(ctx.canvas);
-  const full = clamp(Math.round(Math.min(cell, tall) / 2), least, largest);
+  const full = clamp(Math.round(turned ? cell / LEADING : Math.min(cell, tall) / 2), least, largest);
+  const room = turned ? tall : closing ? 0.8 * cell : cell;
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
-  const size = Math.min(full, Math.floor((full * (closing ? 0.8 * cell : cell - 2)) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * (room - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
     if (!text) return;
     ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
-    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5);
+    ctx.save();
+    ctx.translate(x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5);
+    if (turned) ctx.rotate(-Math.PI / 2);
+    ctx.fillText(text, 0, 0);
+    ctx.restore();
   });
   return texts.some((text, i) => !text && !mask[i]);
 }

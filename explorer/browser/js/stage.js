@@ -9,17 +9,7 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import {
-  LEAST_DRAWN,
-  between,
-  differ,
-  fanOut,
-  middleOf,
-  sentenceOf,
-  stageView,
-  trace,
-  waysPast,
-} from "./stage_lines.js";
+import { LEAST_DRAWN, between, differ, fanOut, sentenceOf, stageView, trace, waysPast } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { weightsOf } from "./weights.js";
@@ -29,7 +19,9 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-const GLASS = 0.22; // opacity of an arc that passes other words
+const FAINT = 0.4; // opacity of the lines of words that the sentence does not name
+const LOOP = 7; // half the width of the arc of a token that looks at itself, in pixels
+const TITLE = 20; // height of the title of the translation, above its words, in pixels
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
 export function measureStage(S) {
@@ -105,6 +97,8 @@ function sayRest(S, { column, lines }) {
 }
 
 const [LEAST, MOST, PRESENTED] = [15, 24, 40]; // size of type of the words: at least, at most, at most in a presentation
+// In a presentation, words whose type would be smaller than the first break into lines, and have at most the second.
+const [EASY, SEVERAL] = [18, 28];
 // The width of a chip at least, and that of a word beside its text: without its number, with each digit of that, and of
 // "seen as <unk>", in pixels.
 const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
@@ -116,7 +110,8 @@ const FILLED = 0.93; // the share of a line that words fill before it breaks
 
 /**
  * Sets the words in the largest type in which source and translation stay on one line, if it can be read; longer
- * sentences break into several lines, in a presentation in the largest type in which all of them are in sight.
+ * sentences break into several lines, in a presentation in the largest type in which all of them are in sight, and as
+ * soon as that is larger.
  * @param {StepperState} S
  */
 export function fitWords(S) {
@@ -137,16 +132,19 @@ export function fitWords(S) {
       Math.max(NARROWEST, letters * size + around) + apart;
     return Math.max(...sentences.map((words) => words.reduce((sum, word) => sum + wide(word), 0)));
   };
-  const broken = widthAt(least) > room;
-  S.box.classList.toggle("broken", broken);
-  const high = broken && most > MOST ? stage.clientHeight - CLEAR + 2 * GAP : 0;
-  const fits = (/** @type {number} */ size) =>
-    widthAt(size) <= room ||
-    (Math.ceil(widthAt(size, APART) / room / FILLED) + 1) * (size * TALL + AROUND + GAP) <= high;
   // In whole pixels: a browser prepares each size of type when it first appears.
-  let size = most;
-  while (size > least && !fits(size)) size--;
-  stage.style.setProperty("--type", `${size}px`);
+  const largest = (/** @type {number} */ size, /** @type {(size: number) => boolean} */ fits) => {
+    while (size >= least && !fits(size)) size--;
+    return size;
+  };
+  const single = largest(most, (size) => widthAt(size) <= room);
+  const tries = presenting(S.box) && single < EASY;
+  S.box.classList.toggle("broken", tries || single < least);
+  const high = stage.clientHeight - CLEAR + 2 * GAP;
+  const linesAt = (/** @type {number} */ size) => Math.ceil(widthAt(size, APART) / room / FILLED) + 1;
+  const several = tries ? largest(SEVERAL, (size) => linesAt(size) * (size * TALL + AROUND + GAP) <= high) : 0;
+  if (several <= single) S.box.classList.toggle("broken", single < least);
+  stage.style.setProperty("--type", `${Math.max(least, single, several)}px`);
 }
 
 /** The scroll positions of the words, as text. @param {StepperState} S */
@@ -190,46 +188,52 @@ export function drawStage(S, written) {
 /** The curves of the lines that have enough weight and a word in sight. @param {StepperState} S @param {StageView} view @returns {Curve[]} */
 function curvesOf(S, { from, column, lines }) {
   const a = boxOf(S, from.side, from.span);
-  if (!a) return [];
   const drawn = lines.flatMap((line) => {
-    const b = line.weight < LEAST_DRAWN ? null : boxOf(S, line.side, line.span);
-    const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
-    return b ? [{ b, ends: { id, weight: line.weight, from: from.side, to: line.side } }] : [];
+    const box = line.weight < LEAST_DRAWN ? null : boxOf(S, line.side, line.span);
+    return box ? [{ ...line, box }] : [];
   });
-  const within = drawn
-    .filter(({ ends }) => ends.to === from.side)
-    .map(({ b, ends }) => ({ ...ends, ...arcOf(ends, a, b) }));
-  const across = drawn.filter(({ ends }) => ends.to !== from.side);
-  if (!across.length) return within;
-  const ways = waysOf(
-    S,
-    across[0].ends.to,
-    across.map(({ b, ends: { weight } }) => ({ box: b, weight })),
-  );
-  const [trunk] = waysOf(S, from.side, [{ box: a, weight: 1 }]);
+  if (!a || !drawn.length) return [];
+  const [, , least] = drawn.map(({ weight }) => weight).sort((one, other) => other - one);
+  const to = drawn[0].side;
+  const inside = to === from.side; // within a sentence, lines are arcs in the room between the sentences
+  const [trunk, ...others] = waysOf(S, from.side, [{ box: a, weight: 1 }, ...(inside ? drawn : [])]);
+  const ways = inside ? others : waysOf(S, to, drawn);
+  const ends = ways.map(([{ x }]) => x);
   // Among few words, lines meet in one point; from several lines of words, as many arrive as have left.
   const apart = S.box.classList.contains("broken") && trunk.length < 2;
-  const starts = apart
-    ? fanOut(
-        a,
-        ways.map(([{ x }]) => x),
-      )
-    : across.map(() => trunk[0].x);
-  const curves = across.map(({ ends }, i) => {
-    const [{ x, y }] = ways[i];
-    const own = [{ ...trunk[0], x: starts[i] }, ...trunk.slice(1)];
-    return { ...ends, x0: starts[i], y0: trunk[0].y, x1: x, y1: y, bend: 0, stems: [own, ways[i]] };
+  const starts = apart ? fanOut(a, ends) : ends.map(() => trunk[0].x);
+  return drawn.map(({ index, weight }, i) => {
+    const loop = inside && Math.abs(ends[i] - starts[i]) < 2 ? LOOP : 0; // a token that looks at itself
+    const [x0, x1] = [starts[i] + loop, ends[i] - loop];
+    const bend = inside ? bendOf(S, from.side, x1 - x0) : 0;
+    const id = `${column < 0 ? "row" : "column"} ${S.kind} ${to} ${index}`;
+    const stems = [
+      [{ ...trunk[0], x: x0 }, ...trunk.slice(1)],
+      [{ ...ways[i][0], x: x1 }, ...ways[i].slice(1)],
+    ];
+    return {
+      id,
+      weight,
+      from: from.side,
+      to,
+      x0,
+      y0: trunk[0].y,
+      x1,
+      y1: ways[i][0].y,
+      bend,
+      stems,
+      faint: weight < least,
+    };
   });
-  return [...within, ...curves];
 }
 
-/** An arc within a sentence uses the space between the sentences: below the source, above the target. @param {{ from: Side }} ends @param {Box} a @param {Box} b */
-function arcOf({ from }, a, b) {
-  const below = from === "source";
-  const [x0, x1] = [middleOf(a), middleOf(b)];
-  const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
-  const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return { x0: x0 + loop, y0: below ? a.bottom : a.top, x1: x1 - loop, y1: below ? b.bottom : b.top, bend };
+/** How far an arc within a sentence reaches into the room between the sentences, down from the source, or up from the target. @param {StepperState} S @param {Side} side @param {number} wide */
+function bendOf({ boxes: { source, target } }, side, wide) {
+  const inSight = (/** @type {Box[]} */ words) => words.filter(({ hidden }) => !hidden);
+  const end = Math.min(...inSight(target).map(({ top }) => top)) - TITLE;
+  const room = end - Math.max(...inSight(source).map(({ bottom }) => bottom));
+  // A curve reaches three quarters of the way to its control points.
+  return (side === "source" ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(wide), 84, Math.max(room, LOOP) / 0.75);
 }
 
 /** The ways of lines from words to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./stage_lines.js").End[]} ends */
@@ -279,35 +283,15 @@ function paint(S) {
   const widest = !S.box.classList.contains("broken") ? 9 : presenting(S.box) ? 2 + APART : 2;
   // Heavy curves last, so that thin ones do not cross them out.
   const curves = [...S.curves].sort((a, b) => a.weight - b.weight);
-  const draw = (/** @type {Curve[]} */ shown) => {
-    for (const curve of shown) {
-      const { x0, y0, x1, y1, weight, from, to, bend } = curve;
-      trace(ctx, curve);
-      const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
-      for (const [at, side] of [from, to].entries())
-        ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${0.45 + 0.55 * weight})`.replaceAll(",", " "));
-      const lineWidth = 1.25 + widest * weight;
-      Object.assign(ctx, { strokeStyle: ink, lineWidth, lineCap: bend ? "round" : "butt", lineJoin: "round" });
-      ctx.stroke();
-    }
-  };
-  // Other words that an arc within a sentence passes lie on it as glass does, so that it visibly goes on to its own.
-  const words = new Path2D();
-  for (const { left, top, right, bottom, hidden } of [...S.boxes.source, ...S.boxes.target.slice(0, S.step + 2)])
-    if (!hidden) words.rect(left, top, right - left, bottom - top);
-  const around = new Path2D(words);
-  around.rect(0, 0, width, height);
-  const draws = /** @type {[Path2D, number, Curve[]][]} */ ([
-    [around, 1, curves.filter(({ bend }) => bend)],
-    [words, GLASS, curves.filter(({ bend }) => bend)],
-  ]);
-  draw(curves.filter(({ bend }) => !bend));
-  for (const [part, globalAlpha, shown] of draws) {
-    ctx.save();
-    ctx.clip(part, "evenodd");
-    ctx.globalAlpha = globalAlpha;
-    draw(shown);
-    ctx.restore();
+  for (const curve of curves) {
+    const { x0, y0, x1, y1, weight, from, to, bend, faint } = curve;
+    trace(ctx, curve);
+    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1);
+    for (const [at, side] of [from, to].entries())
+      ink.addColorStop(at, `rgb(${rgb(S.theme[side])} / ${faint ? FAINT : 1})`.replaceAll(",", " "));
+    const lineWidth = 1.25 + widest * weight;
+    Object.assign(ctx, { strokeStyle: ink, lineWidth, lineCap: bend ? "round" : "butt", lineJoin: "round" });
+    ctx.stroke();
   }
 }
 

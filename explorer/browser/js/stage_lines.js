@@ -128,12 +128,14 @@ export function sentenceOf(S, { from, query, column, lines }) {
   const looks = (/** @type {import("./wording.js").Look} */ look, /** @type {import("./words.js").Fields} */ fields) =>
     looksAt(rowOf(S, S.kind, query), m.columns, keySide, NAMED, look, fields, LEAST_DRAWN);
   const read = numbered(m.rows, query, side);
+  const mapped = S.box.classList.contains("mapped"); // the map has the name of the head
   if (side === "source")
-    return [...looks("plain", { who: read }), ` ${t("(Encoder, {head}.)", { head: headName(S) })}`];
+    return [...looks("plain", { who: read }), mapped ? "" : ` ${t("(Encoder, {head}.)", { head: headName(S) })}`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const given = from.span[0] <= target.given;
   const who = S.kind === "cross" ? t("cross-attention") : t("decoder self-attention");
-  return [...looks(given ? "prompt" : "write", { who, word, read }), ` (${capitalised(headName(S))}.)`];
+  const head = mapped ? "" : ` (${capitalised(headName(S))}.)`;
+  return [...looks(given ? "prompt" : "write", { who, word, read }), head];
 }
 
 /** The predicted word at this index of the target. @param {StepperState} S @param {number} at */

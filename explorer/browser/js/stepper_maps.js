@@ -27,7 +27,9 @@ const NARROW = 760; // width of a view in one column, in pixels; stepper.css has
 const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
 // Heights on a slide: of a row at least and at most, of the rows still to be written, of what is below, and of a map at least.
-const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 44, 27, 18, 230];
+const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 80, 25, 8, 230];
+// Length of a name on a slide at most, and the size of type of so few names, in pixels.
+const [LONGEST, FEW_NAMES, LARGE] = [110, 16, 15];
 const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
 /** Sets the sizes of the plots for the available width. @param {StepperState} S */
@@ -44,6 +46,8 @@ export function layOut(S) {
   const slide = presenting(S.box);
   const single = slide || sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
+  const shown = slide ? [S.kind] : S.data.order;
+  S.find(".swatch").hidden = !shown.some((kind) => S.maps[kind].mask.some(Boolean));
   S.laidOut = S.kind;
   for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
   // The choice of head is above the maps, or if these are stacked or hidden, next to the stage that it changes.
@@ -92,13 +96,14 @@ function slidePlot(S, kind, labels, across) {
   const rows = shownRows(S, kind);
   const rest = rows < m.queries ? REST : 0;
   const wide = cellSize(Math.floor(across), wish, m, WIDEST, S.zoom);
-  const { top } = plotOf(labels, m, wide);
+  const { top } = plotOf(labels, m, wide, wide, true);
   const sheet = /** @type {HTMLElement} */ (canvas.parentNode);
   const above = sheet.getBoundingClientRect().top - S.box.getBoundingClientRect().top;
   const room = windowHeight(S.box) - above / S.zoom - S.box.scrollTop - top - rest - BELOW;
-  const fair = clamp(Math.floor(room / rows), LOWEST, Math.max(wide, HIGHEST));
+  const inPixels = (/** @type {number} */ size) => Math.floor(size * S.zoom) / S.zoom;
+  const fair = clamp(inPixels(room / rows), LOWEST, Math.max(wide, HIGHEST));
   sheet.style.maxHeight = `${Math.max(room + rest + top, LEAST_MAP)}px`;
-  return plotOf(labels, { keys: m.keys, queries: rows + rest / fair }, wide, Math.round(fair * wish.zoom));
+  return plotOf(labels, { keys: m.keys, queries: rows + rest / fair }, wide, inPixels(fair * wish.zoom), true);
 }
 
 /** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */
@@ -132,7 +137,8 @@ function namesOf(S, kind) {
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
   const places = placesIn(S, SIDES[kind][1], columns);
-  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places });
+  const [most, size] = !presenting(S.box) ? [] : columns.length > FEW_NAMES ? [LONGEST] : [LONGEST, LARGE];
+  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places }, most, true, size);
 }
 
 /** @param {StepperState} S @param {Kind} kind */
@@ -405,7 +411,6 @@ export function drawChecks(S) {
   const { error, leaks, heads } = S.data.checks;
   const good = error < 1e-4 && !leaks;
   const sums = error < 1e-4 ? t("rows sum to 1") : t("rows do not sum to 1 (off by {error})", { error });
-  S.find(".swatch").hidden = !S.data.order.some((kind) => S.maps[kind].mask.some(Boolean));
   const zeros = leaks
     ? t("{n} masked cell not 0", "{n} masked cells not 0", { n: leaks })
     : t("masked cells exactly 0");

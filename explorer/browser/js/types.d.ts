@@ -229,6 +229,8 @@ export interface Curve {
   /** The bend of an arc within one sentence; 0 for a curve between the two. */
   bend: number;
   weight: number;
+  /** Whether the sentence does not name its word. */
+  faint: boolean;
   from: Side;
   to: Side;
   /** The ways from its ends to its words, past other lines of words. */

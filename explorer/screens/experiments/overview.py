@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
 from explorer.charts.forest import forest_figure
-from explorer.locale.messages import t, translated
+from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
 from explorer.runs.experiment_arms import ArmRuns, arm_runs
-from explorer.runs.experiment_relations import Outcome, compared, leading, overall
+from explorer.runs.experiment_relations import Compared, Outcome, compared, leading, overall
 from explorer.web.figures import draw_small_figure
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
@@ -22,35 +21,40 @@ from model.experiments.stored import ResultError
 EXPERIMENT = "experiment"  # key of the one that is open, and name of its URL parameter
 ALL = "all"  # its value for this overview
 _ACROSS = 2
+_LISTS: dict[Outcome, str] = {
+    "equal": message("As good as the first variant"),
+    "undecided": message("Undecided, or of open size"),
+    "too few": message("Too few runs to tell"),
+    "nothing": message("Nothing to compare yet"),
+}
 
 
 def draw_overview() -> None:
     """Draw a card for each experiment whose variants differ, then a list of the others by what their runs show."""
     stored: dict[str, tuple[ArmRuns, ...]] = {}
+    shows: dict[Outcome, dict[str, list[Compared]]] = defaultdict(dict)
     for name, experiment in EXPERIMENTS.items():
         try:
             stored[name] = arm_runs(experiment)
         except ResultError as damaged:
             st.error(plain(str(damaged)))
-    shows: dict[Outcome, list[str]] = defaultdict(list)
-    for name, arms in stored.items():
-        shows[overall(arms)].append(name)
+        else:
+            measures = compared(stored[name])
+            shows[overall(measures)][name] = measures
     draw_how_to_read()
     _draw_index(stored)
     columns, lengths = st.columns(_ACROSS, gap="small"), [0] * _ACROSS
-    for name in sorted(shows["difference"], key=lambda name: -_length(stored[name])):
+    for name, measures in sorted(shows["difference"].items(), key=lambda item: -_length(item[1])):
         shorter = lengths.index(min(lengths))
-        lengths[shorter] += _length(stored[name])
+        lengths[shorter] += _length(measures)
         with columns[shorter]:
-            _draw_card(EXPERIMENTS[name], stored[name])
-    _draw_list(
-        t("As good as the first variant"), {name: results.in_words(compared(stored[name])) for name in shows["equal"]}
-    )
-    _draw_list(
-        t("Undecided, or of open size"), {name: results.in_words(compared(stored[name])) for name in shows["undecided"]}
-    )
-    _draw_list(t("Too few runs to tell"), {name: results.too_few(stored[name]) for name in shows["too few"]})
-    _draw_list(t("Nothing to compare yet"), dict.fromkeys(shows["nothing"], ""))
+            _draw_card(EXPERIMENTS[name], stored[name], measures)
+    for outcome, title in _LISTS.items():
+        if shows[outcome]:
+            st.markdown(f"##### {translated(title)}")
+        with st.container(gap="xsmall", key=f"without_difference_{outcome}"):
+            for name, measures in shows[outcome].items():
+                _draw_line(EXPERIMENTS[name], stored[name], measures)
 
 
 def draw_how_to_read() -> None:
@@ -88,31 +92,40 @@ def _draw_index(names: Iterable[str]) -> None:
     )
 
 
-def _length(arms: Sequence[ArmRuns]) -> int:
+def _length(measures: Sequence[Compared]) -> int:
     """About how long a card is, in rows of its charts."""
-    return 2 + sum(4 + len(each.rows) for each in leading(compared(arms)))
+    return 2 + sum(4 + len(each.rows) for each in leading(measures))
 
 
-def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Draw the question, which opens the experiment, and how its variants differ."""
+def _draw_card(experiment: Experiment, arms: Sequence[ArmRuns], measures: Sequence[Compared]) -> None:
+    """Draw the question, which opens the experiment, its answer, and how its variants differ."""
     with st.container(border=True, key=f"card_{experiment.name}", gap="xsmall"):
         _draw_title(experiment)
-        for measure in leading(compared(arms)):
-            draw_small_figure(replace(forest_figure(measure), title=results.answer(measure)))
+        drawn = leading(measures)
+        for measure, reply, finding in results.answers(experiment.yes, measures):
+            if measure in drawn:
+                draw_small_figure(forest_figure(measure), _answer(reply, finding))
+            else:
+                st.caption(_answer(reply, finding))
         if several := results.no_single_cause(arms):
             st.caption(plain(several))
 
 
-def _draw_list(title: str, answers: Mapping[str, str]) -> None:
-    """Draw a line for each experiment: its question, which opens it, and its answer."""
-    if answers:
-        st.markdown(f"##### {title}")
-    with st.container(gap="xsmall"):
-        for name, answer in answers.items():
-            question, said = st.columns([1, 2], gap="small")
-            with question:
-                _draw_title(EXPERIMENTS[name])
-            said.caption(plain(answer))
+def _draw_line(experiment: Experiment, arms: Sequence[ArmRuns], measures: Sequence[Compared]) -> None:
+    """Draw the question, which opens the experiment, beside its answer or why it has none."""
+    question, said = st.columns([1, 2], gap="small")
+    with question:
+        _draw_title(experiment)
+    outcome = overall(measures)
+    if outcome == "too few":
+        said.caption(plain(f"{results.too_few(arms)} {results.means(measures[0])}"))
+    elif outcome != "nothing":
+        for _, reply, finding in results.answers(experiment.yes, measures, intervals=True):
+            said.caption(_answer(reply, finding))
+
+
+def _answer(reply: str, finding: str) -> str:
+    return f"**{plain(reply)}** {plain(finding)}" if reply else plain(finding)
 
 
 def _draw_title(experiment: Experiment) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.charts.chart import Figure
 from explorer.charts.experiment_bands import band_figure, wide
 from explorer.charts.forest import forest_figure
+from explorer.files.tables import Rows
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
 from explorer.runs import experiment_findings as results
@@ -22,7 +23,7 @@ from explorer.runs.experiment_arms import (
     validation_curves,
     with_ranges,
 )
-from explorer.runs.experiment_relations import compared, leading, overall
+from explorer.runs.experiment_relations import Compared, compared, overall
 from explorer.screens.experiments.overview import ALL, EXPERIMENT, draw_how_to_read, draw_overview, open_experiment
 from explorer.web import address
 from explorer.web.figures import draw_figure, draw_small_figure, draw_table, table_height
@@ -34,6 +35,7 @@ from model.experiments.stored import ResultError, as_typed
 
 _RANGE = 150  # pixels of a mean with its range
 _MOST_ROWS = 20  # of a table that are in sight
+_CODE = 120  # pixels of the commands of a variant, which scroll
 _MEASURES = {
     "exact_match": (message("right"), message("Right on validation, in %, by updates"), " %"),
     "bleu": ("BLEU", message("BLEU on validation, by updates"), ""),
@@ -83,23 +85,19 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    if overall(arms) == "too few":
-        st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
     measures = compared(arms)
     drawn = [each for each in measures if each.has_intervals]
-    found = [results.answer(measure) for measure in leading(measures)]
-    if overall(arms) in ("equal", "undecided"):
-        found = [results.in_words(measures)]
-    for finding in found:
-        st.markdown(f"**{plain(finding)}**")
+    if overall(measures) == "too few":
+        st.markdown(f"**{t('Too few runs to tell')}.** {plain(results.too_few(arms))}")
+    elif measures:
+        for _, *answer in results.answers(experiment.yes, measures):
+            st.markdown(f"**{plain(' '.join(answer).strip())}**")
     if drawn:
         draw_how_to_read()
     for nth in range(0, len(drawn), 2):
         for measure, column in zip(drawn[nth : nth + 2], st.columns(2), strict=False):
             with column:
                 draw_small_figure(forest_figure(measure))
-                rows, file = results.shift_rows(measure), f"shifts-{measure.measure}"
-                draw_table(rows, results.caption(measure), file=file)
     for measure in measures:
         if measure not in drawn:
             st.caption(plain(results.means(measure)))
@@ -109,7 +107,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         figures.append(_length_figure(arms))
         draw_figure(figures[1])
     with st.expander(t("What the runs show, in numbers")):
-        _numbers(arms, figures)
+        _numbers(arms, figures, drawn)
     with st.expander(t("What the models answer")):
         draw_table(
             sample_rows(arms),
@@ -137,11 +135,15 @@ def _procedure() -> str:
     )
 
 
-def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure]) -> None:
-    """Draw why runs failed, the table of the scores, and those of the figures."""
+def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure], measures: Sequence[Compared]) -> None:
+    """Draw why runs failed, and the tables of the scores, of the shifts, and of the figures."""
     st.markdown("\n".join(f"- {plain(failure)}" for failure in results.failures(arms)))
     alt = t("Scores of each variant: mean, lowest and highest run")
-    tables = {"scores": ("", table(arms), alt)}
+    tables: dict[str, tuple[str, Rows, str]] = {"scores": ("", table(arms), alt)}
+    tables |= {
+        f"shifts-{each.measure}": (results.named(each), results.shift_rows(each), results.caption(each))
+        for each in measures
+    }
     tables |= {
         file: (figure.title, wide(figure.data), figure.caption)
         for file, figure in zip(("curves", "by-length"), figures, strict=False)
@@ -187,7 +189,7 @@ def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             st.markdown(f"**{plain(arm.label)}**")
             missing = as_typed("\n".join(map(shlex.join, arm.recipe.commands(arm.recipe.seeds[0]))))
             lines = [run.typed_command for run in arm.runs] or [missing]
-            st.code("\n".join(lines), language="bash", wrap_lines=True)
+            st.code("\n".join(lines), language="bash", height=_CODE if len(lines) > 1 else "content")
             if arm.recipe.from_chain:
                 st.caption(
                     t("The first of two commands makes the files that a run starts from. It takes hours, but once.")

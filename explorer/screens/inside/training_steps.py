@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.decoding.examples import opening_step
 from explorer.decoding.translator import Translation
@@ -19,10 +22,14 @@ def after_training(translation: Translation) -> Translation:
     A lesson shows the machine without the slider.
     """
     name = translation.model
-    steps = runtime.snapshot_steps(name)
-    if len(steps) < 2 or address.page() != "inside":
+    if address.page() != "inside":
         return translation
-    line = st.container(horizontal=True, vertical_alignment="center")  # one line, so that the diagram stays in sight
+    steps = runtime.snapshot_steps(name)
+    # On a wide screen it is beside the page's heading (frame.css), so that the diagram is high up.
+    line = st.container(horizontal=True, vertical_alignment="center", key="training")
+    if len(steps) < 2:
+        _link_models_with_steps(line, name)
+        return translation
     chosen = line.select_slider(
         t("Steps of training"),
         steps,
@@ -45,11 +52,38 @@ def after_training(translation: Translation) -> Translation:
     return then
 
 
+def _link_models_with_steps(line: DeltaGenerator, name: str) -> None:
+    """Say that no earlier weights were kept, with links to shipped models that have some.
+
+    An imported model gets only those of its own languages.
+    """
+    models = runtime.models()
+    others = [
+        other
+        for other, summary in models.items()
+        if summary["bundled"]
+        and name in models
+        and (not models[name]["imported"] or _languages(summary) == _languages(models[name]))
+        and len(runtime.snapshot_steps(other)) > 1
+    ]
+    if not others:
+        return
+    with line:
+        draw_caption(t("This model kept no earlier weights. What training changed:"))
+        for other in others:
+            at = {"model": other, "inside_tab": "The machine"}
+            st.page_link("pages/inside.py", label=other, icon=":material/history:", query_params=at)
+
+
+def _languages(summary: dict[str, Any]) -> tuple[str, str]:
+    return summary["data"]["src_lang"], summary["data"]["tgt_lang"]
+
+
 def changed(now: Translation, then: Translation, trained: int, step: int) -> str:
     """A sentence on the token of one step (from 1) of the same target, then and now."""
     return t(
-        "After {trained:,} steps of training the model gave {token} a probability of {before} at step {step}; at the "
-        "end of training, {after}. All numbers below are those of that time.",
+        "The same target, read after {trained:,} steps of training: {token} has {before} at step {step}, and {after} "
+        "at the end of training. All numbers below are of that time.",
         trained=trained,
         token=quoted(now.trace.predicted_tokens[step - 1]),
         before=weight_percent(float(then.trace.probabilities[step - 1])),

@@ -92,8 +92,10 @@ _BESIDE = """<style>
   [data-testid="stBidiComponentIsolated"] {
     --machine-panel: static; --machine-controls: static; --machine-height: none; --lead: none; }
   body:not(:has(.st-key-lesson_fold input:checked)) [data-testid="stBidiComponentIsolated"] {
-    --machine-shown: none; --machine-panel: sticky; --machine-bottom: 40dvh; --machine-height: 17dvh; }
-  body:has(.st-key-lesson_feedback [data-testid="stAlert"]) [data-testid="stBidiComponentIsolated"][data-testid] {
+    --machine-shown: none; --machine-folded: block; --machine-panel: sticky; --machine-bottom: 40dvh;
+    --machine-height: 17dvh; }
+  body:not(:has(.st-key-lesson_fold input:checked)):has(.st-key-lesson_feedback [data-testid="stAlert"])
+    [data-testid="stBidiComponentIsolated"] {
     --machine-bottom: 42.5dvh; --machine-height: 14.5dvh; }
   .st-key-lesson_bar {
     position: fixed; z-index: 89; top: 3.75rem; left: 0; width: 100% !important; padding: 0.2rem 0.9rem;
@@ -111,7 +113,11 @@ _BESIDE = """<style>
     background: light-dark(#ffffff, #0f151b); box-shadow: 0 -4px 18px rgb(0 0 0 / 18%); }
   .st-key-lesson_sheet:has(.st-key-lesson_feedback [data-testid="stAlert"]) { max-height: 54dvh; }
   .st-key-lesson_sheet:has(.st-key-lesson_feedback [data-testid="stAlert"]) > :has(.st-key-lesson_prose) {
-    max-height: 3.4rem; }
+    flex: 1 1 3.4rem; }
+  /* It reaches what is told in the machine. */
+  .stMain:has(.st-key-machine) .st-key-lesson_sheet { min-height: 40dvh; }
+  .stMain:has(.st-key-machine) .st-key-lesson_sheet:has([data-testid="stAlert"]) { min-height: 42.5dvh; }
+  .stMain .st-key-lesson_sheet.st-key-lesson_sheet:has(.st-key-lesson_fold input:checked) { min-height: 0; }
   .st-key-lesson_sheet :is(p, :is(.stRadio, .stTextInput) > label p) { font-size: 0.9rem; line-height: 1.35; }
   .st-key-lesson_sheet [role="radiogroup"] { flex-flow: row wrap; gap: 0.3rem 1.1rem; margin-right: 10.5rem; }
   .st-key-lesson_sheet :has(> * > .stRadio) > :has([data-testid="stFormSubmitButton"]) {

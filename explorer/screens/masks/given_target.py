@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.charts.plotly_charts import Columns, numbered
-from explorer.charts.training_curves import TRAINING_LOSS, comparison_figure
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of, reference, references
 from explorer.decoding.masked_reading import sentence_of
@@ -129,6 +128,8 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
 
 def draw_pair_tab() -> None:
     """Draw two models that differ only in the causal mask: losses, translations, and the head that looks ahead."""
+    from explorer.charts.training_curves import TRAINING_LOSS, comparison_figure  # altair, which the other tabs lack
+
     summaries = runtime.models()
     missing = [name for name in (WITH, WITHOUT) if name not in summaries]
     if missing:

@@ -55,21 +55,30 @@ def _draw_maps(subject: Subject, translation: Translation) -> None:
         default=kind if kind in kinds else kinds[-1],
         required=True,
         key="checks_kind",
+        label_visibility="collapsed",
     )
     layers = range(subject.model.model_config.n_layers(kind))
-    layer = right.selectbox(t("Layer"), layers, format_func=lambda i: f"L{i + 1}", key=f"checks_layer_{kind}")
+    layer = right.selectbox(
+        t("Layer"),
+        layers,
+        format_func=lambda i: t("Layer {layer}", layer=i + 1),
+        key=f"checks_layer_{kind}",
+        label_visibility="collapsed",
+    )
     try:
         _, norms = runtime.norms(translation, kind)
     except runtime.NotTheModels as missing:
         st.info(plain(str(missing)))
         return
-    maps = subject.compute(
+    (concluded, *rows), maps = subject.compute(
         f"maps {kind} {layer} {translation.seq}",
         lambda loaded: sentence_maps(loaded, translation, kind, layer, norms[layer]),
     )
+    st.markdown(f"**{plain(concluded)}** {plain(' '.join(rows))}")
+    grid = [item for item, _ in maps]
     for nth, ((item, caption), column) in enumerate(zip(maps, st.columns(len(maps)), strict=True)):
         with column:
-            draw_map(item, key=f"checks_map_{nth}", prefix=caption)
+            draw_map(item, key=f"checks_map_{nth}", prefix=caption, grid=grid)
 
 
 class _Check(NamedTuple):

@@ -54,7 +54,7 @@ def draw_importance(subject: Subject, measured: Measured) -> None:
             return
     loss = fixed(importance.ablation.loss, importance.decimals)
     st.markdown(t("##### Loss without the head, minus that of the whole model ({loss} nats)", loss=loss))
-    st.caption(t("The colours follow the square root of the change."))
+    st.caption(t("The colours follow the square root of the change. In brackets: cannot be told from zero."))
     changes = importance.ablation.loss_change
     for kind, (column, bar) in zip(changes, page_parts.map_columns(len(changes)), strict=False):
         with column:

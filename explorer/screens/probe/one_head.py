@@ -14,13 +14,15 @@ from explorer.decoding.labelled_map import PairMarks, head_map
 from explorer.decoding.names import index_name
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import capitalised, percent, plain
+from explorer.locale.text import capitalised, fixed, percent, plain
 from explorer.probing.head_card import (
     EXAMPLES,
     MIN_ROWS,
     counted_cells,
     example_statistic,
     examples,
+    framed_weight,
+    on_right_words,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import WITHOUT_SINKS
@@ -166,7 +168,8 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         if 0 < counted < n_rows:
             about = t("{n} of {rows} counts", "{n:,} of {rows} count", n=counted, rows=about)
         text = measured.sample.sources[example.index].text
-        title = f"{translated(name)}: {example.sort_key()} · {about} · {text}"
+        score = example.sort_key(on_right_words(sentences[example.index], place, statistic))
+        title = f"{translated(name)}: {score} · {about} · {text}"
         opened = name == EXAMPLES[0]
         _draw_sentence(sentences[example.index], place, title, statistic, key=name.lower(), expanded=opened)
     said = t(
@@ -177,10 +180,7 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
     )
     below = t("Below 0: less than uniform attention.") if any(each.gain < 0 for each in chosen.values()) else ""
     shuffled = (
-        t(
-            "Uniform attention is near 0 here, since the weight on shuffled partners is taken off. Where one of these "
-            "falls on a right word, even a perfect head stays below 1."
-        )
+        t("Where a shuffled partner falls on a right word, even a perfect head stays below 1.")
         if statistic.startswith("lexical")
         else ""
     )
@@ -201,14 +201,16 @@ def _draw_sentence(item: Observed, place: Head, title: str, statistic: str, *, k
                 share=percent(float(left_out[layer, head])),
             )
         elif cells:
-            every = counted_cells(item, kind, statistic.removesuffix(WITHOUT_SINKS))
-            prefix = (
-                t(
-                    "Framed: the cells whose weight counts, as a share of the weight of their row outside the sinks "
-                    "(the first token and <eos>). Cells at sinks do not count, even where they are right."
+            prefix = t("Framed: the cells whose weight counts.")
+            if statistic.endswith(WITHOUT_SINKS):
+                framed, outside = framed_weight(item, place, cells)
+                prefix = t(
+                    "Framed: the cells whose weight counts, {framed} of the {outside} that their rows together have "
+                    "outside the sinks (the first token and <eos>): {share}. So a row that looks mostly at sinks "
+                    "counts little. Cells at sinks do not count, even where they are right.",
+                    framed=fixed(framed, 2),
+                    outside=fixed(outside, 2),
+                    share=fixed(framed / outside, 2),
                 )
-                if len(every) > len(cells)
-                else t("Framed: the cells whose weight counts.")
-            )
         marked = replace(head_map(maps, layer + 1, head + 1), marks=PairMarks(cells=cells))
         draw_map(marked, key=f"card_{key}", prefix=prefix)

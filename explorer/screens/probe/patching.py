@@ -115,7 +115,8 @@ def _draw_one_pair(subject: Subject, translation: Translation, other: str) -> No
     st.markdown(f"**{plain(grids.summary())}**")
     for stack, column in zip(grids.columns, st.columns(len(grids.columns)), strict=True):
         with column:
-            page_parts.draw_plot(patch_plot(grids, stack), f"patching_{stack}")
+            plot = patch_plot(grids, stack, bar=stack == [*grids.columns][-1])
+            page_parts.draw_plot(plot, f"patching_{stack}")
     st.markdown(t("##### The output of one head from the other sentence, at all positions"))
     st.caption(plain(grids.heads_summary()))
     heads = (
@@ -133,7 +134,8 @@ def _draw_means(means: MeanPatches) -> None:
     st.markdown(f"**{plain(means.caption())}**")
     for stack, column in zip(means.mean_place, st.columns(len(means.mean_place)), strict=True):
         with column:
-            page_parts.draw_plot(mean_patch_plot(means, stack), f"patching_mean_{stack}", numbers=False)
+            plot = mean_patch_plot(means, stack, bar=stack == [*means.mean_place][-1])
+            page_parts.draw_plot(plot, f"patching_mean_{stack}", numbers=False)
     for kind, (column, bar) in zip(means.heads, page_parts.map_columns(len(means.heads)), strict=False):
         with column:
             item, title, span = means.heads[kind], t("share of the difference"), (-means.top, means.top)

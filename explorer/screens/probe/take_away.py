@@ -11,7 +11,7 @@ from explorer.decoding.model_summary import facts
 from explorer.files.tables import table_csv
 from explorer.locale.language import current
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import listed, plain, quoted
 from explorer.probing.measured import Measured
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.tables import heads, number_rows
@@ -50,11 +50,11 @@ def draw_take_away(subject: Subject, measured: Measured) -> None:
     )
     in_report = t(
         "A page to read or print: every head with its role and scores, and all that has been measured on this sample "
-        "in the tab “Effect on the answer”, with notes on heads. So far {n} such table.",
-        "A page to read or print: every head with its role and scores, and all that has been measured on this sample "
-        "in the tab “Effect on the answer”, with notes on heads. So far {n} such tables.",
-        n=len(sections),
+        "in the tab “Effect on the answer”, with notes on heads."
     )
+    if sections:
+        tables = listed(quoted(section.title) for section in sections)
+        in_report = f"{in_report} {t('So far: {tables}.', tables=tables)}"
     read_csv = f'import pandas as pd\npd.read_csv("{name}-heads.csv")'
     read_json = f'import json\njson.load(open("{name}-heads.json"))["numbers"]'
     files: tuple[tuple[str, str, str, str, str, Callable[[], bytes | str]], ...] = (

@@ -12,6 +12,7 @@ from explorer.probing.cross_checks import (
     SENTENCES,
     KeptShares,
     agreement,
+    conclusion,
     kept_shares,
     map_agreement,
     sentence_maps,
@@ -105,24 +106,51 @@ def test_agreement_of_two_maps() -> None:
     one = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
     assert agreement(one, one) == "the largest key is the same in 3 of 3 rows; mean correlation of a row +1.00"
     assert agreement(one, one[:, ::-1]).startswith("the largest key is the same in 1 of 3 rows; mean correlation")
-    named = agreement(one, one[:, ::-1], ("1 a", "2 b", "3 c"))
-    assert named.startswith("the largest key is the same in 1 of 3 rows, not in “1 a” and “2 b”; mean correlation")
-    assert "not in" not in agreement(one, one, ("1 a", "2 b", "3 c"))
-    many = np.eye(4)
-    assert "not in" not in agreement(many, many[::-1], ("1 a", "2 b", "3 c", "4 d")), "too many to be named"
+
+
+@pytest.mark.parametrize(
+    ("same", "rows", "said"),
+    [
+        (8, 9, "Here the weights are a fair picture: in 8 of 9 rows"),
+        (3, 4, "Here the weights are a fair picture: in 3 of 4 rows"),
+        (5, 9, "In 5 of 9 rows, the key"),
+        (6, 9, "In 6 of 9 rows, the key"),
+        (4, 8, "Here the weights are no fair picture: only in 4 of 8 rows"),
+        (0, 9, "Here the weights are no fair picture: only in 0 of 9 rows"),
+        (3, 3, "In 3 of 3 rows, the key"),  # too few for more
+        (0, 1, "In 0 of 1 row, the key"),
+        (0, 0, "In 0 of 0 rows, the key"),
+    ],
+)
+def test_weights_are_called_fair_or_not_only_where_the_rows_of_the_sentence_say_so(
+    same: int, rows: int, said: str
+) -> None:
+    found = conclusion(same, rows, 1.04)
+    assert found.startswith(said)
+    assert found.endswith("whose value is missed most (by chance in 1.0).")
 
 
 def test_a_row_that_sees_one_key_agrees_with_nothing(reverse: LoadedModel) -> None:
     translation = Translator(reverse).translate("abc", DecodeConfig())
     norms = np.ones((4, 4), np.float32)
     for kind, rows in (("decoder", 3), ("encoder", 4)):
-        maps, (said, by_norms, _) = zip(*sentence_maps(reverse, translation, kind, 0, norms), strict=True)
+        (concluded, *differing), found = sentence_maps(reverse, translation, kind, 0, norms)
+        maps, (said, by_norms, by_zeroing) = zip(*found, strict=True)
         assert f" of {rows} rows" in by_norms
+        same = next(n for n in range(rows + 1) if f" in {n} of {rows} rows" in by_zeroing)
+        chance = sum(1 / (row + 2) if kind == "decoder" else 1 / rows for row in range(rows))
+        assert concluded == conclusion(same, rows, chance), "by the rows that have a choice"
         framed = [dict(each.marks.cells) for each in maps]
         assert framed[0].keys() == framed[1].keys() == framed[2].keys()
         assert all(each.values[row, key] == each.values[row].max() for each in maps for row, key in each.marks.cells)
         assert all(len({keys[row] for keys in framed}) > 1 for row in framed[0]), "rows that differ, and no others"
         assert ("Framed" in said) is bool(framed[0])
+        expected = [
+            f"Row “{maps[0].row_labels[row]}”: weights at {at[0]}, norms at {at[1]}, values set to zero at {at[2]}."
+            for row in framed[0]
+            if (at := [f"“{maps[0].column_labels[keys[row]]}”" for keys in framed])
+        ]
+        assert differing == (expected if len(expected) <= 3 else []), "few rows that differ are named"
 
 
 def test_maps_are_compared_row_by_row(measured: Measured, reverse: LoadedModel) -> None:

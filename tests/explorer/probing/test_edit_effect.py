@@ -63,7 +63,7 @@ def test_a_change_in_words_names_the_measures_that_are_known() -> None:
         "33.3 %, by −66.7 (−100.0 to 0.0, not distinguishable from zero) percentage points"
     )
     few = quality_words(Quality(first, np.array([1.0, 0.0, 0.0]), None), Quality(first, np.zeros(3), None))
-    assert few.endswith("; right sentences: 1, then 0"), "a share of one sentence is noise"
+    assert few.endswith("; of 3 sentences, 1 right, then 0"), "a share of one sentence is noise"
     same = quality_words(Quality(first, None, 30.0), Quality(first, None, 12.34))
     assert "by 0.000 (0.000 to 0.000, not distinguishable from zero); BLEU from 30.0 to 12.3 on these sentences" in same
     unchanged = quality_words(before, Quality(second, np.ones(3), None))

@@ -5,8 +5,10 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from explorer.files.tables import table_csv
 from explorer.locale.language import written_in
@@ -16,9 +18,12 @@ from explorer.probing.head_card import (
     counted_cells,
     example_statistic,
     examples,
+    framed_weight,
+    on_right_words,
 )
 from explorer.probing.measured import Measured, read_again
-from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
+from explorer.probing.measurement import WITHOUT_SINKS, places_of, sentence_scores
+from explorer.probing.pattern_cells import partners
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.roles import role_of, statistic_title
 from explorer.probing.tables import (
@@ -48,6 +53,8 @@ def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> No
     assert (worst.gain, median.gain, best.gain) == (known[0], known[round((len(known) - 1) / 2)], known[-1])
     assert all(values[item.index] == item.score for item in order)
     assert Example(0, 0.86, 0.5).sort_key() == "0.86 (uniform 0.50; 72 % of the way to 1)"
+    said = "0.76 = 0.87 on right words − 0.11 on shuffled partners"
+    assert Example(0, 0.7649, 0.01).sort_key(0.8651) == said, "what is shown adds up, though 0.1002 is taken off"
     rows = [MIN_ROWS if nth != best.index else 2 for nth in range(len(single.own))]
     assert examples(scores, statistic, 0, 0, rows)["Best"].gain < best.gain, "a mean over two rows is chance"
     assert examples(scores, "aligned_input_without_sinks", 0, 0, [2] * len(rows)), "unless all are as short"
@@ -68,9 +75,43 @@ def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, r
     share = weights[..., np.arange(len(rows)), columns].sum(axis=-1) / weights[..., 1:-1].sum(axis=(-1, -2))
     np.testing.assert_allclose(share, scores["aligned_without_sinks"], rtol=1e-4)
 
+    for layer, head in np.ndindex(*share.shape):
+        on_cells, outside = framed_weight(observed, ("cross", layer, head), framed)
+        assert on_cells / outside == pytest.approx(share[layer, head], rel=1e-4)
+    assert framed_weight(observed, ("cross", 0, 0), ((1, 1), (1, 2)))[1] == pytest.approx(
+        observed.trace.cross[0, 0, 1, 1:-1].sum()
+    ), "a row with two cells counts once"
+
     assert len(counted_cells(observed, "cross", "aligned")) == n, "with the sink"
     assert counted_cells(observed, "cross", "confidence") == ()
     assert set(counted_cells(observed, "decoder", "previous")) == {(row, row - 1) for row in range(1, n + 1)}
+
+
+@pytest.mark.parametrize("ending", ["", WITHOUT_SINKS])
+@pytest.mark.parametrize("name", ["lexical", "lexical_input"])
+def test_a_lexical_score_is_the_weight_on_right_words_less_that_on_shuffled_partners(
+    name: str, ending: str, measured: Measured, reverse: LoadedModel
+) -> None:
+    lengths = [len(source.ids) for source in measured.sample.sources]
+    (observed,) = read_again(measured.sample.part([lengths.index(max(lengths))]), reverse, quiet)
+    n = max(lengths)
+    observed = replace(observed, alignment=tuple(((5 * nth + nth // 3) % n,) for nth in range(n)))  # along no diagonal
+    statistic, places = name + ending, places_of(observed, "cross")
+    weights = observed.trace.cross.astype(np.float64)
+    right = partners(observed, read=name.endswith("_input"))
+    scores = sentence_scores(observed, "cross")[statistic]
+    outside = ~places.sinks if ending else np.ones_like(places.sinks)
+    taken_off = []
+    for factors in places.lexical[name][:2]:
+        rows = ((factors * outside) > 0).any(axis=-1)
+        total = weights[..., rows, :][..., outside].sum(axis=(-1, -2)) if ending else right.any(axis=-1).sum()
+        taken_off.append((weights * (right - factors) * outside).sum(axis=(-1, -2)) / total)
+    for layer, head in np.ndindex(*scores.shape):
+        found = on_right_words(observed, ("cross", layer, head), statistic)
+        assert found is not None
+        assert found - max(each[layer, head] for each in taken_off) == pytest.approx(scores[layer, head], abs=1e-5)
+    assert on_right_words(observed, ("cross", 0, 0), "aligned" + ending) is None
+    assert on_right_words(observed, ("decoder", 0, 0), "previous") is None
 
 
 def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_word(measured: Measured) -> None:

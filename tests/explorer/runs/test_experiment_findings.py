@@ -16,11 +16,11 @@ from explorer.runs.command import TrainingOrder
 from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and_range, table, with_ranges
 from explorer.runs.experiment_findings import (
     answer,
+    answers,
     caption,
     conditions,
     cost_rows,
     failures,
-    in_words,
     named,
     no_single_cause,
     shift_rows,
@@ -28,7 +28,7 @@ from explorer.runs.experiment_findings import (
 )
 from explorer.runs.experiment_relations import LEVEL, Compared, compared, differs, leading, overall
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import Arm, Base, Experiment
+from model.experiments.recipe import Arm, Base, Experiment, Yes
 from model.experiments.stored import ResultError, StoredRun
 from model.presets import PRESETS
 
@@ -109,7 +109,13 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     uneven = {"one": [([10, 20], [5.0, 9.0])], "two": [([10, 100], [5.0, 9.0])]}
     titles = [band_figure(each, x_title="updates", title="Right", unit=" %").title for each in (ways, uneven)]
     assert titles == ["Right", "Right (logarithmic axis)"]
-    assert "one 100 % (100 to 100, 1 run) at 30 updates; two 1 % (1 to 1, 1 run) at 10 updates." in ends
+    end = "first: one: 100.0 % (100.0 to 100.0, 1 run) at 30 updates; two: 1.0 % (1.0 to 1.0, 1 run) at 10 updates."
+    assert ends.endswith(end)
+    same = {name: [([10, 20], [0.5, 0.07123])] for name in ("a", "b")}
+    assert band_figure(same, x_title="updates", title="Loss", unit="").caption == (
+        "On validation at 20 updates, mean and range over the runs, highest first: "
+        "a: 0.0712 (0.0712 to 0.0712, 1 run); b: 0.0712 (0.0712 to 0.0712, 1 run)."
+    )
     falls = {"a": [([1, 2, 3, 4], [100.0, 50.0, 10.0, 60.0])], "b": [([1, 2, 3, 4], [90.0, 80.0, 50.0, 0.0])]}
     falls["never"] = [([1, 2], [40.0, 30.0])]
     by_length = band_figure(falls, x_title="letters", title="Right", unit=" %", mark=2.5)
@@ -199,7 +205,7 @@ def test_every_comparison_has_its_verdict(
     assert differs(arms) is bool(claims)
     assert [verdicts(each)[0] in claims for each in leading(measures)] == [True] * bool(claims)
     if said and not claims:
-        assert overall(arms) == {"as good": "equal", "too few runs": "too few"}.get(said[0], "undecided")
+        assert overall(measures) == {"as good": "equal", "too few runs": "too few"}.get(said[0], "undecided")
 
 
 def verdicts(what: Compared) -> list[str]:
@@ -210,20 +216,15 @@ def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> N
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
     assert caption(score) == (
-        "Right on test (%) after 20 to 50 updates, beside “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; "
+        "Right on test after 20 to 50 updates, beside “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; "
         "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
     )
     assert verdicts(updates) == ["as soon", "later", "as soon"]
     assert caption(loss).startswith("Loss on test, beside “arm 0”: “arm 1” 1.0 (0.")
-    assert in_words([score, updates]).endswith(
-        "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
+    assert answer(score) == (
+        "“arm 1” (60.2 %) and “arm 2” (70.2 %) are worse than “arm 0” (90.2 %). As good: “arm 3” (90.2 %)."
     )
-    assert answer(score).endswith(
-        "after 20 to 50 updates: “arm 1” 60.2 % and “arm 2” 70.2 % instead of 90.2 %. As good: “arm 3”."
-    )
-    assert (
-        answer(updates) == "Updates until 99 % on validation: “arm 2” 50 instead of 20. As soon: “arm 1” and “arm 3”."
-    )
+    assert answer(updates) == "“arm 2” (50) is later than “arm 0” (20). As soon: “arm 1” (20) and “arm 3” (20)."
     assert list(shift_rows(score)[2].items()) == [
         ("variant", "arm 3"),
         ("points more", "0.0 (−0.3 to +0.3)"),
@@ -232,6 +233,54 @@ def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> N
     some = compared(arms_of([ten(), [*ten()[:9], replace(ten()[9], valid=BAD[0].valid)]]))[1]
     assert list(shift_rows(some)[0].values()) == ["arm 1", "", "9 of 10 reached it"], "why it is not compared"
     assert "4 test sentences; 9 comparisons." in conditions(arms)
+
+
+SURE, OPEN_SIZE, WIDE = ten(0.6), ten(0.909), ten(0.93, width=0.2)  # beside `ten()`: worse, better, undecided
+
+
+@pytest.mark.parametrize(
+    ("yes", "others", "word"),
+    [
+        ("lower", (SURE,), "Yes."),
+        ("lower", (ten(), SURE), "Yes."),
+        ("lower", (ten(), OPEN_SIZE), "No."),
+        ("higher", (SURE,), "No."),
+        ("higher", (ten(0.95),), "Yes."),
+        ("either", (SURE,), "Yes."),
+        ("either", (ten(0.95),), "Yes."),
+        ("either", (ten(),), "No."),
+        # What is open answers nothing, nor does one arm for all.
+        ("lower", (WIDE,), ""),
+        ("lower", (ten(), WIDE), ""),
+        ("higher", (OPEN_SIZE,), ""),
+        ("either", (OPEN_SIZE,), ""),
+        ("higher", (SURE[:3], ten()[:2]), ""),
+        ("lower", (ten(late=9),), "No."),  # later, and as good: only scores answer
+        ("", (SURE,), ""),
+    ],
+)
+def test_a_question_is_answered_by_yes_or_no_only_where_the_scores_decide(
+    yes: Yes, others: Sequence[Sequence[StoredRun]], word: str
+) -> None:
+    first = ten(width=0.2) if WIDE in others else ten()
+    found = answers(yes, compared(arms_of([first, *others])))
+    said = {what.measure: (reply, text) for what, reply, text in found}
+    assert (said["score"][0], said["score"][1][:20]) == (word, "Right on test after ")
+    assert [reply for reply, _ in said.values() if reply] == [word] * bool(word)
+    assert ("updates" in said) is (others == (ten(late=9),)), "updates are told if an arm differs by them"
+
+
+def test_an_answer_says_what_is_open_with_the_intervals_that_are_asked_for() -> None:
+    wide, sure = ten(width=0.2), ten(0.909)
+    score, *_ = compared(arms_of([wide, WIDE, WIDE]))
+    both = "“arm 1” (103.0 %) and “arm 2” (103.0 %)"
+    assert answer(score) == f"Whether {both} differ from “arm 0” (100.0 %) is undecided."
+    score, *_ = compared(arms_of([ten(), sure, ten(0.6)[:1]]))
+    end = "is better than “arm 0” (90.2 %), size open. Too few runs: “arm 2” (60.0 %)."
+    assert answer(score) == f"“arm 1” (91.1 %) {end}"
+    assert answer(score, intervals=True) == f"“arm 1” (91.1 %, shift +0.7 to +1.1) {end}"
+    _, updates, _ = compared(arms_of([ten(), ten(late=9), FAILED * 2]))
+    assert answer(updates) == "“arm 1” (90) is later than “arm 0” (20). Not compared: “arm 2” (–)."
 
 
 def test_a_forest_has_each_interval_the_margin_and_greys_what_is_undecided() -> None:
@@ -305,8 +354,7 @@ def test_lengths_beyond_training_are_compared_too() -> None:
     assert verdicts(score) == ["worse", "as good", "as good"]
     assert (
         answer(beyond)
-        == "Right on test beyond the trained lengths (%): “arm 1” 30.2 % and “arm 2” 2.2 % instead of 10.2 %. "
-        "As good: “arm 3”."
+        == "“arm 1” (30.2 %) is better than “arm 0” (10.2 %). Worse: “arm 2” (2.2 %). As good: “arm 3” (10.7 %)."
     )
     assert leading(compared(arms)) == [score, beyond]
     assert "12 comparisons" in conditions(arms)
