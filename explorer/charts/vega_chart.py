@@ -8,8 +8,11 @@ from typing import Any
 import altair as alt
 
 from explorer.charts.chart import DASHES, GREY, HEIGHT
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
 from explorer.locale.messages import t
 
+_NUMBER = {"grouping": [3], "currency": ["", ""]}  # of a language, without its marks
 _POWER_OF_TEN = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01"
 
 
@@ -53,8 +56,9 @@ def marker() -> alt.Chart:
 
 
 def specification(*layers: Any, height: int = HEIGHT) -> dict[str, Any]:
-    """Make a Vega-Lite specification from layers; its style comes from the page's theme."""
+    """Make a Vega-Lite specification from layers: with the style of the page's theme, and numbers as the language's."""
     chart = alt.layer(*layers) if len(layers) > 1 else layers[0]
     values: dict[str, Any] = chart.properties(height=height).to_dict()
-    values.pop("config", None)
+    marks = in_digits_of(current(), ",.")
+    values["config"] = {"locale": {"number": _NUMBER | {"thousands": marks[0], "decimal": marks[1]}}}
     return values
