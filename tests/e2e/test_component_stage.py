@@ -123,7 +123,8 @@ def test_arcs_within_a_sentence(stage: Bench) -> None:
     stage.click(".kinds button[value=encoder]")
     stage(".source .chip").nth(0).hover()
     stage.frame()
-    assert stage.text(".says") == "1 i looks at 2 read 50 %, 3 red 50 %. (Encoder, layer 2, mean of 2 heads.)"
+    says = "1 i looks at 2 read 50 %, 3 red 50 %. (Encoder self-attention, layer 2, mean over its heads.)"
+    assert stage.text(".says") == says
 
 
 def test_curves_move_in_about_200_ms_and_not_at_all_for_reduced_motion(stage: Bench) -> None:
@@ -284,7 +285,7 @@ def test_only_a_new_turn_changes_the_position(stage: Bench) -> None:
     stage.press_and_send("Home", seq="second", step=3, kind="encoder", layer=1, head=2)
     assert stage.step() == "step 3 of 5"
     assert stage("figure.encoder").get_attribute("class") == "encoder focus"
-    assert stage.text("figure.encoder small").startswith("layer 1 · head 2 (of 2)")
+    assert stage.text("figure.encoder small").startswith("layer 1 · head 2")
     stage.page.wait_for_timeout(400)
     assert stage.calls() == []  # the move before the new sentence no longer matters
     stage.send(planted_trace(target=("<sos>", "je")), seq="third", step=5)

@@ -1,7 +1,7 @@
 // What depends on the script of a text: the direction of a sentence, and where a label may be cut.
 
 import { recall, store } from "./memory.js";
-import { SPECIALS } from "./wording.js";
+import { SPECIALS } from "./names.js";
 import { LEFTWARDS } from "./words.js";
 
 /** @import { Decoding, Side } from "./types" */

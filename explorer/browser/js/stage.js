@@ -9,10 +9,10 @@ import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
-import { LEAST_DRAWN, between, differ, fanOut, sentenceOf, stageView, trace, waysPast } from "./stage_lines.js";
+import { between, differ, fanOut, sentenceOf, stageView, trace, waysPast } from "./stage_lines.js";
 import { currentRow, tokenSpans } from "./stepper_state.js";
 import { redraw } from "./view.js";
-import { weightsOf } from "./weights.js";
+import { NAMED_FROM, weightsOf } from "./weights.js";
 import { t } from "./words.js";
 
 /** @import { Box, Curve, Side, Span, StageView, StepperState } from "./types" */
@@ -192,7 +192,7 @@ export function drawStage(S, written) {
 function curvesOf(S, { from, column, lines }) {
   const a = boxOf(S, from.side, from.span);
   const drawn = lines.flatMap((line) => {
-    const box = line.weight < LEAST_DRAWN ? null : boxOf(S, line.side, line.span);
+    const box = line.weight < NAMED_FROM ? null : boxOf(S, line.side, line.span);
     return box ? [{ ...line, box }] : [];
   });
   if (!a || !drawn.length) return [];

@@ -418,6 +418,9 @@ export interface CellState {
   reporting: number;
   pending: number[];
   observer: ResizeObserver;
+  unsubscribe: () => void;
+  /** Ends the row of the map above, once it has been drawn. */
+  endStrip?: () => void;
   width: number;
   frame: number;
 }
