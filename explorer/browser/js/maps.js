@@ -29,8 +29,7 @@ const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size
 const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
-// Keys from which the room for upright labels is computed; size of cells for which that for overhanging ones is, in pixels.
-const [MANY, TIGHT] = [12, 12];
+const [MANY, TIGHT] = [12, 12]; // room is for upright labels from so many keys, for tilted ones at this size of cells
 const LEADING = 1.15; // distance between labels, as a factor of their type
 const [FRAMED, REST] = [7, 12]; // size above which cells have frames; size of type where rows are to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
