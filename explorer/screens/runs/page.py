@@ -143,7 +143,9 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(pinned=any(entry.note for entry in entries)),  # which make it wider than a laptop
+            t("name"): text(
+                width=198, pinned=any(entry.note for entry in entries)
+            ),  # which make it wider than a laptop
             t("right (%)"): number(
                 width=134,
                 help=t("Share of sentences that are exactly right, with its 95 % interval (Wilson's score interval)."),
