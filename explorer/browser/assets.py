@@ -60,7 +60,7 @@ _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries
 _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
-    "cell": (("views", "cell"), "cell"),
+    "cell": (("views", "labelled_map", "cell"), "cell"),
     "copy_link": (("copy_link",), "copy_link"),
     "desk": (("desk",), "desk"),
     "film": (("views", "labelled_map", "film"), "film"),

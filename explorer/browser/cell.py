@@ -29,37 +29,51 @@ _component = component("cell", "cell")
 
 
 def cell_view(
-    details: HeadDetails, trace: AttentionTrace, at: Place, seq: str, *, key: str, on_move: Callable[[int], None]
+    details: HeadDetails,
+    trace: AttentionTrace,
+    at: Place,
+    seq: str,
+    *,
+    in_view: int,
+    said: str,
+    key: str,
+    on_move: Callable[[int, int], None],
 ) -> None:
-    """Draw the row of a head of the decoding `seq`, opened at a place with a column.
+    """Draw the row of a head of the decoding `seq`, opened at a place with a column, below a map of the head `in_view`;
+    `said` tells why this cell.
 
-    `on_move` is called with the column that the reader moved to, from 1, before the next run.
+    `on_move` is called with the head and the column that the reader moved to, from 1, before the next run.
 
     Raises:
         ValueError: as for :func:`encode`.
     """
-    message = encode(details, trace, at, seq)
-    keys = len(_row(details, at).weights)
+    message = encode(details, trace, at, seq, in_view=in_view, said=said)
+    shape = len(trace.weights(at.kind)[0]), len(_row(details, at).weights)
 
     def moved() -> None:
-        column = column_from(st.session_state[key].get("at"), at, seq, keys)
-        if column is not None:
-            on_move(column)
+        place = moved_to(st.session_state[key].get("at"), at, seq, shape)
+        if place is not None:
+            on_move(*place)
 
     _component(key=key, data=message, on_at_change=moved)
 
 
-def column_from(message: Any, at: Place, seq: str, keys: int) -> int | None:
-    """The column that a browser's message names; None if it is about another row or a key that is not there."""
+def moved_to(message: Any, at: Place, seq: str, shape: tuple[int, int]) -> tuple[int, int] | None:
+    """The head and column that a browser's message names; None if it is about another row, or there is no such cell.
+
+    `shape`: the numbers of heads and keys.
+    """
     try:
         report = msgspec.convert(message, CellReport)
     except msgspec.ValidationError:
         return None
-    here = CellReport(seq, at.kind, at.layer, at.head, at.row, report.column)
-    return report.column if report == here and 1 <= report.column <= keys else None
+    to = report.head, report.column
+    here = CellReport(seq, at.kind, at.layer, report.head, at.row, report.column)
+    there = all(1 <= number <= most for number, most in zip(to, shape, strict=True))
+    return to if report == here and there else None
 
 
-def encode(details: HeadDetails, trace: AttentionTrace, at: Place, seq: str) -> bytes:
+def encode(details: HeadDetails, trace: AttentionTrace, at: Place, seq: str, *, in_view: int, said: str = "") -> bytes:
     """Encode the row of a head at a place with a column, as the message described at the top of this file.
 
     Raises:
@@ -78,6 +92,8 @@ def encode(details: HeadDetails, trace: AttentionTrace, at: Place, seq: str) -> 
         tokens=[printable(key) for key in keys],
         scaled=details.scaled,
         gated=row.gate is not None,
+        in_view=in_view,
+        said=said,
         part="cell",
         seq=seq,
     )

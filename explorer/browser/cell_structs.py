@@ -19,7 +19,8 @@ class CellHeader:
     `mask` [key], and `bias` [key] if distances change the scores (ALiBi). A score is the product of query and key,
     divided by √d_head if `scaled`, plus the bias. `tokens` are all keys of the map; the arrays end with the last one
     that existed when the row was computed. `query` is the token of the row, and `predicted` what it predicts ("" in the
-    encoder). `gated`: a gate multiplies the output before W_O.
+    encoder). `gated`: a gate multiplies the output before W_O. `in_view` is the head of the map above, 0 for the mean;
+    `said` tells why this cell, if it was not chosen there.
     """
 
     kind: AttentionKind
@@ -32,6 +33,8 @@ class CellHeader:
     tokens: list[str]
     scaled: bool
     gated: bool
+    in_view: int
+    said: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class CellMessage(CellHeader):
 
 @dataclass(frozen=True)
 class CellReport:
-    """The key that the reader moved to in a row of a head of the decoding `seq`."""
+    """The head and the key that the reader moved to in a row of the decoding `seq`."""
 
     seq: str
     kind: AttentionKind

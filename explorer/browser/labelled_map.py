@@ -87,13 +87,14 @@ def encode(
 def in_row(map_: LabelledMap, n_maps: int) -> tuple[list[str], list[str], list[str], float]:
     """The labels that a map has in a row of maps, and the width, roughly in pixels, at which it shows its numbers.
 
-    The difference of two maps has no names of rows: it stands beside them. Beside it, what rows predict has no room.
+    The difference of two maps has positions: the names stand beside it. There, what rows predict has no room.
     """
     rows, ends, columns = _labels(map_)
-    rows = [""] * len(rows) if map_.signed else rows
+    if map_.signed:
+        rows, columns = ([f"{i + 1}" for i in range(len(names))] for names in (rows, columns))
     ends = ends if n_maps < _MANY else []
     letters = sum(max(map(len, names), default=0) for names in (rows, ends))
-    return rows, ends, columns, 50 + 7 * letters + 20 * len(columns)
+    return rows, ends, columns, (30 if map_.signed else 44) + 7 * letters + 21 * len(columns)
 
 
 def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:

@@ -8,15 +8,22 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import LabelledMap, PairMarks, difference, head_map, most_different, row_caption
+from explorer.decoding.labelled_map import (
+    NAMED_FROM,
+    LabelledMap,
+    difference,
+    head_map,
+    most_different,
+    row_caption,
+    row_in_view,
+)
 from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.pair_marks import counterparts, marked
 from explorer.locale.messages import t, translated
+from explorer.locale.text import three_decimals
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
-
-WORTH_NAMING = 0.05  # weight from which a second or third key of a row is named
 
 
 class NothingToCompare(UserError):
@@ -74,14 +81,14 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
         rows = (int(strength.argmax()) // strength.shape[1],) * 2 if strength.any() else rows
     elif pairs := counterparts(a, b):
         by, (i, k), (j, m) = max(pairs)
-        if by >= WORTH_NAMING:
+        if by >= NAMED_FROM:
             rows = i, j
-            labels = ((a.row_labels[i], b.row_labels[j]), (a.column_labels[k], b.column_labels[m]))
+            labels = ((row_in_view(a, i), row_in_view(b, j)), (a.column_labels[k], b.column_labels[m]))
             query, key = (" / ".join(dict.fromkeys(pair)) for pair in labels)
-            most = f"{most_different(query, key, float(b.values[j, m] - a.values[i, k]))} "
+            most = f"{most_different(query, key, a.values[i, k], b.values[j, m], every=False)} "
     if rows[0] >= len(a.rows) or rows[1] >= len(b.rows):
         return ""
-    first, second = (row_caption(each, at, least=WORTH_NAMING) for each, at in zip((a, b), rows, strict=True))
+    first, second = (row_caption(each, at, three_decimals) for each, at in zip((a, b), rows, strict=True))
     return most + t("In A, {a} In B, {b}", a=first, b=second)
 
 
@@ -139,12 +146,6 @@ def single_row(map_: LabelledMap, row: int) -> LabelledMap:
         predicted=map_.predicted[cut],
         first_row=row,
     )
-
-
-def cell_row(trace: AttentionTrace, at: Place, column: int, *, n_prompt: int = 0) -> LabelledMap:
-    """Cut the row of a place out of its map, with a frame around the cell in `column` (from 1)."""
-    row = single_row(head_map(attention_maps(trace, at.kind, n_prompt=n_prompt), at.layer, at.head), at.row)
-    return replace(row, marks=PairMarks(cells=((0, column - 1),)))
 
 
 def with_edit(edits: HeadEdits | None, head: Place, operation: Operation) -> HeadEdits:

@@ -85,27 +85,24 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
         )
     if len(weights) == 1:
         return found, ""
-    total = " + ".join(fixed(float(weight), 3) for weight in weights[:, column])
     n, mean = len(weights), fixed(float(weights[:, column].mean()), 3)
     if at.column is None:
         said = t(
-            "No cell is chosen, so this is the largest in this row: {query} gives {key} ({total}) ÷ {n} = {mean}, the "
-            "mean of the heads. Head {head} gives most.",
+            "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads. "
+            "A mean has no queries and keys: below is head {head}, which gives most.",
             head=found.head,
             query=query,
             key=key,
-            total=total,
             n=n,
             mean=mean,
         )
     else:
         said = t(
-            "{query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. A mean has no queries and keys, so "
-            "this is head {head}, which gives most.",
+            "{query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, "
+            "which gives most.",
             head=found.head,
             query=query,
             key=key,
-            total=total,
             n=n,
             mean=mean,
         )

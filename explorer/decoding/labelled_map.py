@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.messages import message, t, translated
 from explorer.locale.scripts import is_leftwards, places
-from explorer.locale.text import fixed, listed, quoted, weight_percent
+from explorer.locale.text import fixed, listed, quoted, three_decimals, weight_percent
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
@@ -115,7 +116,7 @@ class LabelledMap:
 
     @property
     def least(self) -> float:
-        """The number, by its size, from which a cell has colour and number."""
+        """The number, by its size, from which a cell has its number written."""
         return _NOISE if self.unit.startswith(_DIFFERENCE) else 0.0
 
     @property
@@ -190,7 +191,7 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         columns=_both(a.columns, b.columns),
         predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
-        compared=None if aligned else (a, b),
+        compared=(a, b),
         marks=PairMarks(_unlike(a.rows, b.rows), _unlike(a.predicted, b.predicted), _unlike(a.columns, b.columns))
         if aligned
         else PairMarks(),
@@ -270,10 +271,12 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
         return t(
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
         )
-    if map_.signed:
-        if map_.compared:
-            return _gain_and_loss(*map_.compared)
-        return most_different(map_.row_labels[row], map_.column_labels[column], number)
+    if map_.compared:
+        one, other = map_.compared
+        if one.first_row != other.first_row:
+            return _gain_and_loss(one, other)
+        weights = one.seen()[row, column], other.seen()[row, column]
+        return most_different(row_in_view(map_, row), map_.column_labels[column], *weights)
     unit = map_.quantity
     if map_.unit == SHARE:  # of an effect: nothing is looked at
         return t(
@@ -292,14 +295,18 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     )
 
 
-def most_different(query: str, key: str, number: float) -> str:
-    """Name the cell whose weight in B differs most from that in A, by `number`."""
-    query, key, by = quoted(query), quoted(key), fixed(abs(number), 2)
-    if number < 0:
-        return t(
-            "Most different: {query} gives {key} {value} less weight in B than in A.", query=query, key=key, value=by
-        )
-    return t("Most different: {query} gives {key} {value} more weight in B than in A.", query=query, key=key, value=by)
+def most_different(query: str, key: str, a: float, b: float, *, every: bool = True) -> str:
+    """Name the cell whose weight in B differs most from that in A, of every row or of those that are compared."""
+    query, key, one, other = quoted(query), quoted(key), three_decimals(a), three_decimals(b)
+    if every:
+        return t("Most different: {query} gives {key} {a} in A and {b} in B.", query=query, key=key, a=one, b=other)
+    return t(
+        "Most different of the rows compared: {query} gives {key} {a} in A and {b} in B.",
+        query=query,
+        key=key,
+        a=one,
+        b=other,
+    )
 
 
 def _gain_and_loss(one: LabelledMap, other: LabelledMap) -> str:
@@ -355,23 +362,26 @@ def summary_caption(maps: AttentionMaps, place: Place) -> str:
 
 
 def row_in_view(map_: LabelledMap, row: int) -> str:
-    """The label of a row (from 0), or of the last one where the map has fewer."""
-    return map_.row_labels[min(row, len(map_.rows) - 1)]
+    """A row (from 0), or the last one where the map has fewer, by what it reads and predicts: "5 spielen → im"."""
+    at = min(row, len(map_.rows) - 1)
+    predicted = map_.predicted[at] if map_.predicted else ""
+    return f"{map_.row_labels[at]} → {predicted}" if predicted else map_.row_labels[at]
 
 
-def row_caption(map_: LabelledMap, row: int, *, least: float = 0.0) -> str:
-    """Describe one row (from 0) in a sentence: the three keys that it looks at most.
+NAMED_FROM = 0.045
+"""The weight from which a second or third key that a row looks at is named: 5 %, rounded, as in js/weights.js."""
 
-    The second and third one are left out if their weight is below `least`.
-    """
+
+def row_caption(map_: LabelledMap, row: int, weight: Callable[[float], str] = weight_percent) -> str:
+    """Describe one row (from 0) in a sentence: the keys that it looks at most, at most three, and their weights."""
     query, values = quoted(row_in_view(map_, row)), map_.seen()[min(row, len(map_.rows) - 1)]
     order = [
         int(key) for key in np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")[:3] if values[int(key)] > 0
     ]
     if not order:
         return t("{query} can see nothing.", query=query)
-    order = [key for key in order if key == order[0] or values[key] >= least]
-    keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight_percent(float(values[key]))})" for key in order)
+    order = [key for key in order if key == order[0] or values[key] >= NAMED_FROM]
+    keys = ", ".join(f"{quoted(map_.column_labels[key])} ({weight(float(values[key]))})" for key in order)
     return t("{query} looks at {keys}.", query=query, keys=keys)
 
 

@@ -33,7 +33,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
         PairMarks(rows[1], ends[1], columns[1], tuple(cell for _, _, cell in framed)),
     )
     first, second = (replace(map_, marks=mark) for map_, mark in zip((a, b), marks, strict=True))
-    words = _few_in_words(a, b), _in_words(marks, len(framed), len(differing), len(pairs))
+    words = _few_in_words(a, b) or _uncompared(a, b), _in_words(marks, len(framed), len(differing), len(pairs))
     return first, second, " ".join(filter(None, words))
 
 
@@ -48,9 +48,30 @@ def counterparts(a: LabelledMap, b: LabelledMap) -> list[tuple[float, tuple[int,
     ]
 
 
+def _row_names(a: LabelledMap, b: LabelledMap) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What rows are matched by."""
+    return (a.predicted, b.predicted) if a.predicted and b.predicted else (a.rows, b.rows)
+
+
 def _matched_rows(a: LabelledMap, b: LabelledMap) -> list[tuple[int, int]]:
-    named = bool(a.predicted and b.predicted)
-    return _matched(*((a.predicted, b.predicted) if named else (a.rows, b.rows)))[0]
+    return _matched(*_row_names(a, b))[0]
+
+
+def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
+    """Name the rows that have no counterpart: other rows stand in their place, but not as many, or none."""
+    names = _row_names(a, b)
+    pairs = _matched(*names)[0]
+    without = [
+        listed(quoted(name) for at, name in enumerate(side) if at not in {pair[i] for pair in pairs})
+        for i, side in enumerate(names)
+    ]
+    in_a, in_b = t("{words} in A", words=without[0]), t("{words} in B", words=without[1])
+    rows = listed(named for named, words in zip((in_a, in_b), without, strict=True) if words)
+    if not rows:
+        return ""
+    if names[0] is a.predicted:
+        return t("Not compared, because they have no counterparts: the rows that write {rows}.", rows=rows)
+    return t("Not compared, because they have no counterparts: the rows of {rows}.", rows=rows)
 
 
 def _matched(

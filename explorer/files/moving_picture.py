@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from explorer.charts.palette import LIGHT
 from explorer.decoding.attention_maps import is_leftwards_in
 from explorer.decoding.coordinates import Place
+from explorer.decoding.labelled_map import NAMED_FROM
 from explorer.decoding.names import head_title, numbered
 from explorer.decoding.view_options import ViewOptions
 from explorer.files.picture import INK, SOFT, Box, Curve, Mark, Picture, Text, in_lines, tinted
@@ -37,7 +38,6 @@ STEP_MS, LAST_MS = 900, 2500  # duration of a step, and of the last one
 WIDTH, DPI = 8.0, 100  # inches, dots per inch
 COLOURS = 96
 ROW, GAP, CHIP = 0.62, 0.95, 0.46  # inches: height of a line of chips, of the room for the curves, and of a chip
-FAINT = 0.045  # smaller weights have no curve, as on screen
 Chips = list[tuple[float, float, float]]  # left, top and width of each chip, in inches
 
 
@@ -107,7 +107,7 @@ def sentence_of(step: StageStep, source: tuple[str, ...]) -> str:
     """Describe a step in words: "reads 5 spielen → predicts im: looks at 6 football 64 %, 9 park 21 %"."""
     names = numbered(source if step.keys_in == "source" else step.target)
     order = np.argsort(-np.nan_to_num(step.weights, nan=-1.0), kind="stable")
-    best = [i for n, i in enumerate(order) if n < 3 and (not n or step.weights[i] >= 0.1)]
+    best = [i for n, i in enumerate(order) if n < 3 and (not n or step.weights[i] >= NAMED_FROM)]
     keys = ", ".join(f"{names[i]} {percent(float(step.weights[i]))}" for i in best)
     if step.origin[0] == "source":
         looks = t("{token} looks at {keys}", token=names[step.origin[1]], keys=keys)
@@ -203,7 +203,7 @@ def _curves(step: StageStep, sides: dict[str, Chips]) -> Iterator[Curve]:
     weights = np.nan_to_num(step.weights)
     for i in np.argsort(weights, kind="stable"):
         weight = float(weights[i])
-        if weight < FAINT:
+        if weight < NAMED_FROM:
             continue
         to_left, to_y, to_wide = sides[step.keys_in][i]
         x0, x1 = left + wide / 2, to_left + to_wide / 2

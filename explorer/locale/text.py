@@ -102,6 +102,11 @@ def weight_percent(weight: float) -> str:
     return f"{math.floor(100 * weight + 0.5)} %"
 
 
+def three_decimals(weight: float) -> str:
+    """Format a weight with three decimals: "0.370", "< 0.001"; only 0 is written as 0."""
+    return f"< {fixed(0.001, 3)}" if 0 < weight < 0.0005 else fixed(weight, 3)
+
+
 def cell_number(value: float, *, signed: bool = False) -> str:
     """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42", in German "+,42".
 

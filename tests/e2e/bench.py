@@ -42,7 +42,7 @@ MOUNT = """async ({look, pack, frame, variables, width}) => {
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   window.carry = (text) => bring.component({ data: bytes(text) });
   window.showMessage = (text) => {
-    window.unmount = views.component({ data: bytes(text), parentElement: root, setStateValue: say });
+    window.unmount = views.component({ data: bytes(text), parentElement: root, setTriggerValue: say });
   };
   window.show = (data) => {
     window.unmount = views.component({ data: [data], parentElement: root, setStateValue: say, setTriggerValue: say });

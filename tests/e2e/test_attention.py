@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from explorer.locale.text import three_decimals
 from model.trace import AttentionTrace
 from tests.browser import box_of, click_cell
 from tests.e2e.address import TEXT, Visit, query, wait_for
@@ -50,6 +51,28 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     assert query(other) == query(page)
 
 
+def test_in_one_cell_the_weight_in_each_head_leads_to_that_head(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"{ADDRESS}&layer=2&head=0&cell=3-4&panel=cell")
+    buttons, strip = page.locator(".onecell .each button"), page.locator(".onecell .strip canvas")
+    weights = trace.cross[1, :, 2, 3]
+    expect(buttons).to_have_text([f"H{i + 1} {three_decimals(float(weight))}" for i, weight in enumerate(weights)])
+    expect(page.locator(".onecell .mean")).to_have_text(f"In each head (mean {three_decimals(float(weights.mean()))}):")
+    for head in (2, 1, 2):
+        buttons.nth(head - 1).click()
+        wait_for(page, layer="2", head=str(head), cell="3-4")
+        expect(buttons.nth(head - 1)).to_have_attribute("aria-pressed", "true")
+        expect(strip).to_have_attribute("aria-label", re.compile(f"layer 2, head {head}"))
+        expect(strip).to_be_in_viewport(ratio=1)
+    page.locator('.tile[value="cross 2 0"]').click()
+    wait_for(page, layer="2", cell="3-4")
+    expect(page.locator(".onecell .said")).to_contain_text("the mean of 4 heads")
+    buttons.nth(1).click()  # the same as before the mean
+    wait_for(page, layer="2", head="2", cell="3-4")
+    expect(page.locator(".onecell .said")).to_have_text("")
+    click_cell(strip, 0, 0)
+    wait_for(page, layer="2", head="2", cell="3-1")
+
+
 def test_a_b_and_their_difference_stand_in_one_row_with_cells_of_one_size(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&panel=compare.way-text")
     maps = page.locator(".labelled canvas")
@@ -64,7 +87,7 @@ def test_a_b_and_their_difference_stand_in_one_row_with_cells_of_one_size(visit:
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:
     page = visit(f"{ADDRESS}&view=head&layer=2&head=3&cell=3-4&panel=cell")
     drawn(page)
-    rows = page.locator(".onecell [role=application]")
+    rows = page.locator(".onecell .rows")
     expect(page.locator(".onecell .chosen")).to_contain_text("books")
     expect(page.get_by_text("as key and").first).to_contain_text("“books”")
     rows.focus()

@@ -98,7 +98,7 @@ def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench
     assert "score 10.3137 ÷ √8 = 10.3137 ÷ 2.8284 = 3.646" in chain
     assert "e^(3.646 − 3.646) = 1.0000" in chain
     assert " For " in chain, "the second key's power shows something"
-    assert "÷ 1.0732, the sum over 5 visible keys, = 0.932" in chain
+    assert "Divided by the sum over 5 visible keys, 1.0732: 0.932" in chain
     assert "weight × value dimension 3: 0.932 × 1.0000 = 0.9320" in chain
     assert "output dimension 3: 0.932 × 1.0000 (2 read) + 0.017 × 3.4000 (5 <eos>)" in chain
     click_product(shown, 2, 3)
@@ -106,13 +106,13 @@ def test_a_click_on_a_product_gives_its_numbers_and_another_the_sum(shown: Bench
 
 
 def test_arrow_keys_move_between_keys_and_dimensions_and_the_key_is_reported(shown: Bench) -> None:
-    shown("[role=application]").focus()
+    shown(".rows").focus()
     shown.press("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight")
     assert "query · key 2 read: dimension 3: 1.0000 × 8.4853" in shown.text(".chain")
     label = "Key 2 of 5, read, dimension 3 of 8."
-    assert str(shown("[role=application]").get_attribute("aria-label")).startswith(label)
+    assert str(shown(".rows").get_attribute("aria-label")).startswith(label)
     shown.press("Enter")
-    assert "dimension" not in str(shown("[role=application]").get_attribute("aria-label")).partition(".")[0]
+    assert "dimension" not in str(shown(".rows").get_attribute("aria-label")).partition(".")[0]
     shown.press("Enter")
     assert "dimension 3: 1.0000" in shown.text(".chain"), "the largest product"
     shown.press("End", "ArrowDown")
@@ -124,7 +124,7 @@ def test_arrow_keys_move_between_keys_and_dimensions_and_the_key_is_reported(sho
 
 
 def test_the_answer_to_a_report_moves_nothing_and_another_place_does(shown: Bench) -> None:
-    shown("[role=application]").focus()
+    shown(".rows").focus()
     shown.press("ArrowDown")
     shown.page.wait_for_timeout(400)
     shown.press("ArrowDown")
@@ -165,7 +165,7 @@ def test_the_table_and_the_file_have_the_numbers_on_screen(shown: Bench) -> None
         }"""
     )
     shown.click("button.copy")
-    expect(shown("output")).to_have_text("Copied.")
+    expect(shown("details output")).to_have_text("Copied.")
     assert len(shown.page.evaluate("() => copied").splitlines()) == 2 + len(TOKENS)
 
 

@@ -49,8 +49,8 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     heads('.tile[value="cross 1 2"]').hover()
     expect(heads("figure.cross figcaption")).to_contain_text("layer 1 · head 2")
     assert [int(np.argmin(row)) for row in heads.painted("cross")] == [CROSS["mirror"](q, N, N) for q in range(N)]
-    says = "To write sah, having read 3 hund, layer 1 (head 2) looks at 3 saw 100 %"
-    assert heads.text(".lead").startswith(says)
+    says = "To write sah, having read 3 hund, cross-attention looks at 3 saw 100 %."
+    assert heads.text(".lead") == says, "the map has the layer and the head as its title"
     assert "100 % of its weight is on the mirrored diagonal" in heads.text(".tells")
     assert "at most" not in heads.text(".tells")
     mixed = heads(f'.tile[value="cross 1 {len(CROSS) + 1}"]')

@@ -96,7 +96,7 @@ def test_the_heads_are_at_the_same_place_and_their_numbers_are_exact(
         expect(page.locator(".readout .cell")).to_contain_text(f"{weight:.3f}")
     # Back on the stage, at the place where the heads were left.
     page.locator("#views button", has_text="Step by step").click()
-    expect(page.locator("figure.focus")).to_contain_text("layer 2 · head 1 (of 2)")
+    expect(page.locator("figure.focus")).to_contain_text("layer 2 · head 1")
     expect(page.locator(".controls output")).to_have_text("step 3 of 4")
 
 

@@ -18,7 +18,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer import sent
 from tests.explorer.sent import mount, one_cell
-from tests.pages.page import address, choose, click, maps, press, run, table_with, visit, words
+from tests.pages.page import address, choose, click, maps, run, table_with, visit, words
 from tests.some import some
 
 TEXT = "I read red books"
@@ -190,17 +190,13 @@ def test_the_numbers_of_a_cell_give_the_weight(toys: Path, model: str, kind: str
     assert "Which parts of the model wrote this score?" in [box.label for box in at.expander]
 
 
-def test_the_cell_that_is_explained_unasked_can_be_marked_in_the_views() -> None:
-    at = panel("cell", kind="cross", head="0", cell="")
-    explained, _ = one_cell(at)
-    assert "No cell is chosen" in words(at)
-    at = press(at, f"Show head {explained['head']} and mark the cell")
-    assert "No cell is chosen" not in words(at)
-    assert one_cell(at)[0] == explained
-    marked = address(at)
-    assert (marked["head"], marked["cell"]) == (str(explained["head"]), f"{explained['row']}-{explained['column']}")
-    # A head in view stays, and no button says that it would change.
-    assert "Mark the cell above" in [each.label for each in panel("cell", kind="cross", head="1", cell="").button]
+def test_the_cell_that_is_explained_unasked_is_said_below_the_row_of_the_map() -> None:
+    explained, _ = one_cell(panel("cell", kind="cross", head="0", cell=""))
+    assert explained["in_view"] == 0
+    assert explained["said"].startswith("No cell is chosen")
+    assert explained["said"].endswith(f"below is head {explained['head']}, which gives most.")
+    chosen, _ = one_cell(panel("cell", kind="cross", head="1", cell="2-2"))
+    assert (chosen["in_view"], chosen["said"]) == (1, "")
 
 
 @pytest.mark.parametrize("kind", some(["decoder", "encoder", "cross"], 3))

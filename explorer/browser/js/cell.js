@@ -4,12 +4,16 @@ import { paper } from "./canvas.js";
 import { explainWinner, fixed, namedDimensions, numbersOf, ticksFor, weightText } from "./cell_numbers.js";
 import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
-import { readTheme } from "./colours.js";
-import { children, finder, make, say, sayAll } from "./dom.js";
+import { fullColour, readTheme } from "./colours.js";
+import { children, finder, make, makeButton, say, sayAll } from "./dom.js";
+import { showMap } from "./labelled_map.js";
 import { diverging } from "./machine_pictures.js";
-import { SIDES, headTitle } from "./names.js";
-import { clamp } from "./numbers.js";
+import { AXES, SIDES, headTitle, shortHead } from "./names.js";
+import { clamp, decimals } from "./numbers.js";
+import { placesIn } from "./scripts.js";
+import { decodingOf, listen } from "./store.js";
 import { PAUSE } from "./view.js";
+import { weightsOf } from "./weights.js";
 import { readMessage } from "./wire.js";
 import { numbered, tokenName, whyMasked } from "./wording.js";
 import { pieces, t } from "./words.js";
@@ -19,19 +23,20 @@ import { pieces, t } from "./words.js";
 const HIGH = 22; // height of a strip, in pixels
 const DROP = 6; // how far numbers below zero are lowered, so that the sign needs no colour
 const FAINT = 0.01; // weight below which a key's weighted value is not drawn unless the key is chosen
+const [WIDE, BESIDE] = [36, 240]; // width of a cell of the row above, and of its labels, in pixels
 const GAPPED = 5; // width of a dimension above which there are gaps, in pixels
 
 /**
  * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
  * @param {import("./types").Mount<Uint8Array, "__cell", CellState>} mount
  */
-export default function ({ data, parentElement: root, setStateValue }) {
-  return showCell(root, readMessage(data), (report) => setStateValue("at", report));
+export default function ({ data, parentElement: root, setTriggerValue }) {
+  return showCell(root, readMessage(data), (report) => setTriggerValue("at", report));
 }
 
 /**
- * Shows a row of a head, opened at one key. `moved` is told which key the reader moved to, after a pause; the page
- * answers by showing the row opened at that key.
+ * Shows a row of a head, opened at one key. `moved` is told which key the reader moved to, after a pause, or which head;
+ * the page answers by showing the row opened at that key.
  * @param {ParentNode & { __cell?: CellState }} root with the markup of the component
  * @param {Message} message as written by explorer/browser/cell.py or computed by live/cell.js
  * @param {(report: import("./structs").CellReport) => void} [moved]
@@ -46,6 +51,8 @@ export function showCell(root, message, moved) {
   if (S.key !== before) reveal(S);
   return () => {
     S.observer.disconnect();
+    S.unsubscribe();
+    S.endStrip?.();
     clearTimeout(S.reporting);
     cancelAnimationFrame(S.frame);
     delete root.__cell;
@@ -65,7 +72,7 @@ function create(root) {
   find(".copy").onclick = async () => {
     const copied = await copyText(csvOf(S.header, S.numbers, S.mask));
     say(
-      find("output"),
+      find("details output"),
       copied ? t("Copied.") : t("This browser does not let the page copy; select the table instead."),
     );
   };
@@ -73,6 +80,7 @@ function create(root) {
     if (S.width !== S.box.clientWidth) redraw(S);
   });
   S.observer.observe(S.box);
+  S.unsubscribe = listen(() => S.numbers && find(".where").hidden && redraw(S));
   return S;
 }
 
@@ -161,7 +169,7 @@ function build(S) {
     find("summary"),
     t("Table: {n} key with product, score and weight", "Table: {n} keys with product, score and weight", { n }),
   );
-  say(find("output"), "");
+  say(find("details output"), "");
   drawTable(S);
 }
 
@@ -244,7 +252,7 @@ function draw(S) {
     numbers.output,
     false,
   );
-  const bar = find(".ramp i");
+  const bar = find(".legend .ramp i");
   const colour = diverging(theme, dark, 1);
   bar.style.background = `linear-gradient(90deg, ${[-1, -0.5, 0, 0.5, 1].map((value) => css(colour(value))).join()})`;
   const chain = chainOf(header, numbers, S.mask, key, dimension);
@@ -261,6 +269,52 @@ function draw(S) {
           { ...place, dimension: dimension + 1, size: numbers.size },
         );
   find(".rows").setAttribute("aria-label", about);
+  drawWhere(S);
+}
+
+/** Draws the row of the map above, and the chosen key's weight in each head, which leads there. @param {CellState} S */
+function drawWhere(S) {
+  const { find, header, key } = S;
+  const { seq, kind, layer, head, in_view, row, query, predicted, tokens, said } = header;
+  const decoding = decodingOf(seq);
+  const m = decoding?.maps[kind];
+  find(".where").hidden = !m?.weights;
+  if (!decoding || !m?.weights) return;
+  const [start, end] = [(row - 1) * m.keys, row * m.keys];
+  const [row_title, column_title] = AXES[kind];
+  const map = {
+    header: {
+      rows: [`${row} ${query}`],
+      ends: [predicted && `→ ${predicted}`],
+      columns: tokens.map((token, i) => `${i + 1} ${token}`),
+      grid: [],
+      row_title,
+      column_title,
+      unit: t("weight"),
+      top: fullColour(weightsOf(m, layer, 0), m.keys),
+      ...{ signed: false, least: 0, minus: 0, numbers: true, zero: "", frames: [] },
+      caption: headTitle(kind, layer, in_view),
+      places: placesIn({ data: decoding }, SIDES[kind][1], tokens),
+    },
+    values: Float32Array.from(weightsOf(m, layer, in_view)).subarray(start, end),
+    mask: m.mask.subarray(start, end),
+  };
+  const isKnown = (/** @type {number} */ column) => column < S.numbers.keys.length;
+  find(".strip").style.maxWidth = `${BESIDE + WIDE * tokens.length}px`; // the text stands beside it
+  S.endStrip = showMap(find(".strip"), map, {
+    at: { row: 0, column: key },
+    chosen: (at) => (at && isKnown(at.column) ? goTo(S, at.column, S.dimension) : redraw(S)),
+  });
+  const weights = Array.from({ length: m.heads + 1 }, (_, h) => decimals(weightsOf(m, layer, h)[start + key]));
+  say(find(".said"), said);
+  find(".each").hidden = m.heads < 2;
+  say(find(".mean"), t("In each head (mean {mean}):", { mean: weights[0] }));
+  children(find(".segments"), m.heads, makeButton).forEach((button, i) => {
+    say(button, `${shortHead(i + 1)} ${weights[i + 1]}`);
+    button.title = t("Show head {head} and mark the cell", { head: i + 1 });
+    button.setAttribute("aria-pressed", `${i + 1 === head}`);
+    button.onclick = () => S.moved?.({ seq, kind, layer, head: i + 1, row, column: key + 1 });
+  });
 }
 
 /** The products of the keys that are visible. @param {CellState["numbers"]} numbers */

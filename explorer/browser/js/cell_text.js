@@ -98,8 +98,8 @@ function weightOf({ tokens, kind }, numbers, mask, key) {
       : [];
   const sentences = [
     t(
-      "{power} (the highest score is subtracted from all; no weight changes); ÷ {total}, the sum over {n} visible key, = {weight}",
-      "{power} (the highest score is subtracted from all; no weight changes); ÷ {total}, the sum over {n} visible keys, = {weight}",
+      "The highest score is first subtracted from every score, which changes no weight: {power}. Divided by the sum over {n} visible key, {total}: {weight}",
+      "The highest score is first subtracted from every score, which changes no weight: {power}. Divided by the sum over {n} visible keys, {total}: {weight}",
       {
         power: powerOf(key),
         total: fixed(total, digits.rest),

@@ -2,12 +2,12 @@
 
 import { children, make, makeButton, say } from "./dom.js";
 import { UNKNOWN, isGuessed, isHidden } from "./guess.js";
-import { SIDES } from "./names.js";
+import { SIDES, SPECIALS } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { layWords } from "./scripts.js";
 import { covers } from "./stepper_state.js";
 import { joinedNames, joins, passedOverIn, spansOf } from "./weights.js";
-import { SPECIALS, choiceName } from "./wording.js";
+import { choiceName } from "./wording.js";
 import { t } from "./words.js";
 
 /** @import { Side, StageView, StepperState } from "./types" */

@@ -1,14 +1,14 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
-import { make } from "./dom.js";
 import { giveForms } from "./head_forms.js";
-import { matched, runsOf } from "./matching.js";
+import { matched } from "./matching.js";
 import { AXES, SIDES, headTitle } from "./names.js";
-import { changeSeen, listed, wholePercent } from "./numbers.js";
+import { changeSeen, decimals, listed } from "./numbers.js";
 import { placesIn } from "./scripts.js";
-import { rankedRow, weightsOf } from "./weights.js";
-import { inSentence, pieces, t } from "./words.js";
+import { NAMED_FROM, rankedRow, weightsOf } from "./weights.js";
+import { pairOf } from "./word_changes.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Content, Decoding, Kind } from "./types" */
@@ -19,11 +19,11 @@ import { inSentence, pieces, t } from "./words.js";
 
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
 const MOST_FRAMED = 40; // cells; of more, those with the largest differences
-const WORTH_NAMING = 0.05; // weight from which a second or third key of a row is named
+const MANY = 3; // maps in a row, from which it has no room for what rows predict
 const MOST_NAMED = 4; // rows that have counterparts
 const SIGN = "≠"; // before a token that the other map does not have there
 const TOPS = [0.25, 0.5]; // ends of the scale of differences; a smaller largest difference stays pale
-const NOISE = 0.05; // difference of two weights below which a cell has neither colour nor number
+const NOISE = 0.05; // difference of two weights below which a cell has no number
 
 /**
  * The head in view beside the nearest one of another decoding; their difference is the third figure, if sizes agree.
@@ -43,14 +43,8 @@ export function compareDecodings(a, b, at, titles, texts) {
   const minus = isSame ? [differenceOf(one, other, 1)] : [];
   const most = minus.map(({ header }) => header.caption);
   const all = [...figures, ...minus];
-  if (isSame)
-    for (const { header } of all)
-      header.grid = [header, ...all.map((each) => each.header)].map(({ rows, ends, columns }) => [
-        rows,
-        ends,
-        columns,
-        1,
-      ]);
+  for (const { header } of all)
+    header.grid = [header, ...all.map((each) => each.header)].map((each) => inRow(each, all.length));
   return {
     figures: all,
     said: [...most, pairInWords(one, other, at.row - 1, minus), said, comparability(one, other)]
@@ -58,6 +52,12 @@ export function compareDecodings(a, b, at, titles, texts) {
       .join(" "),
     pair: pairOf(texts),
   };
+}
+
+/** The labels that a map has in a row of maps, as `in_row` of explorer/browser/labelled_map.py. @param {MapHeader} header @param {number} maps @returns {MapHeader["grid"][0]} */
+function inRow({ rows, ends, columns, signed }, maps) {
+  const numbers = (/** @type {string[]} */ names) => names.map((_, i) => `${i + 1}`);
+  return [signed ? numbers(rows) : rows, maps < MANY ? ends : [], signed ? numbers(columns) : columns, 1];
 }
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
@@ -170,8 +170,7 @@ function differenceOf(a, b, numbered) {
   const rows = both(a.rows, b.rows);
   const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
   const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
-  const compared = numbered ? null : [a, b];
-  const marks = compared
+  const marks = !numbered
     ? null
     : {
         rows: unlike(a.rows, b.rows),
@@ -181,7 +180,7 @@ function differenceOf(a, b, numbered) {
       };
   const largest = Math.max(...values.map(Math.abs));
   const top = TOPS.find((end) => largest <= end) ?? 1;
-  return figureOf(sheet, numbered, { marks, top, signed: true, compared });
+  return figureOf(sheet, numbered, { marks, top, signed: true, compared: [a, b] });
 }
 
 /** The places where two lists differ. @param {string[]} names @param {string[]} others */
@@ -249,16 +248,21 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
       key,
     });
   if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
-  if (compared) return gainAndLoss(mask, columns, compared);
-  return mostDifferent(rows[Math.floor(most / columns.length)], columns[most % columns.length], values[most]);
+  const [one, other] = /** @type {Sheet[]} */ (compared);
+  if (one.rows.length < 2) return gainAndLoss(mask, columns, [one, other]);
+  const row = rowName(
+    { rows: both(one.rows, other.rows), predicted: both(one.predicted, other.predicted) },
+    Math.floor(most / columns.length),
+  );
+  return mostDifferent(quoted(row), key, [one.values[most], other.values[most]], true);
 }
 
-/** The cell whose weight in B differs most from that in A. @param {string} query @param {string} key @param {number} change */
-function mostDifferent(query, key, change) {
-  const fields = { query: quoted(query), key: quoted(key), value: inSentence(Math.abs(change).toFixed(2)) };
-  return change < 0
-    ? t("Most different: {query} gives {key} {value} less weight in B than in A.", fields)
-    : t("Most different: {query} gives {key} {value} more weight in B than in A.", fields);
+/** The cell whose weight in B differs most from that in A, of all rows or of those compared. @param {string} query @param {string} key @param {[number, number]} weights @param {boolean} all */
+function mostDifferent(query, key, weights, all) {
+  const [a, b] = weights.map(decimals);
+  return all
+    ? t("Most different: {query} gives {key} {a} in A and {b} in B.", { query, key, a, b })
+    : t("Most different of the rows compared: {query} gives {key} {a} in A and {b} in B.", { query, key, a, b });
 }
 
 /** The keys to which row B gives most less and most more weight than row A, as the cells say it. @param {Uint8Array} mask @param {string[]} columns @param {Sheet[]} rows */
@@ -304,16 +308,36 @@ function marked(a, b) {
   }));
   const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
   const sentences = [
-    fewInWords(a, b),
+    fewInWords(a, b) || uncompared(a, b),
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
   return { marks, said: sentences.filter(Boolean).join(" ") };
 }
 
+/** What the rows of two maps are matched by. @param {Sheet} a @param {Sheet} b @returns {[string[], string[]]} */
+const rowNames = (a, b) => (a.predicted.length && b.predicted.length ? [a.predicted, b.predicted] : [a.rows, b.rows]);
+
 /** The rows of two maps that have counterparts. @param {Sheet} a @param {Sheet} b */
-const rowsMatched = (a, b) =>
-  (a.predicted.length && b.predicted.length ? matched(a.predicted, b.predicted) : matched(a.rows, b.rows)).pairs;
+const rowsMatched = (a, b) => matched(...rowNames(a, b)).pairs;
+
+/** Names the rows that have no counterpart: other rows stand in their place, but not as many, or none. @param {Sheet} a @param {Sheet} b */
+function uncompared(a, b) {
+  const names = rowNames(a, b);
+  const { pairs } = matched(...names);
+  const [one, other] = names.map((side, i) => {
+    const compared = new Set(pairs.map((pair) => pair[i]));
+    return listed(side.filter((_, at) => !compared.has(at)).map(quoted));
+  });
+  const rows = listed([
+    ...(one ? [t("{words} in A", { words: one })] : []),
+    ...(other ? [t("{words} in B", { words: other })] : []),
+  ]);
+  if (!rows) return "";
+  return names[0] === a.predicted
+    ? t("Not compared, because they have no counterparts: the rows that write {rows}.", { rows })
+    : t("Not compared, because they have no counterparts: the rows of {rows}.", { rows });
+}
 
 /** The cells of two maps that can be compared, with what B has more. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
 function counterparts(a, b) {
@@ -363,29 +387,6 @@ function framesInWords(framed, differing, compared) {
   );
 }
 
-const WORDS = /(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]+)\s*/gu;
-
-/** Both sentences with their translations; words that only one of them has are bold. @param {[string, string][]} texts @returns {Content[][]} */
-function pairOf([a, b]) {
-  const [source, target] = [0, 1].map((i) => marksOf(a[i], b[i]));
-  return [
-    pieces("A: {source} → {target}", { source: source[0], target: target[0] }),
-    pieces("B: {source} → {target}", { source: source[1], target: target[1] }),
-  ];
-}
-
-/** Two texts, each with the words that only it has in bold. @param {string} before @param {string} after @returns {Content[][]} */
-function marksOf(before, after) {
-  const written = [before, after].map((text) => text.trimStart().match(WORDS) ?? []);
-  const [old, young] = written.map((words) => words.map((word) => word.trim()));
-  return written.map((words, side) =>
-    runsOf(old, young).flatMap(({ from, to, changed }) => {
-      const text = words.slice(from[side], to[side]).join("");
-      return changed && text ? [make("b", "", text.trimEnd()), text.slice(text.trimEnd().length)] : [text];
-    }),
-  );
-}
-
 /** What the row that differs most looks at in both maps, or the row in view if none does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row @param {Figure[]} minus */
 function pairInWords(a, b, row, minus) {
   let rows = [row, row];
@@ -396,30 +397,37 @@ function pairInWords(a, b, row, minus) {
     if (strength[where]) rows = [0, 1].map(() => Math.floor(where / a.columns.length));
   } else {
     const [largest] = counterparts(a, b).sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
-    if (largest && Math.abs(largest.change) >= WORTH_NAMING) {
+    if (largest && Math.abs(largest.change) >= NAMED_FROM) {
       const [[i, k], [j, m]] = largest.cells;
       rows = [i, j];
       const names = [
-        [positioned(a.rows)[i], positioned(b.rows)[j]],
+        [rowName(a, i), rowName(b, j)],
         [positioned(a.columns)[k], positioned(b.columns)[m]],
       ];
-      const [query, key] = names.map((each) => [...new Set(each)].join(" / "));
-      most = `${mostDifferent(query, key, largest.change)} `;
+      const [query, key] = names.map((each) => quoted([...new Set(each)].join(" / ")));
+      const weights = /** @type {[number, number]} */ ([
+        a.values[i * a.columns.length + k],
+        b.values[j * b.columns.length + m],
+      ]);
+      most = `${mostDifferent(query, key, weights, false)} `;
     }
   }
   if (rows[0] >= a.rows.length || rows[1] >= b.rows.length) return "";
   return `${most}${t("In A, {a} In B, {b}", { a: rowInWords(a, rows[0]), b: rowInWords(b, rows[1]) })}`;
 }
 
+/** A row by what it reads and predicts: "5 spielen → im". @param {Pick<Sheet, "rows" | "predicted">} sheet @param {number} row */
+const rowName = ({ rows, predicted }, row) => `${row + 1} ${rows[row]}${predicted[row] ? ` → ${predicted[row]}` : ""}`;
+
 /** The keys at which a row looks most. @param {Sheet} sheet @param {number} row */
-function rowInWords({ values, mask, rows, columns }, row) {
-  const query = quoted(`${row + 1} ${rows[row]}`);
+function rowInWords({ values, mask, rows, predicted, columns }, row) {
+  const query = quoted(rowName({ rows, predicted }, row));
   const best = rankedRow(values, mask, row, columns.length)
     .seen.slice(0, 3)
     .filter(({ weight }) => weight > 0);
   if (!best.length) return t("{query} can see nothing.", { query });
   const keys = best
-    .filter(({ weight }, i) => !i || weight >= WORTH_NAMING)
-    .map(({ key, weight }) => `${quoted(`${key + 1} ${columns[key]}`)} (${wholePercent(weight)})`);
+    .filter(({ weight }, i) => !i || weight >= NAMED_FROM)
+    .map(({ key, weight }) => `${quoted(`${key + 1} ${columns[key]}`)} (${decimals(weight)})`);
   return t("{query} looks at {keys}.", { query, keys: keys.join(", ") });
 }

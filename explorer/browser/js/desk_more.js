@@ -30,7 +30,7 @@ export function mountInside(D, opened, desk, parentElement) {
   return mountMachine({ data, parentElement, source: machineSource(D, opened, desk) });
 }
 
-/** Draws where one weight comes from. @param {HTMLElement} host @param {Message} answer @param {Decoding} decoding @param {(report: { column: number }) => void} moved */
+/** Draws where one weight comes from. @param {HTMLElement} host @param {Message} answer @param {Decoding} decoding @param {(report: import("./structs").CellReport) => void} moved */
 export function drawOneCell(host, answer, decoding, moved) {
   if (!host.shadowRoot) host.attachShadow({ mode: "open" }).append(templateOf("cell"));
   showCell(/** @type {any} */ (host.shadowRoot), named(answer, decoding), moved);

@@ -1,6 +1,6 @@
 // The views of the desk: each in a shadow tree of its own, with a source that answers by computing.
 
-import { makeButton, say } from "./dom.js";
+import { say } from "./dom.js";
 import { editsOf } from "./head_changes.js";
 import { clamp } from "./numbers.js";
 import { liveSource } from "./source_live.js";
@@ -137,14 +137,10 @@ async function drawCell(D, box, moved) {
     const { drawOneCell } = await D.more();
     const answer = await D.engine.part("cell", card.name, text, { path: opened.path, edits: editsOf(changes) }, at);
     if (asked !== D.cell) return;
-    Object.assign(answer.header, { part: "cell", seq: opened.seq });
-    sayOrHide(box, said, true);
-    const [, sentence, host] = /** @type {HTMLElement[]} */ ([...box.children]);
-    const switches = !Number(head) && t("Show head {head} and mark the cell", { head: at.head });
-    const mark = makeButton("", switches || t("Mark the cell above"));
-    mark.onclick = () => moved(at);
-    if (said) sentence.append(" ", mark);
-    drawOneCell(host, answer, decoding, (report) => moved({ ...at, key: report.column }));
+    Object.assign(answer.header, { part: "cell", seq: opened.seq, in_view: Number(head), said });
+    sayOrHide(box, "");
+    const host = /** @type {HTMLElement} */ (box.lastElementChild);
+    drawOneCell(host, answer, decoding, ({ head, column }) => moved({ ...at, head, key: column }));
   } catch (error) {
     if (asked === D.cell) sayOrHide(box, error instanceof Error ? error.message : `${error}`);
   }
@@ -173,25 +169,24 @@ function completeCell({ maps }, at) {
       fields,
     );
   if (heads === 1) return "";
-  const [mean, ...each] = Array.from({ length: heads + 1 }, (_, head) => inSentence(weight(head, at.key).toFixed(3)));
-  const sum = { ...fields, total: each.join(" + "), n: heads, mean };
+  const sum = { ...fields, n: heads, mean: inSentence(weight(0, at.key).toFixed(3)) };
   return unasked
     ? t(
-        "No cell is chosen, so this is the largest in this row: {query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. Head {head} gives most.",
+        "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, which gives most.",
         sum,
       )
     : t(
-        "{query} gives {key} ({total}) ÷ {n} = {mean}, the mean of the heads. A mean has no queries and keys, so this is head {head}, which gives most.",
+        "{query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, which gives most.",
         sum,
       );
 }
 
 /** Says why there is no cell, or shows it. @param {HTMLElement} box @param {string} reason */
-function sayOrHide(box, reason, shown = !reason) {
+function sayOrHide(box, reason) {
   const [, text, host] = /** @type {HTMLElement[]} */ ([...box.children]);
   say(text, reason);
   text.hidden = !reason;
-  host.hidden = !shown;
+  host.hidden = !!reason;
 }
 
 /** The position that the place of a query means in a decoding, as `place_in` of explorer/decoding/decoding.py. @param {DeskState} D @param {Decoding} decoding @returns {Position} */

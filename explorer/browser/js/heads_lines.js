@@ -19,11 +19,10 @@ import {
   showsSeveral,
 } from "./heads_state.js";
 import { levelOf } from "./maps.js";
-import { AXES, SIDES, shortHead, nameInKind } from "./names.js";
+import { AXES, SIDES, SPECIALS, shortHead, nameInKind } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { presenting, roomBelow } from "./present.js";
 import { layWords } from "./scripts.js";
-import { SPECIALS } from "./wording.js";
 import { redraw, update } from "./view.js";
 import { heaviestKeys, joins, weightsOf } from "./weights.js";
 import { t } from "./words.js";

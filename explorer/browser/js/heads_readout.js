@@ -15,10 +15,11 @@ import {
   showsLarge,
   showsSeveral,
 } from "./heads_state.js";
-import { NEXT_READ, SIDES, TITLES, nameInLayer, shortHead, shortName } from "./names.js";
+import { NEXT_READ, SIDES, TITLES, shortHead, shortName } from "./names.js";
 import { decimals, percent, wholePercent } from "./numbers.js";
-import { keyRows, line, looksAt, numbered, tokenName, weighed, whyMasked, readsOn } from "./wording.js";
-import { weightsOf } from "./weights.js";
+import { rowInWords } from "./row_in_words.js";
+import { keyRows, line, looksAt, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
+import { NAMED_FROM, weightsOf } from "./weights.js";
 import { inSentence, pieces, t } from "./words.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */
@@ -106,7 +107,7 @@ function lookedAt(S, m, head, key) {
     .sort((a, b) => values[b.i] - values[a.i])
     .slice(0, 3);
   const named = rows
-    .filter(({ i }, rank) => !rank || values[i] >= 0.1)
+    .filter(({ i }, rank) => !rank || values[i] >= NAMED_FROM)
     .map(({ query, i }) => ({ key: query, weight: values[i] }));
   const fields = { head: shortName(layer, head), key: numbered(m.columns, key, SIDES[m.kind][1]) };
   if (named.length)
@@ -193,19 +194,11 @@ export function drawLead(S) {
   if (!m) return say(how, "");
   const { layer, head } = headInView(S, kind);
   const query = S.hover?.query ?? rowInView(S, m);
-  const [side, keySide] = SIDES[kind];
-  const row = rowOf(m, layer, head, query);
-  const which = head ? nameInLayer(head) : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
-  const whose =
-    kindsShown(S).length > 1
-      ? t("{kind}, layer {layer} ({head})", { kind: TITLES[kind], layer, head: which })
-      : t("layer {layer} ({head})", { layer, head: which });
-  const name = numbered(m.rows, query, side);
-  const look = !m.predicted[query] ? "place" : S.data.target.by === NEXT_READ ? "read" : "write";
+  const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
   const word = tokenName(m.predicted[query] ?? "", "target");
-  /** @type {import("./words.js").Fields} */
-  const fields = look === "place" ? { place: whose, who: name } : { who: whose, read: name, word };
-  sayAll(box, ...looksAt(row, m.columns, keySide, 3, look, fields));
+  const name = numbered(m.rows, query, SIDES[kind][0]);
+  // The large map beside the pictures has the layer and the head as its title.
+  sayAll(box, ...rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look, !showsLarge(S)));
   const [rows, columns] = rolesOf(kind);
   say(
     how,

@@ -16,13 +16,14 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
 
 const WIDEST = 54; // size of a cell, in pixels
 // The length of labels, in pixels: at least, of two tokens at least, and at most.
 const [SHORT, DOUBLE, LONG] = [82, 144, 180];
 const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
 const LARGEST = 14; // at most: a map of weights and one of signed scores beside it are written alike
+const TIGHT = "-0.5px"; // space between the letters of numbers that have a sign and little room
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
@@ -35,11 +36,17 @@ export default function ({ data, parentElement }) {
   return showMap(parentElement, { header, values, mask, closing });
 }
 
-/** Shows a map, in place of the one before; the result ends the view. @param {any} root with the markup of the component @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array }} map */
-export function showMap(root, { header, values, mask, closing }) {
+/**
+ * Shows a map, in place of the one before; the result ends the view.
+ * @param {any} root with the markup of the component
+ * @param {{ header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array }} map
+ * @param {{ at: MapState["at"], chosen: (at: MapState["at"]) => void }} [choice] the chosen cell, and what a choice tells
+ */
+export function showMap(root, { header, values, mask, closing }, choice) {
   const S = /** @type {MapState} */ (root.__map ??= create(root));
   const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
-  Object.assign(S, { header, values, mask, closing, theme: themeOf(S.box, header), at: isSame ? S.at : null });
+  const at = choice ? choice.at : isSame ? S.at : null;
+  Object.assign(S, { header, values, mask, closing, theme: themeOf(S.box, header), at, chosen: choice?.chosen });
   draw(S);
   return () => {
     S.observer.disconnect();
@@ -61,14 +68,18 @@ function create(root) {
   };
   canvas.onpointermove = (event) => event.pointerType !== "touch" && readOut(S, over(event) ?? S.at);
   canvas.onpointerleave = () => readOut(S, S.at);
-  canvas.onclick = (event) => choose(S, over(event));
+  const tell = (/** @type {MapState["at"]} */ at) => {
+    choose(S, at);
+    S.chosen?.(at);
+  };
+  canvas.onclick = (event) => tell(over(event));
   canvas.onkeydown = (event) => {
     const direction = arrowOf(event.key);
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const { rows, columns } = S.header;
-    if (!S.at) return choose(S, { row: 0, column: 0 });
-    choose(S, {
+    if (!S.at) return tell({ row: 0, column: 0 });
+    tell({
       row: clamp(S.at.row + direction[0], 0, rows.length - 1),
       column: columnBeside(S.plot.places, S.at.column, direction[1], columns.length),
     });
@@ -132,7 +143,6 @@ function draw(S) {
   const levels = S.values.map((value, i) => {
     if (i >= last) return 0.5 + clamp(value / minus + 1, 0.01, 2) / 4;
     if (minus) return Math.min(value / top, 0.99) / 2;
-    if (Math.abs(value) < least) return top;
     return signed ? value + top : value;
   });
   const scale = { top: minus ? 1 : signed ? 2 * top : top };
@@ -155,8 +165,9 @@ function draw(S) {
     scale,
     numberOf: header.numbers ? numberOf : () => "",
     largest: LARGEST,
+    letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
-    titles: [all[0][0].some(Boolean) ? header.row_title : "", header.column_title],
+    titles: [signed && isInRow ? "" : header.row_title, header.column_title],
     row: at?.row ?? null,
     column: at?.column ?? null,
     ruled: true,
@@ -181,15 +192,12 @@ function draw(S) {
   S.find(".minus").hidden = !minus;
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
+  const below = least || 0.5 * 0.1 ** decimals;
   if (small && !minus)
     notes.push(
-      least
-        ? t("no colour and no number: less than {least} from 0", { least: inSentence(`${least}`) })
-        : signed
-          ? t("no number: less than {least} from 0", {
-              least: inSentence((0.5 * 0.1 ** decimals).toFixed(decimals + 1)),
-            })
-          : t("no number: below 0.005"),
+      signed
+        ? t("no number: less than {least} from 0", { least: inSentence(`${Number(below.toFixed(decimals + 1))}`) })
+        : t("no number: below 0.005"),
     );
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
@@ -203,7 +211,7 @@ function signedNumber(value, decimals, isRoomy, zero = "") {
   const size = Math.abs(value);
   const text = size.toFixed(decimals);
   if (!Number(text)) return size < 1e-6 ? "0" : zero;
-  const [minus, plus] = isRoomy ? ["−", "+"] : ["–", ""];
+  const [minus, plus] = isRoomy ? ["−", "+"] : ["-", ""];
   return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
 }
 

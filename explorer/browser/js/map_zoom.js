@@ -3,12 +3,12 @@
 
 import { columnAt } from "./canvas.js";
 import { clamp } from "./numbers.js";
+import { NAMED_FROM } from "./weights.js";
 import { t } from "./words.js";
 
 /** @import { Plot } from "./types" */
 
 const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels of the screen
-const LOOKED = 0.05; // weight from which a row looks at a key
 const [LEAST, MOST] = [3, 96]; // size of a cell, in pixels
 const STEP = 1.25;
 const AREA = 16e6; // maximum area of a canvas, in screen pixels
@@ -101,5 +101,5 @@ export function labelled(count, every, first) {
 /** The keys that a row looks at, heaviest first. @param {ArrayLike<number>} values @param {number} from @param {number} keys */
 export const keysLookedAt = (values, from, keys) =>
   Array.from({ length: keys }, (_, key) => key)
-    .filter((key) => values[from + key] >= LOOKED)
+    .filter((key) => values[from + key] >= NAMED_FROM)
     .sort((a, b) => values[from + b] - values[from + a]);

@@ -8,7 +8,7 @@ import { FUTURE } from "./names.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
-import { lettersOf } from "./scripts.js";
+import { shorten } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
@@ -23,18 +23,16 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const ROOMY = 20; // minimum size of a cell that holds a number in type of 10 pixels, in pixels
+const ROOMY = [20, 14]; // minimum width and height of a cell that holds a number in type of 10 pixels, in pixels
 export const AXIS = 17; // height of an axis title, in pixels
-const LABEL = 82; // maximum length of a label, in pixels
-const LEAST = 126; // minimum size of a plot without its labels, in pixels
+const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
 const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
-const MANY = 12; // keys from which the room for upright labels is computed
-const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
-const FRAMED = 7; // size above which cells can have a frame around them, in pixels
+// Keys from which the room for upright labels is computed; size of cells for which that for overhanging ones is, in pixels.
+const [MANY, TIGHT] = [12, 12];
 const LEADING = 1.15; // distance between labels, as a factor of their type
-const REST = 12; // size of type where rows are still to come, in pixels
+const [FRAMED, REST] = [7, 12]; // size above which cells have frames; size of type where rows are to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
@@ -156,21 +154,6 @@ export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, 
 }
 
 /**
- * Shortens a text to at most this width. Each cut removes a ninth of what is left from its end.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} text
- * @param {number} most
- */
-function shorten(ctx, text, most) {
-  if (ctx.measureText(text).width <= most + 2) return text;
-  let parts = lettersOf(text);
-  const cut = () => `${parts.join("")}…`;
-  while (parts.length && ctx.measureText(cut()).width > most)
-    parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
-  return cut();
-}
-
-/**
  * The labels of a map, shortened to fit beside it, and the room that they take. The readout and the table have the full
  * tokens.
  * @param {HTMLCanvasElement} canvas
@@ -220,12 +203,12 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
 /** The smallest type on a canvas: larger in a presentation. @param {HTMLCanvasElement} canvas */
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
-/** Whether cells of this size hold numbers. @param {HTMLCanvasElement} canvas @param {number} cell */
-const holdsNumbers = (canvas, cell) => cell >= (ROOMY * leastType(canvas)) / 10;
+/** Whether cells of this width and height hold numbers. @param {HTMLCanvasElement} canvas @param {number[]} size */
+const holdsNumbers = (canvas, size) => ROOMY.every((least, i) => size[i] >= (least * leastType(canvas)) / 10);
 
 /** Whether numbers stand upright, in narrow cells of high rows. @param {HTMLCanvasElement} canvas @param {Plot} plot */
 const standUpright = (canvas, { cell, tall }) =>
-  !holdsNumbers(canvas, cell) && cell >= LEADING * leastType(canvas) && tall >= 3 * leastType(canvas);
+  !holdsNumbers(canvas, [cell, tall]) && cell >= LEADING * leastType(canvas) && tall >= 2.2 * leastType(canvas);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -262,6 +245,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
+ * @property {string} [letterSpacing] of the numbers
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
@@ -294,7 +278,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
   const turned = standUpright(canvas, plot);
-  const small = turned || holdsNumbers(canvas, Math.min(cell, tall)) ? writeNumbers(pen, picture, turned) : null;
+  const small = turned || holdsNumbers(canvas, [cell, tall]) ? writeNumbers(pen, picture, turned) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -334,7 +318,7 @@ function writeLabels(
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
-    Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha });
+    Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);
     ctx.rotate(tilt);
     ctx.fillText(text, 0, 0);
@@ -377,7 +361,7 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture @param {boolean} turned whether they stand upright */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf = cellNumber, largest = 24 },
+  { values, scale = UNIT, numberOf = cellNumber, largest = 24, letterSpacing = "0px" },
   turned,
 ) {
   const least = leastType(ctx.canvas);
@@ -385,7 +369,7 @@ function writeNumbers(
   const room = turned ? tall : closing ? 0.8 * cell : cell;
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
-  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1 });
+  Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
   const size = Math.min(full, Math.floor((full * (room - 2)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;

@@ -71,5 +71,7 @@ export const KINDS = ["encoder", "decoder", "cross"];
 /** The side of the queries, then the side of the keys. @type {Record<Kind, [Side, Side]>} */
 export const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
 
+export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
+
 // Mask codes, as in model/trace.py: 0 is visible.
 export const FUTURE = 1;

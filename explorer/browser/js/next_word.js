@@ -3,7 +3,8 @@
 import { children, make, makeButton, say, sayAll } from "./dom.js";
 import { percent } from "./numbers.js";
 import { presenting } from "./present.js";
-import { SPECIALS, numbered, tokenName, choiceName, readsOn } from "./wording.js";
+import { SPECIALS } from "./names.js";
+import { numbered, tokenName, choiceName, readsOn } from "./wording.js";
 import { fork } from "./stepper_state.js";
 import { redraw } from "./view.js";
 import { t } from "./words.js";

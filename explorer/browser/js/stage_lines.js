@@ -1,18 +1,16 @@
 // The content of the stage, which stage.js draws: the words that attention connects at this moment, the weight on each,
 // the path of a curve, and a sentence that says the same.
 
-import { SIDES, capitalised } from "./names.js";
+import { SIDES, nameInKind } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
-import { looksAt, numbered, tokenName } from "./wording.js";
+import { rowInWords } from "./row_in_words.js";
+import { numbered, tokenName } from "./wording.js";
 import { rowOf } from "./stepper_state.js";
-import { rankedRow } from "./weights.js";
-import { pieces, t } from "./words.js";
+import { NAMED_FROM, rankedRow } from "./weights.js";
+import { pieces } from "./words.js";
 
 /** @import { Box, Content, Curve, Kind, Look, Side, Span, StageView } from "./types" */
-// The share from which a weight has a line, here and in exported films, and how many of these the sentence names; the chip
-// still shows smaller ones. stepper.html says both.
-export const LEAST_DRAWN = 0.045; // 5 %, rounded
-const NAMED = 3;
+const NAMED = 3; // words that have a line and that the sentence names, as stepper.html says
 const BESIDE = 3; // distance of a line from the last word of a line of words, in pixels
 const TRACK = 5; // distance of lines side by side, in pixels
 const ROUND = 4; // radius of its corners, in pixels
@@ -87,14 +85,6 @@ const keysOf = (map, query, side, spans) =>
  */
 const stageLine = (side, index, span, weight, mask) => ({ side, index, span, weight: mask ? 0 : weight, mask });
 
-/** The name of the head in view. @param {StepperState} S */
-function headName(S) {
-  const { layer, head } = S.pick[S.kind];
-  if (head) return t("layer {layer}, head {head}", { layer, head });
-  const n = S.maps[S.kind].heads;
-  return t("layer {layer}, mean of {n} head", "layer {layer}, mean of {n} heads", { layer, n });
-}
-
 /**
  * "To write *spielen*, having read *Kinder*, the decoder looks at *playing* 61 % …"
  * @param {StepperState} S
@@ -106,11 +96,12 @@ export function sentenceOf(S, { from, query, column, lines }) {
   const { target } = S.data;
   if (column >= 0) {
     const best = lines
-      .filter(({ mask, weight }) => !mask && weight >= LEAST_DRAWN)
+      .filter(({ mask, weight }) => !mask && weight >= NAMED_FROM)
       .sort((a, b) => b.weight - a.weight)
       .slice(0, NAMED);
     const name = numbered(m.columns, column, "source");
-    const head = headName(S);
+    const { layer, head: which } = S.pick[S.kind];
+    const head = nameInKind(layer, which);
     if (!best.length)
       return pieces("No word written so far put 5 % of its weight on {token} ({head}).", { token: name, head });
     const words = best.flatMap(({ span: [at], weight }, i) => [
@@ -124,18 +115,11 @@ export function sentenceOf(S, { from, query, column, lines }) {
     const token = tokenName(target.tokens[0], "target");
     return pieces("{token} is given at the start: nothing was looked at to write it.", { token });
   }
-  const [side, keySide] = SIDES[S.kind];
-  const looks = (/** @type {import("./wording.js").Look} */ look, /** @type {import("./words.js").Fields} */ fields) =>
-    looksAt(rowOf(S, S.kind, query), m.columns, keySide, NAMED, look, fields, LEAST_DRAWN);
-  const read = numbered(m.rows, query, side);
-  const mapped = S.box.classList.contains("mapped"); // the map has the name of the head
-  if (side === "source")
-    return [...looks("plain", { who: read }), mapped ? "" : ` ${t("(Encoder, {head}.)", { head: headName(S) })}`];
+  const look = S.kind === "encoder" ? "plain" : from.span[0] <= target.given ? "prompt" : "write";
   const word = tokenName(writtenAt(S, from.span[0]), "target");
-  const given = from.span[0] <= target.given;
-  const who = S.kind === "cross" ? t("cross-attention") : t("decoder self-attention");
-  const head = mapped ? "" : ` (${capitalised(headName(S))}.)`;
-  return [...looks(given ? "prompt" : "write", { who, word, read }), head];
+  const read = numbered(m.rows, query, SIDES[S.kind][0]);
+  const mapped = S.box.classList.contains("mapped"); // the map has the name of the head
+  return rowInWords(m, S.pick[S.kind], rowOf(S, S.kind, query), read, word, look, !mapped);
 }
 
 /** The predicted word at this index of the target. @param {StepperState} S @param {number} at */

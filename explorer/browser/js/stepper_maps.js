@@ -21,6 +21,7 @@ import { pieces, t } from "./words.js";
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
 const WIDEST = 80; // maximum size of a cell, in pixels
+const OBLONG = 28; // width of a cell with room for its number, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
 export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
@@ -72,9 +73,12 @@ export function layOut(S) {
       // On a phone, rows to come would be a blank strip.
       const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
       const fair = Math.floor(Math.min(across, tall / queries));
-      const cell = cellSize(fair, f.wish, m, Math.min(Math.floor(tall / 5), WIDEST), S.zoom);
-      f.plot = plotOf(labels, { keys, queries }, cell);
-      box.style.maxHeight = `${Math.max(tall, Math.min(f.plot.cell * queries, MAP)) + f.plot.top + 20}px`;
+      const widest = Math.min(Math.floor(tall / 5), WIDEST);
+      const high = cellSize(fair, f.wish, m, widest, S.zoom);
+      // The columns of a long sentence are wider than its rows are high, so that they have room for numbers.
+      const oblong = kind === S.kind ? Math.floor(Math.min(across, Math.max(fair, OBLONG))) : fair;
+      f.plot = plotOf(labels, { keys, queries }, cellSize(oblong, f.wish, m, widest, S.zoom), high);
+      box.style.maxHeight = `${Math.max(tall, Math.min(high * queries, MAP)) + f.plot.top + 20}px`;
     }
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
   }
@@ -137,7 +141,8 @@ function namesOf(S, kind) {
   const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
   const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
   const places = placesIn(S, SIDES[kind][1], columns);
-  const [most, size] = !presenting(S.box) ? [] : columns.length > FEW_NAMES ? [LONGEST] : [LONGEST, LARGE];
+  const most = presenting(S.box) || (kind === S.kind && S.box.clientWidth > NARROW) ? LONGEST : undefined;
+  const size = presenting(S.box) && columns.length <= FEW_NAMES ? LARGE : undefined;
   return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places }, most, true, size);
 }
 
@@ -312,9 +317,6 @@ export function drawCaption(S, kind) {
   const m = S.maps[kind];
   const { layer, head } = S.pick[kind];
   const encoder = kind === "encoder";
-  const which = head
-    ? t("head {head} (of {heads})", { head, heads: m.heads })
-    : t("mean of {n} head", "mean of {n} heads", { n: m.heads });
   sayKind(f.title, kind, TITLES[kind]);
   const { left, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
@@ -325,7 +327,7 @@ export function drawCaption(S, kind) {
       : presenting(S.box)
         ? ""
         : aboutNumbers(f.small);
-  say(f.about, [layerName(layer), which, about].filter(Boolean).join(" · "));
+  say(f.about, [layerName(layer), nameInLayer(head), about].filter(Boolean).join(" · "));
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.dataset.tall = `${f.plot.tall}`;

@@ -10,7 +10,7 @@ import { clamp, percent, wholePercent } from "./numbers.js";
 import { numbered, tokenName, weighed } from "./wording.js";
 import { frontier, pick, rowOf } from "./stepper_state.js";
 import { goTo } from "./view.js";
-import { rankedRow, weightsOf } from "./weights.js";
+import { NAMED_FROM, rankedRow, weightsOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { Content, Decoding, Find, StepperState, Stop } from "./types" */
@@ -194,7 +194,7 @@ const written = (S) => tokenName(S.data.target.predicted[S.step], "target");
 
 /** The keys of the step on screen: "*football* 64 %, *park* 21 %". @param {StepperState} S @param {number} most @returns {Content[]} */
 function keysNow(S, most) {
-  const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= 0.1 || !i));
+  const best = rowOf(S, "cross", frontier(S)).seen.filter(({ weight }, i) => i < most && (weight >= NAMED_FROM || !i));
   return weighed(best, S.maps.cross.columns, "source");
 }
 

@@ -229,7 +229,7 @@ export interface Curve {
   /** The bend of an arc within one sentence; 0 for a curve between the two. */
   bend: number;
   weight: number;
-  /** Whether the sentence does not name its word. */
+  /** Whether three others have more weight. */
   faint: boolean;
   from: Side;
   to: Side;
@@ -418,6 +418,9 @@ export interface CellState {
   reporting: number;
   pending: number[];
   observer: ResizeObserver;
+  unsubscribe: () => void;
+  /** Ends the row of the map above, once it has been drawn. */
+  endStrip?: () => void;
   width: number;
   frame: number;
 }

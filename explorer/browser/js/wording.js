@@ -1,9 +1,9 @@
 // Tokens and numbers in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
-import { NEXT_READ } from "./names.js";
+import { NEXT_READ, SPECIALS } from "./names.js";
 import { fourDecimals, wholePercent } from "./numbers.js";
-import { entropyOf, isSpread, joinedNames, spansOf } from "./weights.js";
+import { NAMED_FROM, entropyOf, isSpread, joinedNames, spansOf } from "./weights.js";
 import { pieces, t } from "./words.js";
 
 /** @import { Content, Find, Row } from "./types" */
@@ -29,7 +29,7 @@ export const whyMasked = (mask) =>
 /** The same, for a table. @param {number} mask */
 export const maskName = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
 
-/** What the attention of a sentence is of: the row itself, or a head when something has been read. @typedef {"plain" | "write" | "prompt" | "read" | "place"} Look */
+/** What the attention of a sentence is of: the row itself, or a kind of attention when something has been read. @typedef {"plain" | "write" | "prompt"} Look */
 /** @typedef {Record<"none" | "spread" | "keys", (fields: import("./words.js").Fields) => Content[]>} Looks */
 /** @type {Record<Look, Looks>} */
 const LOOKS = {
@@ -63,26 +63,6 @@ const LOOKS = {
       ),
     keys: (f) => pieces("{read} (the prompt goes on with {word}), {who} looks at {keys}.", f),
   },
-  read: {
-    none: (f) => pieces("Having read {read}, {who} sees nothing: every key is masked.", f),
-    spread: (f) =>
-      pieces(
-        "Having read {read}, {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
-        "Having read {read}, {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
-        f,
-      ),
-    keys: (f) => pieces("Having read {read}, {who} looks at {keys}.", f),
-  },
-  place: {
-    none: (f) => pieces("In {place}, {who} sees nothing: every key is masked.", f),
-    spread: (f) =>
-      pieces(
-        "In {place}, {who} spreads its weight over {n} key ({even} each if even), at most {most} on {key}.",
-        "In {place}, {who} spreads its weight over {n} keys ({even} each if even), at most {most} on {key}.",
-        f,
-      ),
-    keys: (f) => pieces("In {place}, {who} looks at {keys}.", f),
-  },
 };
 
 /** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
@@ -96,17 +76,16 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
  * @param {number} most
  * @param {Look} look how the sentence begins
  * @param {import("./words.js").Fields} fields `who` looks, and what else the beginning names
- * @param {number} least the weight from which further keys are named
  * @returns {Content[]}
  */
-export function looksAt({ seen }, columns, side, most, look, fields, least = 0.1) {
+export function looksAt({ seen }, columns, side, most, look, fields) {
   if (!seen.length) return LOOKS[look].none(fields);
   if (isSpread(entropyOf(seen), seen.length)) {
     const even = wholePercent(1 / seen.length);
     const key = numbered(columns, seen[0].key, side);
     return LOOKS[look].spread({ ...fields, n: seen.length, even, most: wholePercent(seen[0].weight), key });
   }
-  const best = seen.filter((c, i) => i < most && (c.weight >= least || i < 1));
+  const best = seen.filter((c, i) => i < most && (c.weight >= NAMED_FROM || i < 1));
   return LOOKS[look].keys({ ...fields, keys: weighed(best, columns, side) });
 }
 
@@ -161,8 +140,6 @@ export function drawBadges(find, { trained, edits }) {
   find(".edited").hidden = !edits.length;
   say(find(".edited"), t("edited: {edits}", { edits: editsInWords(edits).join(", ") }));
 }
-
-export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
 
 /**
  * A token, isolated so that its writing direction cannot move the text beside it.

@@ -7,17 +7,14 @@ from functools import partial
 import streamlit as st
 
 from explorer.browser.cell import cell_view
-from explorer.browser.labelled_map import labelled_map_view
-from explorer.decoding.comparison import cell_row
 from explorer.decoding.coordinates import Place, strongest_cell
-from explorer.decoding.labelled_map import map_caption
 from explorer.decoding.score_parts import score_table, terms_map
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Explanation, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.web import runtime, session
-from explorer.web.figures import draw_terms, in_direction
+from explorer.web.figures import draw_terms
 from model.trace import VISIBLE
 
 
@@ -25,23 +22,21 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the row of the chosen cell from queries and keys to the head's output, and the terms of the cell's score."""
     del selection
     st.markdown(f"##### {t('Where does this weight come from?')}")
-    head = at.head
-    found, said = strongest_cell(translation.trace, at)
-    row, text = st.columns([3, 2], vertical_alignment="center")
-    with row:  # the map itself is above the edge of the screen
-        map_ = cell_row(translation.trace, at, found.column or 1, n_prompt=translation.n_prompt)
-        labelled_map_view(in_direction(map_), map_caption(map_), key="cell_row")
-    at = found
-    if said:
-        mark = t("Mark the cell above") if head else t("Show head {head} and mark the cell", head=at.head)
-        text.markdown(plain(said))
-        text.button(mark, key="mark_cell", on_click=_move, args=(at, at.column))
+    in_view = at.head
+    at, said = strongest_cell(translation.trace, at)
     try:
         layer, head = at.index
         with st.spinner(t("Looking at the model …")):
             explanation = runtime.explanation(translation, at.kind, layer, head, at.row - 1)
         cell_view(
-            explanation.details, translation.trace, at, translation.seq, key="one_cell", on_move=partial(_move, at)
+            explanation.details,
+            translation.trace,
+            at,
+            translation.seq,
+            in_view=in_view,
+            said=said,
+            key="one_cell",
+            on_move=partial(_move, at.row),
         )
     except (runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
@@ -51,9 +46,9 @@ def draw(selection: Selection, translation: Translation, at: Place) -> None:
         _draw_terms(explanation, translation, at, masked=bool(masked))
 
 
-def _move(at: Place, column: int) -> None:
-    """Choose another key of the row, in the same head; the views of heads follow."""
-    session.move(head=at.head, cell=(at.row, column))
+def _move(row: int, head: int, column: int) -> None:
+    """Choose another cell of the row; the views of heads follow."""
+    session.move(head=head, cell=(row, column))
 
 
 def _draw_terms(explanation: Explanation, translation: Translation, at: Place, *, masked: bool) -> None:

@@ -31,6 +31,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.decoding.word_changes import WordSpan, word_spans
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
+from explorer.screens.attention.panels import arrive_at_panel
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
 from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
@@ -65,6 +66,7 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             format_func=counterparts.__getitem__,
             key="compare_way",
             label_visibility="collapsed",
+            on_change=arrive_at_panel,
         )
     others = {"text": _sentence, "model": _model, "edit": _edited}
     other, words = None, ""
@@ -93,10 +95,12 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     most = map_caption(difference) if difference else ""
     if most or words:
         st.markdown(plain(f"{most} {words}".strip()))
-    if other:  # in a row; their whole titles stand above it
-        st.caption(plain(f"{first.title}. {second.title}. {comparison.caption}"))
+    if other:  # in a row; what both maps are stands above it
+        whole = first.title, second.title
+        heads = at.title if all(title.endswith(at.title) for title in whole) else ". ".join(whole)
+        st.caption(plain(f"{heads}. {comparison.caption}"))
         row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
-        columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap=None)
+        columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap="xsmall")
         for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
             with column:
                 draw_map(each, key=f"compare_{key}", title=name, away=translation.model, grid=list(row.values()))

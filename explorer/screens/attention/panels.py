@@ -88,11 +88,15 @@ def choose(asked: str | None = None) -> str:
         st.page_link("pages/own.py", label=t("Attention of another model"), icon=":material/upload_file:")
     st.session_state[_OWN] = chosen or ""
     if chosen and (asked or linked or chosen != name_of(session.selection().panel)):
-        turn, _ = st.session_state.get(_ARRIVAL, (0, False))
-        # After a click in the row of tabs, the focus stays there.
-        st.session_state[_ARRIVAL] = turn + 1, bool(asked)
+        arrive_at_panel(focus=bool(asked))  # after a click in the row of tabs, the focus stays there
     open_panel(chosen or "")
     return chosen or ""
+
+
+def arrive_at_panel(*, focus: bool = False) -> None:
+    """Scroll to the open panel in this run."""
+    turn, _ = st.session_state.get(_ARRIVAL, (0, False))
+    st.session_state[_ARRIVAL] = turn + 1, focus
 
 
 def draw(name: str, selection: Selection, translation: Translation, at: Place) -> None:

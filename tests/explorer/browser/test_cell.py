@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from explorer.browser.cell import column_from, encode
+from explorer.browser.cell import encode, moved_to
 from explorer.decoding.coordinates import Place
 from explorer.decoding.translator import Explanation, Translation, Translator
 from model.checkpoint import load_model
@@ -35,17 +35,20 @@ def test_a_cell_that_is_not_there_is_refused(
 ) -> None:
     translation, explained = shown
     with pytest.raises(ValueError, match=sentence):
-        encode(explained.details, translation.trace, replace(AT, **changes), "s")
+        encode(explained.details, translation.trace, replace(AT, **changes), "s", in_view=0)
 
 
 REPORT = {"seq": "s", "kind": "decoder", "layer": 2, "head": 3, "row": 3, "column": 1}
 
 
 @pytest.mark.parametrize(
-    ("message", "column"),
+    ("message", "to"),
     [
-        (REPORT, 1),
-        (REPORT | {"column": 3}, 3),
+        (REPORT, (3, 1)),
+        (REPORT | {"column": 3}, (3, 3)),
+        (REPORT | {"head": 4}, (4, 1)),
+        (REPORT | {"head": 5}, None),
+        (REPORT | {"head": 0}, None),
         (REPORT | {"column": 4}, None),
         (REPORT | {"column": 0}, None),
         (REPORT | {"column": "1"}, None),
@@ -56,5 +59,5 @@ REPORT = {"seq": "s", "kind": "decoder", "layer": 2, "head": 3, "row": 3, "colum
         (None, None),
     ],
 )
-def test_only_a_report_about_this_row_moves(message: object, column: int | None) -> None:
-    assert column_from(message, AT, "s", 3) == column
+def test_only_a_report_about_this_row_moves(message: object, to: tuple[int, int] | None) -> None:
+    assert moved_to(message, AT, "s", (4, 3)) == to

@@ -45,8 +45,8 @@ def places(shown: Translation) -> list[Place]:
 
 def message(translator: Translator, shown: Translation, at: Place) -> tuple[dict[str, Any], dict[str, Any]]:
     explained = translator.explain(shown, (at.kind, *at.index), at.row - 1)
-    header, arrays = wire.read(encode(explained.details, shown.trace, at, shown.seq))
-    assert (header.pop("part"), header.pop("seq")) == ("cell", shown.seq)
+    header, arrays = wire.read(encode(explained.details, shown.trace, at, shown.seq, in_view=at.head))
+    assert [header.pop(name) for name in ("part", "seq", "in_view", "said")] == ["cell", shown.seq, at.head, ""]
     return header, arrays
 
 

@@ -10,7 +10,6 @@ from explorer.browser import wire
 from explorer.browser.labelled_map import encode
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
-    cell_row,
     compare,
     compare_rows,
     pair_in_words,
@@ -41,23 +40,15 @@ def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens
     return head_map(attention_maps(trace, kind), layer, head)
 
 
-def test_the_row_of_a_cell_is_that_of_its_map_with_a_frame_around_the_cell() -> None:
-    whole = planted("cross", 2, 0)
-    row = cell_row(planted_trace(), Place("cross", 2, 0, row=3, column=1), 4)
-    np.testing.assert_array_equal(row.values, whole.values[2:3])
-    assert (row.row_labels, row.columns) == (whole.row_labels[2:3], whole.columns)
-    assert wire.read(encode(row, ""))[0]["frames"] == [[0, 3]]
-
-
-def test_the_difference_in_a_row_of_maps_has_no_names_of_rows() -> None:
+def test_the_difference_in_a_row_of_maps_has_positions_for_the_names_beside_it() -> None:
     a, b = planted(head=1), planted(head=2)
     minus = difference(a, b, "B minus A")
     assert minus
     own, *others = wire.read(encode(minus, "", grid=[a, b, minus]))[0]["grid"]
     assert own == others[2]
-    assert not any(own[0])
-    assert len(own[0]) == len(a.rows) == len(others[0][0])
-    assert all(others[0][0])
+    assert own[0] == [f"{i + 1}" for i in range(len(a.rows))]
+    assert own[2] == [f"{i + 1}" for i in range(len(a.columns))]
+    assert (others[0][0], others[0][2]) == (list(a.row_labels), list(a.column_labels))
     assert own[3] < others[0][3], "it needs less room"
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert (others[0][1], two[0][1][:1]) == ([], [f"→ {a.predicted[0]}"]), "two maps have room for what rows predict"
@@ -96,7 +87,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
-    assert map_caption(both).startswith("Most different: “1 <sos>” gives “1 i” 1.00 less weight in B than in A.")
+    assert map_caption(both).startswith("Most different: “1 <sos> → je” gives “1 i” 1.000 in A and 0.000 in B.")
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
@@ -187,21 +178,40 @@ def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("a cat ran", "ein Hund lief", (0, 0), (1, 2), (2, 2))
     said = pair_in_words(compare(a, b), 3)
-    assert "In A, “2 ein” looks at “2 dog” (90 %)" in said
-    assert "In B, “2 ein” looks at “3 ran” (90 %)" in said
-    assert "In A, “3 Hund” looks at “3 ran”" in pair_in_words(compare(a, a), 3)
+    assert "In A, “2 ein → Hund” looks at “2 dog” (0.900)" in said
+    assert "In B, “2 ein → Hund” looks at “3 ran” (0.900)" in said
+    assert "In A, “3 Hund → lief” looks at “3 ran”" in pair_in_words(compare(a, a), 3)
 
 
 def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("the very old cat ran", "die alte Katze lief", (0, 0), (1, 1), (2, 3), (3, 3))
     said = pair_in_words(compare(a, b), 1)
-    assert said.startswith("Most different: “3 Hund / 4 Katze” gives “3 ran / 5 ran” 0.8")
-    assert "In A, “3 Hund” looks at “3 ran” (90 %)" in said
-    assert "In B, “4 Katze” looks at “4 cat”" in said
+    assert said.startswith(
+        "Most different of the rows compared: “3 Hund → lief / 4 Katze → lief” gives “3 ran / 5 ran” 0.900 in A and "
+        "0.050 in B. "
+    )
+    assert "In A, “3 Hund → lief” looks at “3 ran” (0.900)" in said
+    assert "In B, “4 Katze → lief” looks at “4 cat”" in said
     same = cross("a dog ran now", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     same.values[:, :3], same.values[:, 3] = a.values, 0
-    assert pair_in_words(compare(a, same), 2).startswith("In A, “2 ein” looks at")
+    assert pair_in_words(compare(a, same), 2).startswith("In A, “2 ein → Hund” looks at")
+
+
+def test_rows_without_a_counterpart_are_said_not_to_be_compared() -> None:
+    a = cross("two young children play in the park .", "zwei kleine Kinder spielen im Park .", (0, 0))
+    b = cross("two young children play on the street .", "zwei kleine Kinder spielen auf der Straße .", (0, 0))
+    assert marked(a, b)[2].startswith(
+        "Not compared, because they have no counterparts: the rows that write “im” and “Park” in A and “auf”, “der” "
+        "and “Straße” in B. ≠ marks"
+    )
+    assert pair_in_words(compare(a, b), 1).startswith("In A, "), "the rows that are compared are equal"
+    longer = cross("two young children play in the park .", "zwei kleine Kinder spielen gern im Park .", (0, 0))
+    assert marked(a, longer)[2].startswith(
+        "Not compared, because they have no counterparts: the rows that write “gern” in B. ≠ marks"
+    )
+    as_many = cross("two young children play in the park .", "zwei kleine Kinder spielen am See .", (0, 0))
+    assert "Not compared" not in marked(a, as_many)[2], "one for one"
 
 
 def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:

@@ -110,14 +110,14 @@ def test_the_cell_explained_unasked_is_the_largest_of_the_map_in_view() -> None:
     trace.cross[0, :, 1] = [[0.8, 0.2, 0, 0, 0], [0, 0.65, 0.35, 0, 0]]
     found, said = strongest_cell(trace, Place("cross", 1, 0, row=2))
     assert (found.head, found.column) == (2, 2), "the mean's largest, though head 1 has a larger weight elsewhere"
-    gives = "gives “2 read” (0.200 + 0.650) ÷ 2 = 0.425, the mean of the heads."
     assert said.startswith("No cell is chosen, so this is the largest in this row: “2 ")
-    assert said.endswith(f"{gives} Head 2 gives most.")
+    assert "gives “2 read” 0.425, the mean of 2 heads." in said
+    assert said.endswith("below is head 2, which gives most.")
     of_head, said = strongest_cell(trace, Place("cross", 1, 1, row=2))
     assert (of_head.head, of_head.column) == (1, 1)
     assert said.startswith("No cell is chosen, so this is the largest weight of head 1 in this row: “2 ")
     assert "mean" not in said
     of_column, said = strongest_cell(trace, Place("cross", 1, 0, row=2, column=1))
     assert (of_column.head, of_column.column) == (1, 1)
-    assert said.endswith("A mean has no queries and keys, so this is head 1, which gives most.")
+    assert said.endswith("A mean has no queries and keys: below is head 1, which gives most.")
     assert "No cell" not in said
