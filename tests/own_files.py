@@ -263,7 +263,7 @@ OWN_FILES = {
     "lengths": OwnFile(
         "1,000 sentences, of which 20 have an answer five times as long; TSV",
         lambda folder: _save(folder, "shifted.tsv", _tsv(_with(sentence_pairs(1000), 50, _moved))),
-        ("20 pairs have one side that is far longer or shorter",),
+        ("20 pairs have a target that is far longer or shorter",),
     ),
     "garbled": OwnFile(
         "1,000 sentences, of which 20 were saved in the wrong encoding; TSV",

@@ -13,7 +13,6 @@ from explorer.locale.language import current
 from explorer.locale.messages import t
 
 _NUMBER = {"grouping": [3], "currency": ["", ""]}  # of a language, without its marks
-_POWER_OF_TEN = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01"
 
 
 def step_axis(max_steps: int = 0) -> alt.X:
@@ -28,8 +27,8 @@ def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> 
     domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
     # On a low chart every second label is left out, so the last of an even number of steps stays.
     ticks: dict[str, Any] = {"tickCount": 5} if top is None else {"values": [top * i / 4 for i in range(5)]}
-    if scale.get("type") == "log":
-        ticks["gridOpacity"] = {"condition": {"test": _POWER_OF_TEN, "value": 1}, "value": 0}
+    if scale.get("type") == "log":  # over several powers of ten, most lines have no label
+        ticks["gridOpacity"] = {"condition": {"test": "datum.label", "value": 1}, "value": 0}
     return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.12~r", **ticks))
 
 

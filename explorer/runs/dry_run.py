@@ -38,10 +38,10 @@ _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
 _PACE = {"lstm": 0.8, "decoder": 2.0}
 """The time of an update as a share of what it is with a Transformer of both stacks, by trials of the tiny presets."""
-UNTIMED = 2.5
-"""Sizes without a trial may take this many times what the trial of others lets expect."""
-LEAST = 0.5
-"""And at least this share of it on a CPU: of reversing letters, small took 0.93 of the rough time."""
+UNTIMED = 1.6
+"""Sizes without a trial may take this many times what the trial of others lets expect; small took 1.3 times."""
+LEAST = 0.6
+"""And at least this share of it on a CPU."""
 LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512

@@ -184,17 +184,6 @@ def _moment(seconds_since_1970: float) -> datetime | None:
     return datetime.fromtimestamp(seconds_since_1970) if 0 < seconds_since_1970 < _YEAR_9999 else None
 
 
-def summary(entries: Sequence[Entry]) -> str:
-    """Count the runs and models, and name the active ones."""
-    active = [
-        t("{run} is {state}", run=entry.name, state=translated(entry.status.state))
-        for entry in entries
-        if entry.busy and entry.status
-    ]
-    counted = t("{n} run or model", "{n:,} runs and models", n=len(entries))
-    return f"{'; '.join([counted, *active])}."
-
-
 def description(entry: Entry, *, read_only: bool = False) -> str:
     """Describe an entry, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
     parts = []

@@ -16,17 +16,20 @@ Result = TypeVar("Result")
 _STOPPED, _ASKED = "probe_stopped", "probe_asked"
 
 
-def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
+def asked(key: Key, label: str, *, by_link: bool = False, quiet: bool = False) -> bool:
     """Whether long work has been requested; if not, draw the button that requests it.
 
-    `by_link`: the address names a result of this work, so following the link is a request.
+    `by_link`: the address names a result of this work, so following the link is a request. `quiet`: another button
+    of the page is its main one.
     """
     started: set[Key] = st.session_state.setdefault(_ASKED, set())
     if by_link:
         started.add(key)
     if key in started:
         return True
-    st.button(label, type="primary", key=f"ask-{'-'.join(key)}", on_click=started.add, args=(key,))
+    st.button(
+        label, type="secondary" if quiet else "primary", key=f"ask-{'-'.join(key)}", on_click=started.add, args=(key,)
+    )
     return False
 
 

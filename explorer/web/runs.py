@@ -199,7 +199,7 @@ def _begin(start: Callable[[], None], watched: str) -> None:
     st.session_state[_WATCH] = True
 
 
-def draw_wrong_answers(entry: Entry) -> None:
+def draw_wrong_answers(entry: Entry, *, quiet: bool = False) -> None:
     """Draw the button that has the validation sentences translated, then the wrong answers; or why there are none."""
     if entry.problem or not entry.summary.get("model"):
         st.info(t("There is no model in this folder yet."))
@@ -208,16 +208,16 @@ def draw_wrong_answers(entry: Entry) -> None:
     elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
         st.caption(t("There is no wrong answer: at the end of training, all validation answers were exactly right."))
     else:
-        _draw_asked_answers(entry.name)
+        _draw_asked_answers(entry.name, quiet)
 
 
-def _draw_asked_answers(name: str) -> None:
+def _draw_asked_answers(name: str, quiet: bool) -> None:
     try:
         key = ("wrong answers", name, runtime.fingerprint(name))
     except CheckpointError as gone:
         st.caption(plain(str(gone)))
         return
-    if not asked(key, translated(WRONG_ANSWERS)):
+    if not asked(key, translated(WRONG_ANSWERS), quiet=quiet):
         return
     try:
         answers = with_progress(key, partial(runtime.compute_in_parts, name, _find), t("Translating"))

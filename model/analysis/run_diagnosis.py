@@ -352,7 +352,7 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
     points = curves.valid
     from_step = points[-1][0] * 2 / 3
     before = [value for step, value in points if step <= from_step] or [points[0][1]]
-    lowest = min(value for _, value in points)
+    at, lowest = min(points, key=lambda point: point[1])
     if lowest < min(before):
         before_, now = loss_text(min(before)), loss_text(lowest)
         if _score_stays(curves):
@@ -364,7 +364,6 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
                 now=now,
             )
             return _levelled(curves, said)
-        at = next(step for step, value in points if value == lowest)
         change = t(
             "the lowest validation loss fell from {before} to {now} (step {step:,.0f})",
             before=before_,

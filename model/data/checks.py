@@ -244,10 +244,9 @@ def _lengths(examples: Sequence[Example]) -> _Found:
     limit = max(ONE_SIDED, 6 * statistics.median(apart))
     rows = [row for row, distance in enumerate(apart) if distance > limit]
     return rows, t(
-        "{n} pair has one side that is far longer or shorter for the other than usual: perhaps lines that do not "
-        "belong "
-        "together.",
-        "{n:,} pairs have one side that is far longer or shorter for the other than usual: perhaps lines that do not "
+        "{n} pair has a target that is far longer or shorter than its source suggests: perhaps lines that do not "
+        "belong together.",
+        "{n:,} pairs have a target that is far longer or shorter than its source suggests: perhaps lines that do not "
         "belong together.",
         n=len(rows),
     )

@@ -23,7 +23,7 @@ from explorer.runs import metrics
 from explorer.runs.archive import ArchiveError, export, import_zip
 from explorer.runs.head_history import load_snapshot
 from explorer.runs.lifecycle import Runs
-from explorer.runs.listing import description, rows, summary
+from explorer.runs.listing import description, rows
 from explorer.runs.metrics import load_metrics
 from explorer.runs.progress import headline_numbers, sample_table
 from explorer.web import model_list
@@ -96,7 +96,6 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     entries = runs.entries()
     for entry in entries:
         (description(entry) + entry.problem + runs.watched(entry.name)).encode()
-    summary(entries)
     metrics = load_metrics(checkpoints / "odd" / METRICS)
     status = runs.peek("odd")
     if status is not None:

@@ -18,12 +18,12 @@ from explorer.runs.dry_run import Plan, PlanError
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS
-from model.folder import CONFIG, METRICS, PROBE, PROBE_ANSWER, STATE, STOP, read_config, write_json
+from model.folder import CONFIG, METRICS, PROBE, PROBE_ANSWER, STOP, read_config, write_json
 from model.presets import PRESETS
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
-from tests.pages.page import assert_says, button, choose, click, command, has_key, metric, press, run, visit, words
+from tests.pages.page import button, choose, command, has_key, metric, press, run, visit, words
 from tests.paths import ROOT
 
 
@@ -325,21 +325,6 @@ def test_a_run_says_how_it_is_going(training: Path) -> None:
     assert "since update 60" in warning.replace("\\", "")
 
 
-def test_a_run_whose_last_weights_are_not_the_best_shows_those_that_it_kept(training: Path) -> None:
-    folder = save_run(training / "mine")
-    at = visit("train", run="mine")
-    assert (metric(at, "Validation loss"), "Kept are" in words(at)) == ("1.20", False)
-    config = read_config(folder)
-    write_json(folder / CONFIG, config | {"results": config["results"] | {"step": 20}})
-    runtime.models_changed()
-    at = visit("train", run="mine")
-    assert_says(at, "Kept are the weights of step 20, the best on validation")
-    assert (metric(at, "Validation loss"), metric(at, "Exactly right, of 8")) == ("1.90", "25.0 % (7–59)")
-    assert_says(at, "Exactly right at step 20: 0 of 1 validation sentence.")
-    write_status(folder, "running")
-    assert "Kept are" not in words(run(at)), "they may still change"
-
-
 def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     """Of runs that have ended: a diverged one is trained again with a lower rate, and ten pairs want more pairs."""
     folder = save_run(training / "mine", state="finished")
@@ -384,87 +369,3 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
     answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
     assert answer in words(run(at)), "the first head of the last layer, as on Runs"
     assert any(element.proto.bytes for element in at.get("bidi_component"))
-
-
-# A run that has ended
-
-
-def test_a_model_can_be_tried_where_its_training_was_watched(training: Path) -> None:
-    save_run(training / "mine")
-    runtime.models_changed()
-    at = visit("train", run="mine")
-    choose(at, try_mine="<b>abc</b>")
-    assert "It answers" in words(at)
-    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
-    assert links["See what it looks at"] == "model=mine&text=%3Cb%3Eabc%3C%2Fb%3E"
-    choose(at, try_mine="  ")
-    assert "It answers" not in words(at)
-    write_status(training / "mine", "running")
-    assert not has_key(run(at), "try_mine")
-
-
-@pytest.fixture
-def finished(training: Path) -> Path:
-    """A finished run that says how it was trained, with a saved state."""
-    folder = save_run(training / "mine")
-    config = read_config(folder)
-    settings = config["training"] | {"seed": 4, "schedule": "cosine"}
-    machine = {"device": "cpu", "precision": "fp32", "threads": 2, "settled": True, "torch_version": "2.13.0"}
-    config |= {"preset": "tiny", "set": {"seed": "4"}, "training": settings, "runtime": machine}
-    write_json(folder / CONFIG, config)
-    (folder / STATE).mkdir()
-    (folder / STATE / "state.json").write_text("{}", encoding="utf-8")
-    return folder
-
-
-def test_a_finished_run_is_trained_again_with_another_seed(finished: Path) -> None:
-    at = visit("train", run="mine")
-    links = {link.proto.label: link.proto for link in at.get("page_link")}
-    assert links["Open in Translate"].query_string == "model=mine"
-    assert "Watch its heads form, from the first step to the last" in links
-    assert "Computed on the CPU in fp32 with 2 threads, PyTorch 2.13.0." in words(at)
-    assert at.number_input(key="watch_seed_mine").value == 5
-    choose(at, watch_seed_mine=9)
-    click(at, "watch_like_mine")
-    like = ["--like", "mine", "--name", "mine-2", "--set", "seed=9", "--checkpoints", str(finished.parent)]
-    assert started(finished.parent, "mine-2")[3:] == like
-    assert at.selectbox(key="run").value == "mine-2"
-
-
-@pytest.mark.parametrize("page", ["train", "runs"])
-def test_a_finished_run_is_trained_longer(finished: Path, page: str) -> None:
-    """From either page; it is watched on the Train page."""
-    save_run(finished.parent / "other")
-    at = visit(page, run="mine", entry="mine")
-    key = "watch" if page == "train" else "runs"
-    assert at.number_input(key=f"{key}_steps_mine").value == 60
-    assert "The learning rate rises to where it would be in a run of this length" in words(at)
-    choose(at, **{f"{key}_steps_mine": 90})
-    click(at, f"{key}_longer_mine")
-    longer = ["--resume", "mine", "--steps", "90", "--checkpoints", str(finished.parent)]
-    assert started(finished.parent, "mine")[3:] == longer
-    assert at.selectbox(key="run").value == "mine", "the Train page, with this run"
-    shutil.rmtree(finished / STATE)
-    assert not has_key(run(at), "watch_steps_mine")
-    if page == "runs":
-        at.switch_page("pages/runs.py").run()
-        assert choose(at, entry=["mine", "other"]).pills(key="entry").value == ["other"]
-        assert not has_key(at, "run"), "still the Runs page"
-
-
-@pytest.mark.usefixtures("finished")
-@pytest.mark.parametrize(
-    ("field", "value", "go", "sentence"),
-    [
-        ("watch_steps_mine", 30, "watch_longer_mine", "It has made 30 updates already; choose more than that."),
-        ("watch_steps_mine", 0, "watch_longer_mine", "max_steps=0 must be at least 1."),
-        ("watch_seed_mine", -7, "watch_like_mine", "seed=-7 must be at least 0."),
-    ],
-)
-def test_a_number_that_cannot_be_is_refused_and_never_replaced(field: str, value: int, go: str, sentence: str) -> None:
-    at = visit("train", run="mine")
-    choose(at, **{field: value})
-    assert sentence in words(at)
-    assert at.button(key=go).disabled
-    choose(at, **{field: 99})
-    assert not at.button(key=go).disabled

@@ -11,7 +11,7 @@ from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.listing import card, description, rows, summary, texts
+from explorer.runs.listing import card, description, rows, texts
 from explorer.runs.progress import diagnosis_of
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
@@ -118,7 +118,6 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
             on_change=_open_card,
             args=(chosen,),
         )
-        st.caption(plain(summary(entries)))
     address.choice(ENTRY).write({ENTRY: address.SEVERAL.join(chosen)})
     return [by_name[name] for name in chosen]
 
@@ -128,8 +127,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
     names = [entry.name for entry in entries]
     # Marks are kept by row: another list is another table.
     key = f"runs_table_{hash(tuple(names))}_{st.session_state[_TABLE]}"
-    hint = t("Tick one to open it below, several to compare or delete them.")
-    st.caption(f"{plain(summary(entries))} {hint}")
+    st.caption(t("Tick one to open it below, several to compare or delete them."))
     table = rows(entries, verdicts)
     elsewhere = (t("right, 95 %"), t("BLEU, 95 %"), t("parameters"), t("updates"))  # beside a score, or of one run
     draw_table(
@@ -145,7 +143,9 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},
         on_select=partial(_open_marked, key, names),
         column_config={
-            t("name"): text(pinned=any(entry.note for entry in entries)),  # which make it wider than a laptop
+            t("name"): text(
+                width=198, pinned=any(entry.note for entry in entries)
+            ),  # which make it wider than a laptop
             t("right (%)"): number(
                 width=134,
                 help=t("Share of sentences that are exactly right, with its 95 % interval (Wilson's score interval)."),

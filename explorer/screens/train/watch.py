@@ -150,7 +150,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
     entry = None if status.busy else runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry)
-        draw_wrong_answers(entry)
+        draw_wrong_answers(entry, quiet=True)
     draw_next_steps(runs, status, course)
     if metrics.train or metrics.evals:
         _numbers(up_to(metrics, kept))

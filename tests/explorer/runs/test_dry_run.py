@@ -204,7 +204,7 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
 def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
     service = PlanService()
     assert service.untimed(50.0) is None, "before the first trial, nothing is known of this machine"
-    for device, least in (("cuda", 0.0), ("cpu", 30.0)):
+    for device, least in (("cuda", 0.0), ("cpu", 36.0)):
         plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
         trial = wait_for(service, "here", answering(plan))
         assert isinstance(trial, Plan)
@@ -218,8 +218,14 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     assert service.known(["another"]) is None
     data = get_task("reverse").data
     times = {}
-    for name in ("tiny", "small", "paper-base"):
+    for name in ("lstm-tiny", "tiny", "decoder-tiny", "small", "paper-base"):
         sizes = sizes_at_once(TrainingOrder("x", "reverse", name), get_preset(name), data)
         assert sizes is not None
         times[name] = sizes.seconds
+    assert times["lstm-tiny"] < times["tiny"] < times["decoder-tiny"]
     assert times["tiny"] < 0.1 * times["small"] < 0.01 * times["paper-base"]
+    bounds = []
+    for preset in ("tiny", "decoder-tiny"):
+        wait_for(service, "here", [*answering(plan), "--preset", preset])
+        bounds.append(service.untimed(rough))
+    assert bounds[0] == tuple(2 * bound for bound in bounds[1] or ()), "a decoder that is timed is slow itself"
