@@ -171,7 +171,7 @@ def test_the_map_of_a_slide_stands_alone_and_nothing_lies_over_its_title(stage: 
     settled(stage)
     assert [figure.is_visible() for figure in stage("figure").all()].count(True) == 1
     about, legend = stage(f"figure.{kind} small"), box_of(stage(".legend"))
-    assert re.fullmatch(r"layer 2 · mean of 2 heads · \d+ of 111 columns: scroll", about.inner_text())
+    assert re.fullmatch(r"layer 2 · mean over its heads · \d+ of 111 columns: scroll", about.inner_text())
     title = box_of(about)
     assert title["x"] + title["width"] <= legend["x"] or title["y"] >= legend["y"] + legend["height"]
     assert stage(".swatch").is_visible() == (kind == "decoder"), "only where something is masked"
