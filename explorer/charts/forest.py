@@ -11,7 +11,7 @@ from explorer.charts.chart import GREY, Figure, Table
 from explorer.charts.vega_chart import specification
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import t
-from explorer.runs.experiment_findings import axis_title, caption, named, row_text, shift_text, verdict_word
+from explorer.runs.experiment_findings import axis_title, finding, named, row_text, shift_text, verdict_word
 from explorer.runs.experiment_relations import Compared, beside_first
 
 ROW = 36  # pixels: two lines of text beside an interval
@@ -51,7 +51,9 @@ def forest_figure(what: Compared) -> Figure:
         ticks = tuple(place(tick, what.margin) for tick in ticks)
         for name in ("shift", "low", "high", "run", "from", "to"):
             data[name] = [None if value is None else place(value, what.margin) for value in data[name]]
-    return Figure(_spec(texts, what.margin, ticks, axis_title(what), loss=loss), data, caption(what), named(what))
+    return Figure(
+        _spec(texts, what.margin, ticks, axis_title(what), loss=loss), data, finding(what, intervals=True), named(what)
+    )
 
 
 def place(shift: float, margin: float) -> float:

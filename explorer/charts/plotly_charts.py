@@ -150,13 +150,15 @@ def heatmap(
 
 
 def inked(figure: go.Figure, *, dark: bool) -> go.Figure:
-    """Write the axes in the theme's ink, and numbers in heatmaps in black or white, whichever stands out more.
+    """Write axes and scales in the theme's ink, and numbers in heatmaps in black or white, whichever stands out more.
 
     Plotly's own dark grey is too faint on the middle of the scales, and Streamlit's beside them.
     """
     theme = THEME["dark" if dark else "light"]
     for axes in (figure.update_xaxes, figure.update_yaxes):
         axes(title_font_color=theme["textColor"], tickfont_color=theme["textColor"])
+    ink = theme["textColor"]
+    figure.update_traces(colorbar_tickfont_color=ink, colorbar_title_font_color=ink, selector={"type": "heatmap"})
     for cells in [trace for trace in figure.data if trace.type == "heatmap" and trace.texttemplate]:
         colours = theme["chartDivergingColors" if cells.autocolorscale else "chartSequentialColors"]
         scale = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in colours])

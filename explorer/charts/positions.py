@@ -50,7 +50,7 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
         positions=t("{n} position", "{n:,} positions", n=length),
         incomplete=incomplete,
     )
-    figure = heatmap(table, x_title=t("dimension"), y_title=t("position (from 0)"), span=(-1.0, 1.0), height=420)
+    figure = heatmap(table, x_title=t("dimension"), y_title=t("position (from 0)"), span=(-1.0, 1.0), height=340)
     return Plot(figure, caption, t("The table"), _columns(t("position"), range(length), table))
 
 

@@ -62,14 +62,12 @@ Rows = list[tuple[float, float, str]]  # step, value, curve
 
 
 @cached_by_language(CACHED)
-def loss_figure(
-    metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, log: bool = False, alike: bool = False
-) -> Figure:
-    """Draw training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
+def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, alike: bool = False) -> Figure:
+    """Draw training and validation loss of one run; the axis of steps ends at `max_steps`, so that it does not move.
 
     The training loss is drawn as validation is measured, and as optimised if that differs or is the only one logged. A
-    dashed rule is drawn at step `mark`, if given. With `log`, equal factors are equally far apart. `alike`:
-    whether the run had nothing that alters the loss of training only.
+    dashed rule is drawn at step `mark`, if given. `alike`: whether the run had nothing that alters the loss of
+    training only.
     """
     plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
     rows = _rows(metrics.train, "nll", translated(TRAINING)) if plain else []
@@ -77,12 +75,9 @@ def loss_figure(
     curves = [translated(TRAINING)] if plain or not metrics.train else []
     curves += [translated(OPTIMISED)] if both or (metrics.train and not plain) else []
     validation, title = translated(VALIDATION), translated(MEASURES["loss"][1])
-    spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None, log=log)
-    data = _columns(rows + _rows(metrics.evals, "loss", validation))
-    if mark is not None:
-        data["mark"] = [mark] * len(data["step"])
-    title = t("Loss, in nats per target token (logarithmic)") if log else t("Loss, in nats per target token")
-    return Figure(spec, data, loss_caption(metrics, alike), title)
+    spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None, log=True)
+    data = _columns(rows + _rows(metrics.evals, "loss", validation), mark)
+    return Figure(spec, data, loss_caption(metrics, alike), t("Loss, in nats per target token (logarithmic)"))
 
 
 def loss_caption(metrics: Metrics, alike: bool = False) -> str:
@@ -130,8 +125,11 @@ def score_name(metrics: Metrics) -> str:
 
 
 @cached_by_language(CACHED)
-def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run."""
+def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
+    """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run.
+
+    A dashed rule is drawn at step `mark`, if given.
+    """
     main = score_name(metrics)
     bleu = main == "bleu"
     names = ("exact_match", "bleu") if bleu else _IN_PERCENT
@@ -148,9 +146,9 @@ def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     else:
         caption = t("Not scored yet: the first evaluation is still to come.")
     curves = tuple(translated(MEASURES[name][0]) for name in names)
-    spec = _spec(title, max_steps, curves, dotted=curves, top=100.0)
+    spec = _spec(title, max_steps, curves, dotted=curves, top=100.0, marked=mark is not None)
     heading = t("Right on validation in %, and BLEU") if bleu else t("Right on validation, in %")
-    return Figure(spec, _columns(rows), caption, heading)
+    return Figure(spec, _columns(rows, mark), caption, heading)
 
 
 def _quality(point: Point, main: str) -> str:
@@ -163,14 +161,15 @@ def _quality(point: Point, main: str) -> str:
 
 
 @cached_by_language(CACHED)
-def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
+def rate_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Draw the learning rate of each logged update."""
     caption = t("No update has been logged yet.")
     if points := [point for point in metrics.train if "lr" in point]:
         last, top = _ends(points, "lr")
         caption = t("Learning rate {last:.3g} now; highest so far {top:.3g}.", last=last, top=top)
-    data = _columns(_rows(metrics.train, "lr", t("learning rate")))
-    return Figure(_spec(t("learning rate"), max_steps), data, caption, t("Learning rate"))
+    data = _columns(_rows(metrics.train, "lr", t("learning rate")), mark)
+    spec = _spec(t("learning rate"), max_steps, marked=mark is not None)
+    return Figure(spec, data, caption, t("Learning rate"))
 
 
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
@@ -310,8 +309,9 @@ def _rows(points: Sequence[Point], name: str, curve: str) -> Rows:
     return [(point["step"], _in_unit(name, point[name]), curve) for point in drawn]
 
 
-def _columns(rows: Rows) -> Table:
-    return {name: [row[at] for row in rows] for at, name in enumerate(("step", "value", "curve"))}
+def _columns(rows: Rows, mark: int | None = None) -> Table:
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(("step", "value", "curve"))}
+    return columns if mark is None else columns | {"mark": [mark] * len(rows)}
 
 
 @cached_by_language(64)

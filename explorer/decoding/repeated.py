@@ -85,10 +85,8 @@ def verdict(rows: Sequence[Several], trained: int, others: Several | None) -> st
             "Up to {n} × ({tokens} tokens) the answer has every translation.", n=last.sentences, tokens=last.tokens
         )
     counted = t(
-        "At {times} × ({tokens} tokens) the input has the sentence {times} times; its translation, word for word, "
-        "stands {n} time in the answer.",
-        "At {times} × ({tokens} tokens) the input has the sentence {times} times; its translation, word for word, "
-        "stands {n} times in the answer.",
+        "At {times} × ({tokens} tokens) the answer has the sentence's translation, word for word, {n} × instead of "
+        "{times} ×.",
         n=lost.found,
         times=lost.sentences,
         tokens=lost.tokens,
@@ -119,6 +117,14 @@ def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Severa
                 "That is longer than anything in training, and {n} × came through: here the length is the likely "
                 "reason.",
                 n=before.sentences,
+            )
+        if others and others.tokens > trained and others.found < others.sentences:
+            return t(
+                "That is longer than anything in training. {found} of {n} different sentences ({tokens} tokens) came "
+                "through, so it does not take a repetition.",
+                found=others.found,
+                n=others.sentences,
+                tokens=others.tokens,
             )
         return t(
             "That is longer than anything in training and repeated: it cannot be told here which of the two is the "

@@ -11,7 +11,6 @@ from explorer.locale.messages import message, t
 from explorer.locale.text import fixed, percent
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores, places_of
 from explorer.probing.pattern_cells import partners, sink_keys
-from explorer.probing.pattern_shares import Shares
 from explorer.probing.roles import Role
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
@@ -91,17 +90,6 @@ def framed_weight(observed: Observed, place: Head, cells: Sequence[tuple[int, in
     weights = observed.trace.weights(kind)[layer, head].astype(np.float64)
     rows, columns = np.array(cells).T
     return float(weights[rows, columns].sum()), float(weights[np.unique(rows)][:, ~sink_keys(observed, kind)].sum())
-
-
-def on_right_words(observed: Observed, place: Head, statistic: str) -> float | None:
-    """The weight of a head on right words, before a lexical score takes that on shuffled partners off; else None."""
-    kind, layer, head = place
-    name = statistic.removesuffix(WITHOUT_SINKS)
-    if name not in places_of(observed, kind).lexical:
-        return None
-    shares = Shares(observed.trace.weights(kind)[layer, head], sink_keys(observed, kind))
-    shares.add(name, partners(observed, read=name.endswith("_input")), without_sinks=True)
-    return float(shares.result()[statistic])
 
 
 def counted_cells(observed: Observed, kind: AttentionKind, statistic: str) -> tuple[tuple[int, int], ...]:

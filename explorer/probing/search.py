@@ -13,7 +13,6 @@ from explorer.decoding.attention_maps import Form, attention_maps
 from explorer.decoding.names import index_name
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, quoted, weight_percent
-from explorer.probing.syntax import Tags
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
 from model.points import Head
@@ -48,15 +47,13 @@ def search(
     key: str,
     *,
     rows: RowLabel = "read",
-    tags: Sequence[Tags] = (),
     whole_words: bool = True,
     limit: int = MAX_HITS,
 ) -> list[Hit]:
     """Find the largest weights of a head (from 0) between two words, one per sentence, largest first.
 
-    Matching ignores case; an empty word matches any word. With `tags`, a part of speech such as NOUN matches the words
-    that have it. `rows` says whether the query is the word that a decoder row reads or predicts. Without `whole_words`,
-    tokens are compared instead of words, for character-level models.
+    Matching ignores case; an empty word matches any word. `rows` says whether the query is the word that a decoder row
+    reads or predicts. Without `whole_words`, tokens are compared instead of words, for character-level models.
     """
     by_prediction = rows == "predicted" and kind != "encoder"
     form: Form = "tokens" if not whole_words else "words-next" if by_prediction else "words"
@@ -64,14 +61,7 @@ def search(
     for index, item in enumerate(observed):
         maps = attention_maps(item.trace, kind, form)
         labels = maps.predicted if by_prediction else maps.rows
-        source, target = tags[index] if tags else ((), ())
-        row_tags = source if kind == "encoder" else target if rows == "read" else (*target[1:], "")
-        column_tags = target if kind == "decoder" else source
-        matching = np.outer(
-            _matches(labels, maps.row_spans, row_tags, query),
-            _matches(maps.columns, maps.column_spans, column_tags, key),
-        )
-        candidates = matching & (maps.mask == VISIBLE)
+        candidates = np.outer(_matches(labels, query), _matches(maps.columns, key)) & (maps.mask == VISIBLE)
         if candidates.any():
             weights = np.where(candidates, maps.weights[layer, head], -1.0)
             i, j = np.unravel_index(int(weights.argmax()), weights.shape)
@@ -86,16 +76,10 @@ def search(
     return hits
 
 
-def _matches(
-    labels: Sequence[str], spans: Sequence[tuple[int, int]], tags: Sequence[str], query: str
-) -> NDArray[np.bool_]:
-    """Which words match: by spelling, or by the tag of their first token."""
-    query = query.strip()
-    if not query:
-        return np.ones(len(labels), dtype=np.bool_)
-    by_tag = [bool(tags) and start < len(tags) and tags[start] == query for start, _ in spans]
-    by_word = [text.strip("▁␣ ").casefold() == query.casefold() for text in labels]
-    return np.array(by_tag) | np.array(by_word)
+def _matches(labels: Sequence[str], query: str) -> NDArray[np.bool_]:
+    """Which words match by their spelling; all if nothing is asked for."""
+    query = query.strip().casefold()
+    return np.array([query in ("", text.strip("▁␣ ").casefold()) for text in labels])
 
 
 def hit_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
@@ -138,13 +122,3 @@ def no_hit_sentence(query: str, key: str) -> str:
     """The message when nothing matches."""
     from_, to = (quoted(word.strip()) if word.strip() else t("any word") for word in (query, key))
     return t("In no sentence of the sample can this head look from {query} to {key}.", query=from_, key=to)
-
-
-def tag_hint(tags: Sequence[Tags]) -> str:
-    """State on which sides a part of speech matches words; empty if on neither."""
-    source, target = (any(any(item[i]) for item in tags) for i in (0, 1))
-    if source and target:
-        return t("A part of speech, such as NOUN, can stand for a word of the source or the target.")
-    if source:
-        return t("A part of speech, such as NOUN, can stand for a word of the source.")
-    return t("A part of speech, such as NOUN, can stand for a word of the target.") if target else ""

@@ -140,28 +140,6 @@ def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
     return parsed
 
 
-Tags = tuple[tuple[str, ...], tuple[str, ...]]
-"""Part-of-speech tags of one sentence, of its source tokens and of the tokens read; '' if unknown."""
-
-
-def tags_of(
-    source: Sequence[Parsed] | None, target: Sequence[Parsed] | None, observed: Sequence[Observed]
-) -> list[Tags]:
-    """Combine parses into the tags of every sentence, as the search expects them; empty if neither side is parsed."""
-    if source is None and target is None:
-        return []
-    tags = []
-    for index, item in enumerate(observed):
-        src = source[index].tags if source is not None else ()
-        read = ("", *target[index].tags[:-1]) if target is not None else ()  # <sos> comes first; <eos> is never read
-        tags.append((_padded(src, len(item.trace.src_tokens)), _padded(read, len(item.trace.read_tokens))))
-    return tags
-
-
-def _padded(tags: tuple[str, ...], length: int) -> tuple[str, ...]:
-    return tags if len(tags) == length else ("",) * length
-
-
 @dataclass(frozen=True, eq=False)
 class TagScores:
     """Weight on each part of speech: mean [layer, head], that of uniform attention, and number of sentences.

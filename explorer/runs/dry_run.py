@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,7 +25,7 @@ from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import parameters_of
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data.proposal import TokenKind
-from model.presets import Preset
+from model.presets import PRESETS, Preset
 from model.user_error import UserError
 from model.wording import Later
 
@@ -35,10 +36,12 @@ PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
 _UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
+_PACE = {"lstm": 0.8, "decoder": 2.0}
+"""The time of an update as a share of what it is with a Transformer of both stacks, by trials of the tiny presets."""
 UNTIMED = 2.5
-"""Sizes without a trial may take this many times what the trial of others lets expect: decoder-tiny took 2.3 times."""
+"""Sizes without a trial may take this many times what the trial of others lets expect."""
 LEAST = 0.5
-"""And at least this share of it on a CPU: of reversing letters, lstm-tiny took 0.57 of the rough time, small 0.93."""
+"""And at least this share of it on a CPU: of reversing letters, small took 0.93 of the rough time."""
 LOADED_SECONDS = 3600.0  # of a run for which the load of now is expected to last
 MAX_PLANS = 128
 MAX_ASKERS = 512
@@ -165,7 +168,7 @@ def sizes_at_once(
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    return Sizes(parameters, memory, rough_seconds(parameters, training))
+    return Sizes(parameters, memory, _PACE.get(model.architecture, 1.0) * rough_seconds(parameters, training))
 
 
 def rough_seconds(parameters: int, training: TrainConfig) -> float:
@@ -308,7 +311,9 @@ class PlanService:
     def _answer(self, key: tuple[str, ...]) -> Plan | None:
         plan = run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
         if plan is not None and plan.steps and plan.seconds:
-            rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update)
+            named = [name for name in PRESETS if ("--preset", name) in pairwise(key)]
+            architecture = PRESETS[named[0]].model.get("architecture", "") if named else ""
+            rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update) * _PACE.get(architecture, 1.0)
             pace = plan.seconds / rough
             # What small sizes take on a GPU bounds the time of large ones from above only.
             self._least = LEAST * pace if plan.device == "cpu" else 0.0

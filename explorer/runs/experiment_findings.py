@@ -33,6 +33,7 @@ _WORDS: dict[MeasureName, dict[str, str]] = {
     "updates": {"higher": message("later"), "lower": message("sooner"), "same": message("as soon")},
     "loss": {"higher": message("higher"), "lower": message("lower"), "same": message("alike")},
 }
+_SURE: dict[Verdict, Verdict] = {"above": "higher", "below": "lower"}  # the direction, whose size is open
 _ORDER = get_args(Verdict)  # in which verdicts are told
 _OPEN = {
     "undecided": message("undecided"),
@@ -48,9 +49,8 @@ def whole(value: float) -> str:
 
 def verdict_word(what: Compared, verdict: Verdict) -> str:
     """The word for a verdict on a measure: "worse", "later", "undecided"."""
-    if verdict in ("above", "below"):
-        word = _WORDS[what.measure]["higher" if verdict == "above" else "lower"]
-        return t("{verdict}, size open", verdict=translated(word))
+    if verdict in _SURE:
+        return t("{verdict}, size open", verdict=verdict_word(what, _SURE[verdict]))
     return translated((_WORDS[what.measure] | _OPEN)[verdict])
 
 
@@ -87,12 +87,9 @@ def _mean(what: Compared, mean: MeanAndRange | None) -> str:
     return what.first.metric.rounded(mean.mean) if mean.high else t("0 in every run")
 
 
-def caption(what: Compared) -> str:
-    """State the shift of each arm with its interval and its verdict."""
-    shifts = "; ".join(
-        t("{variant} {verdict}", variant=quoted(row.arm.label), verdict=_shift(what, row)) for row in what.rows
-    )
-    return t("{measure}, beside {first}: {shifts}.", measure=named(what), first=quoted(what.first.label), shifts=shifts)
+def finding(what: Compared, *, intervals: bool = False) -> str:
+    """Name a measure, and state which arms differ from the first one by it, are as good, or are undecided."""
+    return t("{measure}: {finding}", measure=named(what), finding=answer(what, intervals=intervals))
 
 
 def answers(yes: Yes, measures: Sequence[Compared], *, intervals: bool = False) -> list[tuple[Compared, str, str]]:
@@ -106,11 +103,10 @@ def answers(yes: Yes, measures: Sequence[Compared], *, intervals: bool = False) 
     rest = [each for each in rest if each.measure in SCORES or (each.measure == "updates" and each.differs)]
     said = []
     for what in (*led, *rest):
-        finding = t("{measure}: {finding}", measure=named(what), finding=answer(what, intervals=intervals))
         reply = ""
         if what.measure in SCORES and decided is not None:
-            reply, decided = t("Yes.") if decided else t("No."), None
-        said.append((what, reply, finding))
+            reply, decided = t("Yes, here.") if decided else t("No, not here."), None
+        said.append((what, reply, finding(what, intervals=intervals)))
     return said
 
 
@@ -141,24 +137,16 @@ def answer(what: Compared, *, intervals: bool = False) -> str:
 def _beside(what: Compared, verdict: Verdict, first: str, arms: Sequence[str]) -> str:
     """State the verdict on some arms beside the first one."""
     variants, n = listed(arms), len(arms)
-    if verdict in ("higher", "lower"):
-        return t(
+    if verdict in ("higher", "lower", "above", "below"):
+        said = t(
             "{variants} is {verdict} than {first}.",
             "{variants} are {verdict} than {first}.",
             variants=variants,
-            verdict=verdict_word(what, verdict),
+            verdict=verdict_word(what, _SURE.get(verdict, verdict)),
             first=first,
             n=n,
         )
-    if verdict in ("above", "below"):
-        return t(
-            "{variants} is {verdict} than {first}, size open.",
-            "{variants} are {verdict} than {first}, size open.",
-            variants=variants,
-            verdict=verdict_word(what, "higher" if verdict == "above" else "lower"),
-            first=first,
-            n=n,
-        )
+        return f"{said} {t('By how much is open.')}" if verdict in _SURE else said
     if verdict == "same" and what.measure in SCORES:
         return t(
             "{variants} is as good as {first}.",
@@ -190,13 +178,6 @@ def shift_rows(what: Compared) -> list[dict[str, str]]:
     return rows
 
 
-def means(what: Compared) -> str:
-    """State the means of a measure without any interval."""
-    rows = [(what.first, what.mean), *((row.arm, row.mean) for row in what.rows)]
-    texts = [t("{variant}: {mean}", variant=arm.label, mean=row_text(what, arm, mean)) for arm, mean in rows]
-    return t("{measure}: {verdicts}.", measure=named(what), verdicts="; ".join(texts))
-
-
 def unit(what: Compared) -> str:
     """What a shift is measured in."""
     if what.measure == "loss":
@@ -209,13 +190,6 @@ def axis_title(what: Compared) -> str:
     if what.measure in SCORES:
         return t("{unit} ({verdict} →)", unit=unit(what), verdict=verdict_word(what, "higher"))
     return t("{unit} (← {verdict})", unit=unit(what), verdict=verdict_word(what, "lower"))
-
-
-def _shift(what: Compared, row: Comparison) -> str:
-    verdict = verdict_word(what, row.verdict)
-    if row.verdict in ("too few", "not compared") or isnan(row.shift):
-        return verdict
-    return t("{mean}, {verdict}", mean=shift_text(what, row), verdict=verdict)
 
 
 def shift_text(what: Compared, row: Comparison) -> str:

@@ -14,7 +14,7 @@ from model.file_formats import FormatError, decode
 from model.folder import MAX_METRICS_BYTES
 
 MAX_POINTS = 1000  # of each kind; at twice as many, every second one is dropped
-MAX_SAMPLES = 8  # evaluations whose sample translations stay in memory: the first and the latest
+MAX_SAMPLES = 64  # evaluations whose sample translations stay in memory: the first and the latest
 MAX_STEP = 10**12
 MAX_NUMBER = 1e300
 _SHORTEST = b'{"step":1}'  # shorter lines are skipped

@@ -77,6 +77,23 @@ def early_end(metrics: Metrics, training: Mapping[str, Any]) -> str:
     return ""
 
 
+def kept_step(metrics: Metrics, summary: Mapping[str, Any]) -> int:
+    """The step whose weights a run kept; 0 if they are those of its last evaluation, or not known."""
+    step = (summary.get("results") or {}).get("step")
+    steps = [point["step"] for point in metrics.evals]
+    return step if type(step) is int and step in steps[:-1] else 0
+
+
+def up_to(metrics: Metrics, step: int) -> Metrics:
+    """What was logged up to a step; everything if that is 0."""
+    if not step:
+        return metrics
+    train, evals = (
+        tuple(point for point in points if point["step"] <= step) for points in (metrics.train, metrics.evals)
+    )
+    return Metrics(train, evals, tuple(sample for sample in metrics.samples if sample[0] <= step))
+
+
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
     """Diagnose a run from its curves and the `summary` of its model (see model.folder)."""
     return diagnosis(metrics, not busy, by_heart(summary.get("task")), bool(summary.get("init")))

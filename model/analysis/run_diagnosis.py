@@ -364,7 +364,13 @@ def _learning(curves: Curves, ended: bool) -> Diagnosis:
                 now=now,
             )
             return _levelled(curves, said)
-        change = t("the lowest validation loss fell from {before} to {now}", before=before_, now=now)
+        at = next(step for step, value in points if value == lowest)
+        change = t(
+            "the lowest validation loss fell from {before} to {now} (step {step:,.0f})",
+            before=before_,
+            now=now,
+            step=at,
+        )
     elif _score_rose_after(curves, from_step):
         change = t("the score on validation rose")
     elif curves.score:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import config_sections, load_model, save_model
+from model.checkpoint import config_sections, load_model, save_model, stored_weights
 from model.config import DecodeConfig
 from model.embeddings import count_parameters
 from model.folder import CARD, CONFIG, read_config, real_path, write_bytes, write_json
@@ -25,10 +25,10 @@ from model.training.device import choose_runtime
 from model.training.distributed import World
 from model.training.estimate import estimate
 from model.training.failure import TrainingError, sentence
-from model.training.probe import ask_probe, suggested_probe
+from model.training.probe import answer_probe, ask_probe, suggested_probe
 from model.training.runfolder import RunFolder, refuse_running, turn
 from model.training.setup import Setup, test_examples
-from model.training.snapshots import forget_snapshots_after
+from model.training.snapshots import forget_snapshots_after, keep_snapshot
 from model.training.state import Progress, load_state, saved_progress
 from model.training.terminal import Terminal
 from model.training.trainer import StopRequested, Trainer
@@ -239,6 +239,12 @@ class Launch:
             "test": flat(scores.flat(with_bleu=setup.with_bleu)),
         }
         _describe(setup, run.folder, results)
+        if results["step"] != trainer.progress.step:  # the pages show the heads of the weights that were kept
+            if trainer.n_snapshots:
+                weights = stored_weights(best.model)
+                keep_snapshot(run.folder, results["step"], weights, trainer.n_snapshots, chosen=True)
+            if answer_probe(run.folder, best.model, best.source, best.target):
+                run.status(probe_step=results["step"])
         return True
 
 

@@ -30,24 +30,22 @@ def planned_steps(max_steps: int, count: int) -> list[int]:
     return sorted({round(max_steps * (i / (count - 1)) ** 2) for i in range(count)})
 
 
-def thinned(steps: list[int], count: int) -> list[int]:
-    """At most `count` of the steps, removing those that leave the smallest gap in √step; both ends are kept."""
+def thinned(steps: list[int], count: int, chosen: int = 0) -> list[int]:
+    """At most `count` of the steps, removing those that leave the smallest gap in √step; ends and `chosen` are kept."""
     remaining = sorted(set(steps))
     while len(remaining) > max(count, 0):
-        if len(remaining) <= 2:
-            remaining.pop(0)
-            continue
+        inner = [i for i in range(1, len(remaining) - 1) if remaining[i] != chosen]
         roots = [math.sqrt(step) for step in remaining]
-        remaining.pop(min(range(1, len(remaining) - 1), key=lambda i: roots[i + 1] - roots[i - 1]))
+        remaining.pop(min(inner, key=lambda i: roots[i + 1] - roots[i - 1], default=0))
     return remaining
 
 
-def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int) -> None:
-    """Write the weights of this step in half precision, and delete surplus snapshots."""
+def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int, *, chosen: bool = False) -> None:
+    """Write the weights of this step in half precision, and delete surplus ones; not this if it is `chosen`."""
     (folder / SNAPSHOTS).mkdir(exist_ok=True)
     write_weights(snapshot_path(folder, step), weights, half=True)
     steps = snapshot_steps(folder)
-    for extra in set(steps) - set(thinned(steps, count)):
+    for extra in set(steps) - set(thinned(steps, count, step if chosen else 0)):
         snapshot_path(folder, extra).unlink()
 
 

@@ -178,6 +178,38 @@ def test_the_map_of_a_slide_stands_alone_and_nothing_lies_over_its_title(stage: 
     assert "head" not in stage.text(".says"), "the title of the map has the name of the head"
 
 
+def test_the_sentence_that_looks_at_itself_has_the_lines_that_it_needs(stage: Bench) -> None:
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(long_trace(34), width=1020, step=32, kind="decoder")
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    settled(stage)
+    assert not stage.text(".target .rest")
+    assert re.fullmatch(r"… \d+ later", stage.text(".source .rest"))
+    stage.click(".kinds [value=encoder]")
+    settled(stage)
+    assert not stage.text(".source .rest")
+    assert re.fullmatch(r"… \d+ earlier", stage.text(".target .rest"))
+
+
+def test_a_sentence_of_two_lines_pushes_no_row_of_the_map_off_the_slide(stage: Bench) -> None:
+    words = [*"abcdefgh", *(f"{letter * 26}" for letter in "ijkl")]
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.mount(planted_trace(words, ["<sos>", *words]), width=1020, step=7)
+    stage.press("f")
+    stage.page.wait_for_function("() => root.fullscreenElement?.matches('.presenting')")
+    stage.press("m")
+    settled(stage)
+    heights = []
+    for _ in range(5):
+        heights.append(box_of(stage(".telling"))["height"])
+        sheet = box_of(stage("figure.cross .sheet"))
+        assert sheet["y"] + sheet["height"] <= WIDTHS[1366]
+        stage.press("ArrowRight")
+        settled(stage)
+    assert max(heights) > 1.5 * min(heights), "it wraps"
+
+
 def test_beside_a_map_a_guess_is_typed_and_answered(stage: Bench) -> None:
     put_on_slide(stage, words=9, step=3)
     stage.press("g", "m")

@@ -50,9 +50,9 @@ def test_what_differs_comes_first_as_pictures_and_the_rest_is_one_list(
     assert sorted(titles) == sorted(EXPERIMENTS)
     assert set(titles[: len(different)]) == set(different), "those with something to see come first"
     assert len(at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")) >= len(different) > 0
-    assert_says(at, "Too few runs to tell", "rate 0.0005: 8.2 %, n = 3")
+    assert_says(at, "Too few runs to tell", "“rate 0.0005” (8.2 %)")
     assert_says(
-        at, "**Yes.** Right on test after 750 updates: “without” (0.1 %) is worse than “with residuals” (99.6 %)."
+        at, "**Yes, here.** Right on test after 750 updates: “without” (0.1 %) is worse than “with residuals” (99.6 %)."
     )
     assert_says(at, "“RoPE” (7.4 %) is better than “sinusoidal” (1.5 %). Worse: “learned” (0 in every run) and “none”")
     assert_says(at, "“1 head” (99.4 %, shift −0.7 to +0.9) is as good", "“always constant” changes more than one thing")

@@ -57,7 +57,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert f"Without padding, the score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
-    hidden = f"“{names[real - 2]}”, for example, cannot look ahead to “{names[real - 1]}”"
+    hidden = f"“{names[1]}”, for example, cannot look ahead to “{names[2]}”"
     assert f"closes {real * (real - 1) // 2} cells of real tokens: {hidden}" in words(at)
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])

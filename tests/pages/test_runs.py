@@ -338,6 +338,17 @@ def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:
         assert film(at)["kind"] == kind
 
 
+def test_the_film_opens_at_the_step_whose_weights_were_kept(checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine")
+    assert film(visit("runs", entry="mine"))["place"]["frame"] == 2
+    config = read_config(folder)
+    write_json(folder / CONFIG, config | {"results": config["results"] | {"step": 10}})
+    runtime.models_changed()
+    at = visit("runs", entry="mine")
+    assert film(at)["place"]["frame"] == 1
+    assert_says(at, "the rows are the answer of the model that was kept, that of step 10,")
+
+
 def test_missing_and_damaged_snapshots_get_a_message(checkpoints: Path) -> None:
     save_toy(checkpoints / "plain", "reverse")
     at = visit("runs", entry="plain")

@@ -23,7 +23,7 @@ from model.presets import PRESETS
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
-from tests.pages.page import button, choose, click, command, has_key, metric, press, run, visit, words
+from tests.pages.page import assert_says, button, choose, click, command, has_key, metric, press, run, visit, words
 from tests.paths import ROOT
 
 
@@ -82,7 +82,9 @@ def test_the_list_of_models_says_the_same_time_as_the_form_and_what_was_timed_ke
     choose(at, train_preset_reverse="small")
     planned(at)
     assert times(at)["small"] == metric(at, "Takes") == "10 to 20 s"
-    assert times(at)["tiny"] == "10 to 20 s"
+    assert times(at)["tiny"] == "750 updates: 10 to 20 s", "which is not the number in the field"
+    choose(at, train_reverse_max_steps=600)
+    assert not any("updates" in time for time in times(planned(at)).values()), "all are for the number that was typed"
     choose(at, train_reverse_small_d_model=33)  # no multiple of the heads
     assert (times(at)["small"], metric(at, "Takes")) == ("", "–"), "it cannot be trained"
 
@@ -218,6 +220,8 @@ def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> N
             at.run()
     assert "no *example* has tokens." in words(at)
     assert button(at, "Start training").disabled is refused
+    assert metric(at, "Parameters") == ("–" if refused else "≈ 172 k"), "known without it"
+    assert metric(at, "Takes") == "–"
 
 
 def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -> None:
@@ -319,6 +323,21 @@ def test_a_run_says_how_it_is_going(training: Path) -> None:
     write_status(folder, "finished")
     (warning,) = (warning.value for warning in run(at).warning if "by heart" in warning.value)
     assert "since update 60" in warning.replace("\\", "")
+
+
+def test_a_run_whose_last_weights_are_not_the_best_shows_those_that_it_kept(training: Path) -> None:
+    folder = save_run(training / "mine")
+    at = visit("train", run="mine")
+    assert (metric(at, "Validation loss"), "Kept are" in words(at)) == ("1.20", False)
+    config = read_config(folder)
+    write_json(folder / CONFIG, config | {"results": config["results"] | {"step": 20}})
+    runtime.models_changed()
+    at = visit("train", run="mine")
+    assert_says(at, "Kept are the weights of step 20, the best on validation")
+    assert (metric(at, "Validation loss"), metric(at, "Exactly right, of 8")) == ("1.90", "25.0 % (7–59)")
+    assert_says(at, "Exactly right at step 20: 0 of 1 validation sentence.")
+    write_status(folder, "running")
+    assert "Kept are" not in words(run(at)), "they may still change"
 
 
 def test_a_verdict_comes_with_its_next_step(training: Path) -> None:

@@ -77,10 +77,9 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert options(at).set == ["tokenizer=characters"]
     assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
     assert at.number_input(key="train_files_max_steps").value == 1300, "proposed, so not in the command"
-    assert "8 settings are fitted to these pairs" in words(at)
     assert "Fitted to these pairs: Dropout 0.3, Positions rope, " in words(at)
     assert "Updates (steps) 1300 and Highest learning rate 0.008." in words(at)
-    assert "fitted to these pairs" not in words(visit("train"))
+    assert "Fitted to these pairs" not in words(visit("train"))
     tokens.set_value("words").run()
     assert not at.exception
     assert "30 of 30 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value

@@ -6,6 +6,7 @@ import { buttonTowards } from "./grids.js";
 import { foldedName } from "./machine_band.js";
 import { nameOf } from "./machine_captions.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
+import { stopShown } from "./machine_follow.js";
 import { NARROW } from "./machine_lines.js";
 import { SIGNS, mapOf, partOf } from "./machine_parts.js";
 import { measure, paintRows, sizeOf, rowOf, rowsAt } from "./machine_pictures.js";
@@ -53,6 +54,10 @@ export function drawMachine(S) {
   if (!anew && moved) reveal(S, S.boxes.get(shownFirst));
   if (anew || moved) stage.dataset.open = shownFirst;
   for (const picture of S.pictures) picture();
+  const [from, to] = stopShown(S)?.layers ?? [1, 0]; // those that a stop of a followed token passes
+  const stack = blockOf(S, S.opened.block)?.stack;
+  for (const { classList, dataset } of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-first]")))
+    classList.toggle("passed", dataset.stack === stack && Number(dataset.first) >= from && Number(dataset.last) <= to);
   const value = openValue(S.opened);
   const buttons = [...stage.querySelectorAll("button")];
   for (const button of buttons) {
@@ -152,6 +157,7 @@ function reveal(S, box) {
 /** The frame of a layer, with its title. @param {import("./types").MachinePlan["frames"][0]} frame */
 function frameOf({ stack, layer, x, y, width, height }) {
   const box = make("div", `layer ${stack}`);
+  Object.assign(box.dataset, { stack, first: layer, last: layer });
   place(box, { x, y, width, height });
   const name = stack === "encoder" ? t("Encoder layer {layer}", { layer }) : t("Decoder layer {layer}", { layer });
   const missing = stack.endsWith("missing");
@@ -235,6 +241,7 @@ function foldedOf(S, box, side) {
       : t("Decoder layer {layer}, folded: its result. Click to unfold.", { layer });
   const name = stack === "encoder" ? ofEncoder() : ofDecoder();
   Object.assign(button, { value: foldedName(stack, layer), title: name });
+  Object.assign(button.dataset, { stack, first: layer, last: end });
   button.setAttribute("aria-label", name);
   button.onclick = () => {
     S.unfolded = { ...S.unfolded, [stack]: [layer, ...(S.unfolded[stack] ?? []).filter((other) => other !== layer)] };

@@ -82,7 +82,7 @@ export function projectionsOf(S, block) {
   const sentences = [
     head
       ? t("The query is of the current token, key and value are of the token that head {head} looks at most.", { head })
-      : t("The query is of the current token, keys and values are of all tokens: each head looks at its own."),
+      : t("The query is of the current token, keys and values are of all tokens."),
     t(
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slice of {slice} numbers, one for each head: every head has read the whole vector.",
       "The whole vector of {size} numbers is multiplied by a learned matrix. Only the result is cut into {n} slices of {slice} numbers, one for each head: every head has read the whole vector.",

@@ -8,7 +8,7 @@ import { FUTURE } from "./names.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
-import { lettersOf } from "./scripts.js";
+import { shorten } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
@@ -25,16 +25,14 @@ import { t } from "./words.js";
 
 const ROOMY = [20, 14]; // minimum width and height of a cell that holds a number in type of 10 pixels, in pixels
 export const AXIS = 17; // height of an axis title, in pixels
-const LABEL = 82; // maximum length of a label, in pixels
-const LEAST = 126; // minimum size of a plot without its labels, in pixels
+const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
 const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
-const MANY = 12; // keys from which the room for upright labels is computed
-const TIGHT = 12; // size of cells for which the room for overhanging labels is computed, in pixels
-const FRAMED = 7; // size above which cells can have a frame around them, in pixels
+// Keys from which the room for upright labels is computed; size of cells for which that for overhanging ones is, in pixels.
+const [MANY, TIGHT] = [12, 12];
 const LEADING = 1.15; // distance between labels, as a factor of their type
-const REST = 12; // size of type where rows are still to come, in pixels
+const [FRAMED, REST] = [7, 12]; // size above which cells have frames; size of type where rows are to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
@@ -156,21 +154,6 @@ export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, 
 }
 
 /**
- * Shortens a text to at most this width. Each cut removes a ninth of what is left from its end.
- * @param {CanvasRenderingContext2D} ctx
- * @param {string} text
- * @param {number} most
- */
-function shorten(ctx, text, most) {
-  if (ctx.measureText(text).width <= most + 2) return text;
-  let parts = lettersOf(text);
-  const cut = () => `${parts.join("")}…`;
-  while (parts.length && ctx.measureText(cut()).width > most)
-    parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
-  return cut();
-}
-
-/**
  * The labels of a map, shortened to fit beside it, and the room that they take. The readout and the table have the full
  * tokens.
  * @param {HTMLCanvasElement} canvas
@@ -225,7 +208,7 @@ const holdsNumbers = (canvas, size) => ROOMY.every((least, i) => size[i] >= (lea
 
 /** Whether numbers stand upright, in narrow cells of high rows. @param {HTMLCanvasElement} canvas @param {Plot} plot */
 const standUpright = (canvas, { cell, tall }) =>
-  !holdsNumbers(canvas, [cell, tall]) && cell >= LEADING * leastType(canvas) && tall >= 3 * leastType(canvas);
+  !holdsNumbers(canvas, [cell, tall]) && cell >= LEADING * leastType(canvas) && tall >= 2.2 * leastType(canvas);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);

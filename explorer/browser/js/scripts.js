@@ -151,3 +151,18 @@ const segmenter = Intl.Segmenter && new Intl.Segmenter(undefined, { granularity:
 /** The characters that a reader sees: letters with their marks, and emoji with what is joined to them. @param {string} text */
 export const lettersOf = (text) =>
   segmenter ? Array.from(segmenter.segment(text), ({ segment }) => segment) : [...text];
+
+/**
+ * Shortens a text to at most this width. Each cut removes a ninth of what is left from its end.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} text
+ * @param {number} most
+ */
+export function shorten(ctx, text, most) {
+  if (ctx.measureText(text).width <= most + 2) return text;
+  let parts = lettersOf(text);
+  const cut = () => `${parts.join("")}…`;
+  while (parts.length && ctx.measureText(cut()).width > most)
+    parts = parts.slice(0, -Math.max(1, Math.ceil(parts.length / 9)));
+  return cut();
+}

@@ -19,7 +19,7 @@ import { t } from "./words.js";
 
 const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
-const FAINT = 0.4; // opacity of the lines of words that the sentence does not name
+const FAINT = 0.4; // opacity of all but the largest three lines
 const LOOP = 7; // half the width of the arc of a token that looks at itself, in pixels
 const TITLE = 20; // height of the title of the translation, above its words, in pixels
 
@@ -33,7 +33,7 @@ export function measureStage(S) {
     return { side, list, slots, scrollTop: list.scrollTop, row: slots[0]?.offsetHeight ?? 0 };
   });
   // All is read before anything is written, so that the browser lays out the words once.
-  const most = linesOf(S, sides[0].slots, Math.max(...sides.map(({ row }) => row)));
+  const most = linesOf(S, sides[0].slots, sides[1].slots, Math.max(...sides.map(({ row }) => row)));
   // Only whole lines of words show.
   for (const { side, list, row } of sides)
     list.style.maxHeight = `calc(${most[side]} * (${row}px + var(--gap)) + 5px - var(--gap))`;
@@ -63,18 +63,21 @@ export function measureStage(S) {
 
 /**
  * The number of lines of words in sight, so that the buttons below stay on the first screen, or in a presentation on the
- * screen. The translation has what the source leaves, and at least two lines if there are more than four.
+ * screen. The translation has what the source leaves, and at least two lines if there are more than four; a sentence
+ * that looks at itself has all that it needs.
  * @param {StepperState} S
- * @param {HTMLElement[]} slots the words of the source
+ * @param {HTMLElement[]} read the words of the source
+ * @param {HTMLElement[]} written the words of the translation
  * @param {number} row the height of a line
  */
-function linesOf(S, slots, row) {
-  const lines = new Set(slots.map(({ offsetTop }) => offsetTop)).size;
+function linesOf(S, read, written, row) {
+  const [lines, others] = [read, written].map((slots) => new Set(slots.map(({ offsetTop }) => offsetTop)).size);
   const high = S.find(".stage").clientHeight - CLEAR;
   const room = presenting(S.box) ? (high + 2 * GAP) / (row + GAP) : (innerHeight - 570) / 48;
   const all = Math.max(lines ? 4 : 2, Math.floor(room));
   const single = S.find(".stage").classList.contains("single");
-  const source = Math.min(lines, all - (all > 4 && !single ? 2 : 1));
+  const least = { encoder: 1, decoder: Math.min(others, all - 1), cross: all > 4 && !single ? 2 : 1 };
+  const source = Math.min(lines, all - least[S.kind]);
   return { source, target: single ? 1 : all - source };
 }
 

@@ -267,7 +267,9 @@ function draw(S, written = false) {
   S.frame = 0;
   chooseMaps(S);
   // On a slide and on a phone, the size of a map depends on how many rows are written.
-  if (S.laidOut !== S.kind || S.box.classList.contains("mapped") || S.box.clientWidth <= PHONE) {
+  const mapped = S.box.classList.contains("mapped");
+  if (S.laidOut !== S.kind || mapped || S.box.clientWidth <= PHONE) {
+    if (mapped) drawWords(S); // the map stands below their sentence
     layOut(S);
     measureStage(S);
   }

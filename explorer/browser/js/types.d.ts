@@ -229,7 +229,7 @@ export interface Curve {
   /** The bend of an arc within one sentence; 0 for a curve between the two. */
   bend: number;
   weight: number;
-  /** Whether the sentence does not name its word. */
+  /** Whether three others have more weight. */
   faint: boolean;
   from: Side;
   to: Side;

@@ -118,7 +118,7 @@ def _draw_line(experiment: Experiment, arms: Sequence[ArmRuns], measures: Sequen
         _draw_title(experiment)
     outcome = overall(measures)
     if outcome == "too few":
-        said.caption(plain(f"{results.too_few(arms)} {results.means(measures[0])}"))
+        said.caption(plain(f"{results.too_few(arms)} {results.finding(measures[0])}"))
     elif outcome != "nothing":
         for _, reply, finding in results.answers(experiment.yes, measures, intervals=True):
             said.caption(_answer(reply, finding))

@@ -100,7 +100,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
                 draw_small_figure(forest_figure(measure))
     for measure in measures:
         if measure not in drawn:
-            st.caption(plain(results.means(measure)))
+            st.caption(plain(results.finding(measure)))
     st.caption(plain(" ".join(filter(None, (results.conditions(arms), results.no_single_cause(arms))))))
     figures = [_curves(arms, experiment.base.metric)]
     if length_curves(arms)[1]:
@@ -141,7 +141,7 @@ def _numbers(arms: Sequence[ArmRuns], figures: Sequence[Figure], measures: Seque
     alt = t("Scores of each variant: mean, lowest and highest run")
     tables: dict[str, tuple[str, Rows, str]] = {"scores": ("", table(arms), alt)}
     tables |= {
-        f"shifts-{each.measure}": (results.named(each), results.shift_rows(each), results.caption(each))
+        f"shifts-{each.measure}": (results.named(each), results.shift_rows(each), results.finding(each, intervals=True))
         for each in measures
     }
     tables |= {

@@ -9,6 +9,7 @@ from explorer.decoding.masked_reading import MaskedReading, Sentence, sentence_o
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import quoted, weight_percent
 from explorer.screens.masks.readings import batch_of, readings
@@ -45,12 +46,12 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         head=number + 1,
     )
     reading = readings(translation.model, sentences, switches, head)[row]
-    about = t("{head}, for {sentence}.", head=title, sentence=quoted(sentences[row].text))
+    if seen := _future_text(reading, kind, switches):
+        st.markdown(explained(seen))
+    about = t("{sentence}: {head}.", head=title, sentence=quoted(sentences[row].text))
     longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
     padded = _padding_text(reading, sentences[row], kind, switches, longest if len(sentences) > 1 else "")
     draw_caption(f"{about} {padded}" if padded else about)
-    if seen := _future_text(reading, kind, switches):
-        draw_caption(seen)
     before, after = st.columns(2, gap="small")
     with before:
         _draw_scores(reading, kind, switches)
@@ -138,12 +139,13 @@ def _future_text(reading: MaskedReading, kind: AttentionKind, switches: Switches
     if real < 2:
         return ""
     if switches.causal:
+        row = min(1, real - 2)  # the first word, since <sos> is none
         return t(
             "The causal mask closes {n} cell of real tokens: {row} cannot look ahead to {key}.",
             "The causal mask closes {n} cells of real tokens: {row}, for example, cannot look ahead to {key}.",
             n=real * (real - 1) // 2,
-            row=quoted(reading.read_tokens[real - 2]),
-            key=quoted(reading.read_tokens[real - 1]),
+            row=quoted(reading.read_tokens[row]),
+            key=quoted(reading.read_tokens[row + 1]),
         )
     row, key, weight = reading.furthest_ahead()
     return t(

@@ -17,7 +17,7 @@ def draw() -> None:
         t("What may a token not look at, and what if it could?"),
         t(
             "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A "
-            "mask closes both: closed cells get the lowest possible score, so that softmax gives them nothing."
+            "mask closes both."
         ),
         tabs_of,
     )

@@ -22,7 +22,6 @@ from explorer.probing.head_card import (
     example_statistic,
     examples,
     framed_weight,
-    on_right_words,
 )
 from explorer.probing.measured import Measured
 from explorer.probing.measurement import WITHOUT_SINKS
@@ -168,8 +167,11 @@ def _draw_examples(subject: Subject, measured: Measured, place: Head, statistic:
         if 0 < counted < n_rows:
             about = t("{n} of {rows} counts", "{n:,} of {rows} count", n=counted, rows=about)
         text = measured.sample.sources[example.index].text
-        score = example.sort_key(on_right_words(sentences[example.index], place, statistic))
-        title = f"{translated(name)}: {score} · {about} · {text}"
+        right = None
+        if statistic.startswith("lexical"):  # a score that leaves sinks out
+            framed, outside = framed_weight(sentences[example.index], place, cells)
+            right = framed / outside
+        title = f"{translated(name)}: {example.sort_key(right)} · {about} · {text}"
         opened = name == EXAMPLES[0]
         _draw_sentence(sentences[example.index], place, title, statistic, key=name.lower(), expanded=opened)
     said = t(

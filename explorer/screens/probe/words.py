@@ -12,7 +12,7 @@ from explorer.locale.text import listed, plain
 from explorer.probing.measured import Measured
 from explorer.probing.reporting import Report
 from explorer.probing.sample import targets_of
-from explorer.probing.search import RowLabel, best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
+from explorer.probing.search import RowLabel, best_hit_sentence, hit_rows, no_hit_sentence, search
 from explorer.probing.syntax import (
     PIPELINES,
     Parsed,
@@ -27,7 +27,6 @@ from explorer.probing.syntax import (
     relation_sentence,
     tag_rows,
     tag_sentence,
-    tags_of,
 )
 from explorer.screens.probe.sample_choice import Subject
 from explorer.web import bound, long_work
@@ -137,9 +136,7 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
     if observed is None:
         return
     whole_words = subject.model.data_config.tokenizer != "characters"
-    tags = tags_of(grammar_of(subject, measured, "source"), grammar_of(subject, measured, "target"), observed)
-    question = t("Where in the sample does a head look from one word to another? Leave a field empty for any word.")
-    st.caption(f"{question} {tag_hint(tags)}")
+    st.caption(t("Where in the sample does a head look from one word to another? Leave a field empty for any word."))
     left, middle, right = st.columns(3)
     query = left.text_input(t("From (query)"), key="search_query", bind=URL)
     key = middle.text_input(t("To (key)"), key="search_key", bind=URL)
@@ -150,7 +147,7 @@ def draw_search(subject: Subject, measured: Measured, head: Head) -> None:
             rows = bound.segmented(
                 t("The query is the word that a row"), ways, key="search_rows", default="read", title_of=_row_title
             )
-    hits = search(observed, *head, query, key, rows=rows, tags=tags, whole_words=whole_words)
+    hits = search(observed, *head, query, key, rows=rows, whole_words=whole_words)
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return

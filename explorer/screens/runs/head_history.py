@@ -25,6 +25,7 @@ from explorer.web.runs import metrics_of
 from model.checkpoint import snapshot_steps
 from model.config import AttentionKind, DecodeConfig
 from model.folder import CheckpointError
+from model.headline import number
 
 if TYPE_CHECKING:
     from explorer.runs.head_history import Moment
@@ -51,15 +52,21 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
-    st.fragment(contained("film")(_film))(runs, entry.name, kind, moments)
+    st.fragment(contained("film")(_film))(
+        runs, entry.name, kind, moments, int(number(entry.summary["results"], "step") or steps[-1])
+    )
 
 
-def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:
-    """Draw the film, and text and loss for its current position; moving in it reruns only this part."""
+def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment], kept: int) -> None:
+    """Draw the film, and text and loss for its current position; moving in it reruns only this part.
+
+    It opens at the step whose weights were `kept`.
+    """
     frames = tuple(Frame.of(moment.trace, kind, moment.step) for moment in moments)
     tokens = moments[-1].trace
     seq = f"{name} {kind} {' '.join(tokens.src_tokens)} {' '.join(tokens.predicted_tokens)} {len(frames)}"
-    film = Film(seq, kind, frames, frames[-1].layers, frame=len(frames) - 1)
+    at = next((i for i, moment in enumerate(moments) if moment.step == kept), len(frames) - 1)
+    film = Film(seq, kind, frames, frames[-1].layers, frame=at)
     place = film_view(film, key=f"film_{name}")
     moment, frame = moments[place.frame], frames[place.frame]
     caption = t(
@@ -73,11 +80,13 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     with st.expander(t("This head at this step as a table")):
         draw_table(frame.table(place.layer, place.head), t("Weights of this head at this step"), file="head")
     alike = losses_are_alike(runs.folder(name))
-    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, log=True, alike=alike))
+    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, alike=alike))
     st.caption(
         t(
-            "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at "
-            "the right place need not matter for the answer: to find out, switch it off."
+            "At every step, the rows are the answer of the model that was kept, that of step {step:,}, so that steps "
+            "can be compared. A head that looks at the right place need not matter for the answer: to find out, "
+            "switch it off.",
+            step=kept,
         )
     )
 
@@ -92,11 +101,11 @@ def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]
 
     final = runtime.translate(name, text, DecodeConfig())
     folder, moments, bar = runs.folder(name), [], st.empty()
-    for number, step in enumerate(steps, start=1):
+    for at, step in enumerate(steps, start=1):
         moments.append(_moment(str(folder), step, stamp(folder, step), final.source.text, final.path))
-        if number < len(steps):
-            progress = t("Computing snapshot {number} of {all} …", number=number, all=len(steps))
-            bar.progress(number / len(steps), text=progress)
+        if at < len(steps):
+            progress = t("Computing snapshot {number} of {all} …", number=at, all=len(steps))
+            bar.progress(at / len(steps), text=progress)
     bar.empty()
     return moments
 

@@ -38,13 +38,10 @@ def draw_next_steps(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
                 _draw_run(runs, status.name, step)
 
 
-def draw_trial(entry: Entry, course: Diagnosis) -> None:
+def draw_trial(entry: Entry) -> None:
     """Draw the field for a source of one's own, and what the model of a run that has ended answers."""
-    next_thing = course.next[:1] == ("try",)
     text = st.text_input(
-        t("Next, try it on a source like those in its data: type one and press Enter")
-        if next_thing
-        else t("Try it all the same on a source like those in its data: type one and press Enter"),
+        t("Try it on a source like those in its data: type one and press Enter"),
         key=f"try_{entry.name}",
         persist_state="session",
         max_chars=MAX_PROBE_TEXT,

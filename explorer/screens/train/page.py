@@ -134,11 +134,14 @@ def _draw_form(runs: Runs) -> None:
     order = replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
-    sizes_now = None if unfit or plan is not None else sizes_at_once(order, preset, data.data, data.kind)
-    takes = plan.duration_text if isinstance(plan, Plan) else "" if unfit or plan is not None else t("timing …")
+    failed = isinstance(plan, PlanError) and not plan.refused  # the sizes are known all the same
+    estimated = not unfit and (plan is None or failed)
+    sizes_now = sizes_at_once(order, preset, data.data, data.kind) if estimated else None
+    takes = plan.duration_text if isinstance(plan, Plan) else _rough(sizes_now) if failed else ""
+    if not unfit and plan is None:
+        takes = t("timing …")
     with models:
-        usual = setting(preset, (), "max_steps")
-        _draw_presets(runs, data, presets, choice, takes, None if steps == usual else steps)
+        _draw_presets(runs, data, presets, choice, takes, steps)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
@@ -153,19 +156,13 @@ def _draw_form(runs: Runs) -> None:
         )
         if not unfit:
             st.caption(plain(" ".join((expected_sentence(order, preset), watched))))
-    perfect = 0 if unfit else setting(preset, changes, "stop_when_right")
-    early = t(
-        "It ends before these updates after {n} evaluation without a mistake.",
-        "It ends before these updates after {n} evaluations in a row without a mistake.",
-        n=perfect,
-    )
-    adapted = t(
-        "{n} setting is fitted to these pairs (see “Settings”).",
-        "{n} settings are fitted to these pairs (see “Settings”).",
-        n=len(fitted),
-    )
-    if said := [sentence for sentence, needed in ((early, perfect), (adapted, fitted)) if needed]:
-        ends.caption(" ".join(said))
+    if not unfit and (perfect := setting(preset, changes, "stop_when_right")):
+        early = t(
+            "It ends early after {n} evaluation without a mistake.",
+            "It ends early after {n} evaluations in a row without a mistake.",
+            n=perfect,
+        )
+        ends.caption(early)
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -195,24 +192,26 @@ def _choose_preset(data: Data) -> tuple[str, dict[str, Preset]]:
     return choice, presets
 
 
-def _draw_presets(
-    runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str, steps: int | None
-) -> None:
-    """Draw the choice of a preset, each with its time for so many `steps`, or None for as many as it has by itself.
+def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice: str, takes: str, steps: int) -> None:
+    """Draw the choice of a preset, each with its time for so many `steps`, or for its own if nobody typed a number.
 
     The chosen one `takes` as long as the form says.
     """
+    typed = steps != setting(presets[choice], (), "max_steps")
 
     def time(name: str, preset: Preset) -> str:
-        changes = data.tokens + (() if steps is None else time_changes(preset, steps))
+        changes = data.tokens + (time_changes(preset, steps) if typed else ())
         if problem(preset, changes):
             return ""
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
         if name == choice:
             return takes
-        rough = None if sizes is None else plan_service().untimed(sizes.seconds)
-        return known.duration_text if known is not None else "" if rough is None else span(*rough)
+        duration = _rough(sizes) if known is None else known.duration_text
+        own = setting(preset, changes, "max_steps")
+        if not duration or own == steps:
+            return duration
+        return t("{n:,} update: {duration}", "{n:,} updates: {duration}", n=own, duration=duration)
 
     lines = {
         name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
@@ -226,6 +225,12 @@ def _draw_presets(
         persist_state="session",
         help=t("Sizes and settings to start from. You can change each of them below."),
     )
+
+
+def _rough(sizes: Sizes | None) -> str:
+    """How long a run of these sizes takes as other trials let expect; empty if there was none."""
+    rough = None if sizes is None else plan_service().untimed(sizes.seconds)
+    return "" if rough is None else span(*rough)
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -275,7 +280,7 @@ def _plan(
     counted = needed = unknown
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
-    elif expected and sizes is not None:
+    elif sizes is not None:
         counted = t("≈ {amount}", amount=count(sizes.parameters))
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):

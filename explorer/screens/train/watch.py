@@ -29,9 +29,11 @@ from explorer.runs.progress import (
     diagnosis_of,
     early_end,
     headline_numbers,
+    kept_step,
     progress,
     queue_sentence,
     sample_table,
+    up_to,
     watched_trace,
     written_text,
 )
@@ -75,8 +77,7 @@ def draw_run(runs: Runs, name: str) -> None:
     st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
-    if not busy and (entry := runs.entry(name)) is not None:
-        draw_wrong_answers(entry)
+    if not busy and runs.entry(name) is not None:
         label = t("Watch its heads form, from the first step to the last")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander(t("The command")):
@@ -100,18 +101,22 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
         st.rerun()
         return
     metrics = metrics_of(runs, name)
-    _state(runs, status, metrics)
-    _curves(metrics, status.max_steps, losses_are_alike(runs.folder(name)))
+    entry = runs.entry(name)
+    kept = 0 if status.busy or entry is None else kept_step(metrics, entry.summary)
+    _state(runs, status, metrics, kept)
+    _curves(metrics, status.max_steps, losses_are_alike(runs.folder(name)), kept or None)
 
 
 def _answers(runs: Runs, name: str) -> None:
     """Draw what changes at evaluations: the attention in the watched sentence, and sample translations."""
     _draw_heads(runs, name)
-    _samples(metrics_of(runs, name))
+    metrics, entry = metrics_of(runs, name), runs.entry(name)
+    kept = 0 if entry is None or entry.busy else kept_step(metrics, entry.summary)
+    _samples(up_to(metrics, kept if kept in dict(metrics.samples) else 0))
 
 
-def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
-    """Draw state, progress, numbers and buttons, and one sentence on how the run is going."""
+def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
+    """Draw state, progress, numbers and buttons, and one sentence on how the run is going; see :func:`kept_step`."""
     entry = runs.entry(status.name)
     summary = {} if entry is None else entry.summary
     course = diagnosis_of(metrics, status.busy, summary)
@@ -135,12 +140,20 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
         st.markdown(explained(course.sentence))
+    if kept:
+        sentence = t(
+            "Kept are the weights of step {step:,}, the best on validation: the numbers below are theirs, and they are "
+            "what you try and open. The curves show this step as a dashed line.",
+            step=kept,
+        )
+        st.caption(sentence)
     entry = None if status.busy else runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
-        draw_trial(entry, course)
+        draw_trial(entry)
+        draw_wrong_answers(entry)
     draw_next_steps(runs, status, course)
     if metrics.train or metrics.evals:
-        _numbers(metrics)
+        _numbers(up_to(metrics, kept))
 
 
 def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:
@@ -178,12 +191,12 @@ def _numbers(metrics: Metrics) -> None:
             st.metric(label, value, width=_WITH_INTERVAL_PIXELS if "(" in value else _METRIC_PIXELS, help=help)
 
 
-def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
+def _curves(metrics: Metrics, max_steps: int, alike: bool, mark: int | None) -> None:
     if len(metrics.train) < 2 and not metrics.evals:  # a single value is no curve
         return
     left, right = st.columns(2, gap="large")
     with left:
-        draw_figure(loss_figure(metrics, max_steps, alike=alike))
+        draw_figure(loss_figure(metrics, max_steps, mark, alike=alike))
     with right:
         if not metrics.evals:
             draw_figure(rate_figure(metrics, max_steps))
@@ -191,7 +204,7 @@ def _curves(metrics: Metrics, max_steps: int, alike: bool) -> None:
         figure = st.container()  # the switch is below it, so that both curves start at the same height
         chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
         with figure:
-            draw_figure(_FIGURES[chosen](metrics, max_steps))
+            draw_figure(_FIGURES[chosen](metrics, max_steps, mark))
     table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
     if table.open:
         table.dataframe(evaluation_table(metrics), hide_index=True)

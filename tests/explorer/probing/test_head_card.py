@@ -19,7 +19,6 @@ from explorer.probing.head_card import (
     example_statistic,
     examples,
     framed_weight,
-    on_right_words,
 )
 from explorer.probing.measured import Measured, read_again
 from explorer.probing.measurement import WITHOUT_SINKS, places_of, sentence_scores
@@ -87,31 +86,26 @@ def test_the_cells_that_count_hold_the_weight_of_the_score(measured: Measured, r
     assert set(counted_cells(observed, "decoder", "previous")) == {(row, row - 1) for row in range(1, n + 1)}
 
 
-@pytest.mark.parametrize("ending", ["", WITHOUT_SINKS])
 @pytest.mark.parametrize("name", ["lexical", "lexical_input"])
-def test_a_lexical_score_is_the_weight_on_right_words_less_that_on_shuffled_partners(
-    name: str, ending: str, measured: Measured, reverse: LoadedModel
+def test_a_lexical_score_is_the_framed_weight_less_that_on_shuffled_partners(
+    name: str, measured: Measured, reverse: LoadedModel
 ) -> None:
     lengths = [len(source.ids) for source in measured.sample.sources]
     (observed,) = read_again(measured.sample.part([lengths.index(max(lengths))]), reverse, quiet)
     n = max(lengths)
     observed = replace(observed, alignment=tuple(((5 * nth + nth // 3) % n,) for nth in range(n)))  # along no diagonal
-    statistic, places = name + ending, places_of(observed, "cross")
-    weights = observed.trace.cross.astype(np.float64)
-    right = partners(observed, read=name.endswith("_input"))
-    scores = sentence_scores(observed, "cross")[statistic]
-    outside = ~places.sinks if ending else np.ones_like(places.sinks)
-    taken_off = []
+    places, weights = places_of(observed, "cross"), observed.trace.cross.astype(np.float64)
+    right, outside = partners(observed, read=name.endswith("_input")), ~places.sinks
+    scores, taken_off = sentence_scores(observed, "cross")[name + WITHOUT_SINKS], []
     for factors in places.lexical[name][:2]:
         rows = ((factors * outside) > 0).any(axis=-1)
-        total = weights[..., rows, :][..., outside].sum(axis=(-1, -2)) if ending else right.any(axis=-1).sum()
+        total = weights[..., rows, :][..., outside].sum(axis=(-1, -2))
         taken_off.append((weights * (right - factors) * outside).sum(axis=(-1, -2)) / total)
+    cells = counted_cells(observed, "cross", name + WITHOUT_SINKS)
     for layer, head in np.ndindex(*scores.shape):
-        found = on_right_words(observed, ("cross", layer, head), statistic)
-        assert found is not None
-        assert found - max(each[layer, head] for each in taken_off) == pytest.approx(scores[layer, head], abs=1e-5)
-    assert on_right_words(observed, ("cross", 0, 0), "aligned" + ending) is None
-    assert on_right_words(observed, ("decoder", 0, 0), "previous") is None
+        on_cells, of_rows = framed_weight(observed, ("cross", layer, head), cells)
+        shuffled = max(each[layer, head] for each in taken_off)
+        assert on_cells / of_rows - shuffled == pytest.approx(scores[layer, head], abs=1e-5)
 
 
 def test_the_scores_of_a_head_that_follows_the_word_just_read_are_those_of_that_word(measured: Measured) -> None:

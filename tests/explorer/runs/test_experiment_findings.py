@@ -17,10 +17,10 @@ from explorer.runs.experiment_arms import ArmRuns, arm_runs, by_length, mean_and
 from explorer.runs.experiment_findings import (
     answer,
     answers,
-    caption,
     conditions,
     cost_rows,
     failures,
+    finding,
     named,
     no_single_cause,
     shift_rows,
@@ -212,24 +212,18 @@ def verdicts(what: Compared) -> list[str]:
     return [verdict_word(what, row.verdict) for row in what.rows]
 
 
-def test_answers_have_the_means_and_captions_each_shift_with_its_interval() -> None:
+def test_findings_have_each_mean_and_the_intervals_that_are_asked_for() -> None:
     arms = arms_of([ten(), ten(0.6), ten(0.7, late=5), ten()[:5]])
     score, updates, loss = compared(arms)
-    assert caption(score) == (
-        "Right on test after 20 to 50 updates, beside “arm 0”: “arm 1” −30.0 (−30.2 to −29.8), worse; "
-        "“arm 2” −20.0 (−20.2 to −19.8), worse; “arm 3” 0.0 (−0.3 to +0.3), as good."
+    assert finding(score, intervals=True) == (
+        "Right on test after 20 to 50 updates: “arm 1” (60.2 %, shift −30.2 to −29.8) and “arm 2” (70.2 %, shift −20.2 "
+        "to −19.8) are worse than “arm 0” (90.2 %). As good: “arm 3” (90.2 %, shift −0.3 to +0.3)."
     )
     assert verdicts(updates) == ["as soon", "later", "as soon"]
-    assert caption(loss).startswith("Loss on test, beside “arm 0”: “arm 1” 1.0 (0.")
-    assert answer(score) == (
-        "“arm 1” (60.2 %) and “arm 2” (70.2 %) are worse than “arm 0” (90.2 %). As good: “arm 3” (90.2 %)."
-    )
+    assert finding(loss).startswith("Loss on test: Alike, beside “arm 0” (0.33 nats): “arm 1” (0.33 nats)")
     assert answer(updates) == "“arm 2” (50) is later than “arm 0” (20). As soon: “arm 1” (20) and “arm 3” (20)."
-    assert list(shift_rows(score)[2].items()) == [
-        ("variant", "arm 3"),
-        ("points more", "0.0 (−0.3 to +0.3)"),
-        ("verdict", "as good"),
-    ]
+    row = {"variant": "arm 3", "points more": "0.0 (−0.3 to +0.3)", "verdict": "as good"}
+    assert shift_rows(score)[2] == row
     some = compared(arms_of([ten(), [*ten()[:9], replace(ten()[9], valid=BAD[0].valid)]]))[1]
     assert list(shift_rows(some)[0].values()) == ["arm 1", "", "9 of 10 reached it"], "why it is not compared"
     assert "4 test sentences; 9 comparisons." in conditions(arms)
@@ -241,21 +235,21 @@ SURE, OPEN_SIZE, WIDE = ten(0.6), ten(0.909), ten(0.93, width=0.2)  # beside `te
 @pytest.mark.parametrize(
     ("yes", "others", "word"),
     [
-        ("lower", (SURE,), "Yes."),
-        ("lower", (ten(), SURE), "Yes."),
-        ("lower", (ten(), OPEN_SIZE), "No."),
-        ("higher", (SURE,), "No."),
-        ("higher", (ten(0.95),), "Yes."),
-        ("either", (SURE,), "Yes."),
-        ("either", (ten(0.95),), "Yes."),
-        ("either", (ten(),), "No."),
+        ("lower", (SURE,), "Yes, here."),
+        ("lower", (ten(), SURE), "Yes, here."),
+        ("lower", (ten(), OPEN_SIZE), "No, not here."),
+        ("higher", (SURE,), "No, not here."),
+        ("higher", (ten(0.95),), "Yes, here."),
+        ("either", (SURE,), "Yes, here."),
+        ("either", (ten(0.95),), "Yes, here."),
+        ("either", (ten(),), "No, not here."),
         # What is open answers nothing, nor does one arm for all.
         ("lower", (WIDE,), ""),
         ("lower", (ten(), WIDE), ""),
         ("higher", (OPEN_SIZE,), ""),
         ("either", (OPEN_SIZE,), ""),
         ("higher", (SURE[:3], ten()[:2]), ""),
-        ("lower", (ten(late=9),), "No."),  # later, and as good: only scores answer
+        ("lower", (ten(late=9),), "No, not here."),  # later, and as good: only scores answer
         ("", (SURE,), ""),
     ],
 )
@@ -276,7 +270,7 @@ def test_an_answer_says_what_is_open_with_the_intervals_that_are_asked_for() -> 
     both = "“arm 1” (103.0 %) and “arm 2” (103.0 %)"
     assert answer(score) == f"Whether {both} differ from “arm 0” (100.0 %) is undecided."
     score, *_ = compared(arms_of([ten(), sure, ten(0.6)[:1]]))
-    end = "is better than “arm 0” (90.2 %), size open. Too few runs: “arm 2” (60.0 %)."
+    end = "is better than “arm 0” (90.2 %). By how much is open. Too few runs: “arm 2” (60.0 %)."
     assert answer(score) == f"“arm 1” (91.1 %) {end}"
     assert answer(score, intervals=True) == f"“arm 1” (91.1 %, shift +0.7 to +1.1) {end}"
     _, updates, _ = compared(arms_of([ten(), ten(late=9), FAILED * 2]))

@@ -126,6 +126,20 @@ def test_a_finished_run_is_a_complete_model_with_its_history(finished: Path) -> 
     assert status["probe_step"] == 12
 
 
+def test_the_weights_that_are_kept_have_a_snapshot_and_read_the_watched_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.training.trainer.is_better", lambda new, best, config: not best)
+    assert run(tmp_path, partial(string_setup, snapshots=4))
+    folder = tmp_path / "run"
+    assert read_json(folder / "config.json")["results"]["step"] == 4
+    assert 4 in (steps := snapshot_steps(folder))
+    assert (steps[0], steps[-1], len(steps)) == (0, 12, 4)
+    kept, snapshot = load_model(folder).model, load_model(folder, snapshot=4).model
+    torch.testing.assert_close(kept.output.weight, snapshot.output.weight, atol=1e-3, rtol=1e-3)
+    assert read_json(folder / STATUS)["probe_step"] == 4
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"source": 3}', '{"source": "  "}', '{"source": "' + "a" * 50 + '"}', "x" * 20_000]
 )

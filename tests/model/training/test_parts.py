@@ -117,6 +117,8 @@ def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int
         assert set(kept) <= set(steps)
         assert len(kept) == min(fewer, len(steps))
         assert (steps[0], steps[-1]) == (kept[0], kept[-1]) == (0, max_steps)
+        chosen = steps[len(steps) // 2]
+        assert chosen in thinned(steps, max(fewer, 3), chosen)
     config = TrainConfig(snapshots=16, snapshot_megabytes=10)
     assert [how_many(config, size) for size in (100_000, 1_000_000, 100_000_000)] == [16, 5, 0]
 
