@@ -139,13 +139,13 @@ def _future_text(reading: MaskedReading, kind: AttentionKind, switches: Switches
     if real < 2:
         return ""
     if switches.causal:
-        row = min(1, real - 2)  # the first word, since <sos> is none
+        at = min(1, real - 2)  # the first word, since <sos> is none
         return t(
             "The causal mask closes {n} cell of real tokens: {row} cannot look ahead to {key}.",
             "The causal mask closes {n} cells of real tokens: {row}, for example, cannot look ahead to {key}.",
             n=real * (real - 1) // 2,
-            row=quoted(reading.read_tokens[row]),
-            key=quoted(reading.read_tokens[row + 1]),
+            row=quoted(reading.read_tokens[at]),
+            key=quoted(reading.read_tokens[at + 1]),
         )
     row, key, weight = reading.furthest_ahead()
     return t(
