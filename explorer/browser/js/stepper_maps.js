@@ -1,11 +1,11 @@
 // The stepper's three maps, on a scale from 0 to 1, and the parts around them: choice of layer and head, captions,
 // readout, table.
 
-import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas.js";
+import { cellUnder, columnAt, columnBeside, leadsTo, paper, windowHeight } from "./canvas.js";
 import { fullColour, sayScale } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { STEEP, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { STEEP, drawCells, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
