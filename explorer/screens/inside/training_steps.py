@@ -26,7 +26,7 @@ def after_training(translation: Translation) -> Translation:
         return translation
     steps = runtime.snapshot_steps(name)
     # On a wide screen it is beside the page's heading (frame.css), so that the diagram is high up.
-    line = st.container(horizontal=True, vertical_alignment="center", key="training")
+    line = st.container(horizontal=True, vertical_alignment="center", key="controls_training")
     if len(steps) < 2:
         _link_models_with_steps(line, name)
         return translation
