@@ -17,7 +17,14 @@ _OWN = "_panel_written"  # in the session: the panel and the other text, as the 
 # Each panel's choices when it was left; the text typed last, by its field's key.
 _LAST, _TYPED = "_panel_last", "_panel_typed"
 OPENED_VIEW = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
+ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the latest takes the focus
 _YES_NO = {True: "yes", False: "no"}
+
+
+def arrive_at_panel(*, focus: bool = False) -> None:
+    """Scroll to the open panel in this run."""
+    turn, _ = st.session_state.get(ARRIVAL, (0, False))
+    st.session_state[ARRIVAL] = turn + 1, focus
 
 
 def name_of(panel: str) -> str:

@@ -51,6 +51,16 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     assert query(other) == query(page)
 
 
+def test_another_way_to_compare_scrolls_to_what_it_shows(visit: Visit) -> None:
+    page = visit(f"{ADDRESS}&panel=compare")
+    expect(page.locator(".labelled canvas")).to_have_count(1)
+    page.wait_for_timeout(3000)  # until the page has arrived by its link
+    page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, 0)")
+    page.get_by_role("radio", name="another sentence").click()
+    expect(page.locator(".labelled canvas")).to_have_count(3)
+    expect(page.locator(".labelled canvas").last).to_be_in_viewport(ratio=1)
+
+
 def test_in_one_cell_the_weight_in_each_head_leads_to_that_head(visit: Visit, trace: AttentionTrace) -> None:
     page = visit(f"{ADDRESS}&layer=2&head=0&cell=3-4&panel=cell")
     buttons, strip = page.locator(".onecell .each button"), page.locator(".onecell .strip canvas")

@@ -90,3 +90,6 @@ export function paper(canvas, width, height, zoom = magnification(canvas)) {
 
 /** A text isolated so that its writing direction cannot move the text beside it. @param {string} text */
 export const isolated = (text) => `\u2068${text}\u2069`;
+
+/** The label on the right of a row that predicts a token. @param {string} token */
+export const leadsTo = (token) => `→ ${isolated(token)}`;

@@ -1,10 +1,10 @@
 // The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
-import { paper } from "./canvas.js";
+import { leadsTo, paper } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
 import { showMap } from "./labelled_map.js";
-import { drawCells, leadsTo, sheetOf } from "./maps.js";
+import { drawCells, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind, shortHead } from "./names.js";
 import { clamp, grouped } from "./numbers.js";
 import { drawSteps } from "./player.js";

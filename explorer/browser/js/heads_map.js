@@ -1,7 +1,7 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, columnBeside, isolated } from "./canvas.js";
+import { cellUnder, columnBeside, isolated, leadsTo } from "./canvas.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
@@ -17,7 +17,7 @@ import {
   shownRows,
   showsLarge,
 } from "./heads_state.js";
-import { labelsOf, leadsTo, paintMap, plotOf } from "./maps.js";
+import { labelsOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp } from "./numbers.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";

@@ -212,9 +212,6 @@ const standUpright = (canvas, { cell, tall }) =>
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
 
-/** The label on the right of a row that predicts a token. @param {string} token */
-export const leadsTo = (token) => `→ ${isolated(token)}`;
-
 /**
  * The place of a map with cells of this size on its canvas, and the size of the canvas.
  * @param {Labels} labels

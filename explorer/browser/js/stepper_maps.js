@@ -1,11 +1,11 @@
 // The stepper's three maps, on a scale from 0 to 1, and the parts around them: choice of layer and head, captions,
 // readout, table.
 
-import { cellUnder, columnAt, columnBeside, paper, windowHeight } from "./canvas.js";
+import { cellUnder, columnAt, columnBeside, leadsTo, paper, windowHeight } from "./canvas.js";
 import { fullColour, sayScale } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { STEEP, drawCells, labelsOf, leadsTo, paintMap, plotOf, sheetOf } from "./maps.js";
+import { STEEP, drawCells, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
@@ -21,7 +21,7 @@ import { pieces, t } from "./words.js";
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
 const WIDEST = 80; // maximum size of a cell, in pixels
-const OBLONG = 28; // width of a cell with room for its number, in pixels
+const OBLONG = [28, 14]; // width and height of a cell with room for its number, in pixels
 const MAP = 300; // height up to which a small map shows all its rows, in pixels
 export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
 const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
@@ -74,10 +74,12 @@ export function layOut(S) {
       const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
       const fair = Math.floor(Math.min(across, tall / queries));
       const widest = Math.min(Math.floor(tall / 5), WIDEST);
-      const high = cellSize(fair, f.wish, m, widest, S.zoom);
       // The columns of a long sentence are wider than its rows are high, so that they have room for numbers.
-      const oblong = kind === S.kind ? Math.floor(Math.min(across, Math.max(fair, OBLONG))) : fair;
-      f.plot = plotOf(labels, { keys, queries }, cellSize(oblong, f.wish, m, widest, S.zoom), high);
+      const [wide, high] = OBLONG.map((least) => {
+        const size = kind === S.kind ? Math.floor(Math.min(across, Math.max(fair, least))) : fair;
+        return cellSize(size, f.wish, m, widest, S.zoom);
+      });
+      f.plot = plotOf(labels, { keys, queries }, wide, high);
       box.style.maxHeight = `${Math.max(tall, Math.min(high * queries, MAP)) + f.plot.top + 20}px`;
     }
     Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });

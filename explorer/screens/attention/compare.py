@@ -31,11 +31,10 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.decoding.word_changes import WordSpan, word_spans
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
-from explorer.screens.attention.panels import arrive_at_panel
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
 from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
-from explorer.web.panel_choices import Choices
+from explorer.web.panel_choices import Choices, arrive_at_panel
 from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
 from model.edits import EditError, HeadEdits, Operation

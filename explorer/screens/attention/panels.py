@@ -13,7 +13,7 @@ from explorer.decoding.translator import Translation
 from explorer.decoding.view_options import parse_view
 from explorer.locale.messages import message, t, translated
 from explorer.web import address, session
-from explorer.web.panel_choices import OPENED_VIEW, name_of, open_panel
+from explorer.web.panel_choices import ARRIVAL, OPENED_VIEW, arrive_at_panel, name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
 
@@ -26,7 +26,6 @@ PANELS = {
 }
 _KEY = "attention_panel"
 _OWN = "_attention_panel"  # in the session: the panel that the row of tabs opened
-_ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the latest takes the focus
 _BY_TOKEN = ("cell", "compare")
 
 
@@ -93,16 +92,10 @@ def choose(asked: str | None = None) -> str:
     return chosen or ""
 
 
-def arrive_at_panel(*, focus: bool = False) -> None:
-    """Scroll to the open panel in this run."""
-    turn, _ = st.session_state.get(_ARRIVAL, (0, False))
-    st.session_state[_ARRIVAL] = turn + 1, focus
-
-
 def draw(name: str, selection: Selection, translation: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
     if name in PANELS:
-        turn, focus = st.session_state.get(_ARRIVAL, (0, False))
+        turn, focus = st.session_state.get(ARRIVAL, (0, False))
         arrival(translated(PANELS[name]), turn, focus=focus, key="attention_arrival")
         if name in _BY_TOKEN and parse_view(selection.view).words:
             st.caption(t("This panel shows tokens, as the model reads them, even if whole words are shown above."))
