@@ -22,6 +22,7 @@ _component = component("labelled_map", "labelled_map")
 _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
 _MANY = 3  # maps in a row, from which it has room for the names of rows only
+_UPRIGHT = 12  # keys; the names of more stand upright
 
 
 def labelled_map_view(
@@ -94,7 +95,8 @@ def in_row(map_: LabelledMap, n_maps: int) -> tuple[list[str], list[str], list[s
         rows, columns = ([f"{i + 1}" for i in range(len(names))] for names in (rows, columns))
     ends = ends if n_maps < _MANY else []
     letters = sum(max(map(len, names), default=0) for names in (rows, ends))
-    return rows, ends, columns, (30 if map_.signed else 44) + 7 * letters + 21 * len(columns)
+    beside, cell = (15, 17) if len(columns) > _UPRIGHT else (30 if map_.signed else 44, 21)
+    return rows, ends, columns, beside + 7 * letters + cell * len(columns)
 
 
 def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:

@@ -9,7 +9,6 @@ import numpy as np
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
-    NAMED_FROM,
     LabelledMap,
     difference,
     head_map,
@@ -18,7 +17,7 @@ from explorer.decoding.labelled_map import (
     row_in_view,
 )
 from explorer.decoding.names import KIND_NAMES
-from explorer.decoding.pair_marks import counterparts, marked
+from explorer.decoding.pair_marks import counterparts, in_line, marked, matched_rows, worth_naming
 from explorer.locale.messages import t, translated
 from explorer.locale.text import three_decimals
 from model.edits import HeadEdit, HeadEdits, Operation
@@ -41,23 +40,22 @@ class Comparison:
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
-    """Put two maps beside each other on one colour scale.
-
-    Cells are compared by their positions; the caption says if the tokens there, or the sizes, differ.
-    """
+    """Put two maps beside each other on one colour scale, with their difference if counterparts stand in line."""
     top = max(a.scale, b.scale)
     scaled_a, scaled_b = replace(a, top=top), replace(b, top=top)
-    return Comparison(scaled_a, scaled_b, difference(scaled_a, scaled_b, t("B minus A")), _comparability(a, b))
+    minus = difference(scaled_a, scaled_b, t("B minus A")) if in_line(a, b) else None
+    return Comparison(scaled_a, scaled_b, minus, _comparability(a, b))
 
 
 def with_marks(comparison: Comparison) -> Comparison:
-    """Mark in both maps what differs, and say so in the caption."""
+    """Mark in all maps what differs, and say so in the caption."""
     first, second, words = marked(comparison.first, comparison.second)
-    return replace(comparison, first=first, second=second, caption=f"{words} {comparison.caption}")
+    minus = comparison.difference and replace(comparison.difference, marks=first.marks)
+    return Comparison(first, second, minus, f"{words} {comparison.caption}".strip())
 
 
 def _comparability(a: LabelledMap, b: LabelledMap) -> str:
-    """State what may be compared between two maps, in a sentence."""
+    """Say why two maps cannot be subtracted, or that their tokens are the same."""
     if a.values.shape != b.values.shape:
         first, second = (f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
         return t(
@@ -65,36 +63,37 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
             first=first,
             second=second,
         )
-    same = (a.rows, a.columns) == (b.rows, b.columns)
-    return t("Both maps have the same tokens.") if same else t("Cells are compared by position.")
+    if not in_line(a, b):
+        return t("Words stand in other places, so there is no difference to draw.")
+    return t("Both maps have the same tokens.") if (a.rows, a.columns) == (b.rows, b.columns) else ""
 
 
 def pair_in_words(comparison: Comparison, row: int) -> str:
-    """Say what the row that differs most looks at in each map, or `row` (from 1) if none does.
-
-    If the maps cannot be subtracted, it begins with the largest difference of two counterparts that is worth naming.
-    """
+    """Name the counterparts that differ most, and what their rows look at; if none differ, what `row` (from 1) does."""
     a, b = comparison.first, comparison.second
-    rows, most = (row - 1, row - 1), ""
-    if comparison.difference is not None:
-        strength = np.nan_to_num(np.abs(comparison.difference.seen()))
-        rows = (int(strength.argmax()) // strength.shape[1],) * 2 if strength.any() else rows
-    elif pairs := counterparts(a, b):
-        by, (i, k), (j, m) = max(pairs)
-        if by >= NAMED_FROM:
-            rows = i, j
+    pairs = counterparts(a, b)
+    if worth_naming(pairs):
+        _, (i, k), (j, m) = pairs[0]
+        if minus := comparison.difference:
+            query, key = row_in_view(minus, i), minus.column_labels[k]
+        else:
             labels = ((row_in_view(a, i), row_in_view(b, j)), (a.column_labels[k], b.column_labels[m]))
             query, key = (" / ".join(dict.fromkeys(pair)) for pair in labels)
-            most = f"{most_different(query, key, a.values[i, k], b.values[j, m], every=False)} "
-    if rows[0] >= len(a.rows) or rows[1] >= len(b.rows):
+        every = len(matched_rows(a, b)) == len(a.rows) == len(b.rows)
+        most = most_different(query, key, a.values[i, k], b.values[j, m], every=every)
+        first, second = row_caption(a, i, three_decimals), row_caption(b, j, three_decimals)
+        return f"{most} {t('In A, {a} In B, {b}', a=first, b=second)}"
+    if comparison.difference is not None and pairs and not pairs[0][0]:
+        return t("Both maps are equal in every cell.")
+    if row > min(len(a.rows), len(b.rows)):
         return ""
-    first, second = (row_caption(each, at, three_decimals) for each, at in zip((a, b), rows, strict=True))
-    return most + t("In A, {a} In B, {b}", a=first, b=second)
+    first, second = (row_caption(each, row - 1, three_decimals) for each in (a, b))
+    if a.predicted:
+        return t("At step {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
+    return t("At position {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
 
 
-def compare_rows(
-    trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0
-) -> tuple[LabelledMap, LabelledMap | None]:
+def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, LabelledMap]:
     """Put the row in view above another one (from 1) of its head: two steps, or two positions; then their difference.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -171,16 +172,14 @@ def token_map(
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
-_TOPS = 0.25, 0.5  # ends of the scale of differences; a smaller largest difference stays pale
+_LEAST_TOP = 0.1  # end of the scale of differences: a smaller largest difference stays pale
 
 
-def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None:
-    """`b` minus `a`, cell by cell; None if their sizes differ. A cell masked in either is masked.
+def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap:
+    """`b` minus `a`, of one size, cell by cell. A cell masked in either is masked.
 
-    Where labels differ, both are given, and marked: "≠ red / blue".
+    Where labels differ, both are given: "red / blue".
     """
-    if a.values.shape != b.values.shape:
-        return None
     aligned = a.first_row == b.first_row
     values = (b.values - a.values).astype(np.float32)
     largest = float(np.abs(values).max(initial=0.0, where=np.maximum(a.mask, b.mask) == VISIBLE))
@@ -192,19 +191,12 @@ def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap | None
         predicted=_both(a.predicted, b.predicted) if aligned else (),
         first_row=a.first_row if aligned else 0,
         compared=(a, b),
-        marks=PairMarks(_unlike(a.rows, b.rows), _unlike(a.predicted, b.predicted), _unlike(a.columns, b.columns))
-        if aligned
-        else PairMarks(),
         values=values,
         mask=np.maximum(a.mask, b.mask),
         unit=f"{_DIFFERENCE}{a.unit}",
-        top=next((top for top in _TOPS if largest <= top), 1.0),
+        top=max(_LEAST_TOP, math.ceil(round(20 * largest, 2)) / 20),
         signed=True,
     )
-
-
-def _unlike(names: tuple[str, ...], others: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(at for at, (name, other) in enumerate(zip(names, others, strict=False)) if name != other)
 
 
 def _both(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:

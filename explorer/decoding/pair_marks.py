@@ -15,19 +15,22 @@ from explorer.locale.text import listed, quoted
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
 MOST_NAMED = 4  # rows that have counterparts, from which these are not named
 MOST_FRAMED = 40  # cells; of more, those with the largest differences
+_NAMED_FROM = 0.001  # difference from which two weights are not the same in three decimals
+
+Pair = tuple[float, tuple[int, int], tuple[int, int]]
+"""Two cells (row, column) that are counterparts, after the size of their difference."""
 
 
 def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, str]:
     """Mark two maps of weights, and say in a sentence what the marks mean.
 
-    Columns are matched by their tokens, rows of the decoder by those that they predict (Ratcliff and Obershelp 1988,
-    `difflib`), so that a word more shifts nothing; as many tokens in place of as many others are their counterparts.
+    Columns are matched by their tokens, rows of the decoder by those that they predict.
     """
     pairs = counterparts(a, b)
-    differing = sorted((pair for pair in pairs if pair[0] >= DIFFERENT), reverse=True)
-    framed = differing[:MOST_FRAMED]
+    differing = [pair for pair in pairs if pair[0] >= DIFFERENT]
+    framed = differing[:MOST_FRAMED] or pairs[: int(worth_naming(pairs))]
     names = ((a.rows, b.rows), (a.predicted, b.predicted), (a.columns, b.columns))
-    rows, ends, columns = (_matched(*each)[1] for each in names)
+    rows, ends, columns = (matched(*each)[1] for each in names)
     marks = (
         PairMarks(rows[0], ends[0], columns[0], tuple(cell for _, cell, _ in framed)),
         PairMarks(rows[1], ends[1], columns[1], tuple(cell for _, _, cell in framed)),
@@ -37,15 +40,28 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     return first, second, " ".join(filter(None, words))
 
 
-def counterparts(a: LabelledMap, b: LabelledMap) -> list[tuple[float, tuple[int, int], tuple[int, int]]]:
-    """The cells of two maps that can be compared, in pairs, each with the size of its difference."""
+def counterparts(a: LabelledMap, b: LabelledMap) -> list[Pair]:
+    """The cells of two maps that can be compared, in pairs, those that differ most first."""
     seen, other = a.seen(), b.seen()
-    return [
+    columns = matched(a.columns, b.columns)[0]
+    pairs = [
         (abs(float(other[j, m] - seen[i, k])), (i, k), (j, m))
-        for i, j in _matched_rows(a, b)
-        for k, m in _matched(a.columns, b.columns)[0]
+        for i, j in matched_rows(a, b)
+        for k, m in columns
         if not np.isnan(other[j, m] - seen[i, k])
     ]
+    return sorted(pairs, key=lambda pair: -pair[0])
+
+
+def worth_naming(pairs: Sequence[Pair]) -> bool:
+    """Whether the first pair differs in the decimals that a sentence gives."""
+    return bool(pairs) and pairs[0][0] >= _NAMED_FROM
+
+
+def in_line(a: LabelledMap, b: LabelledMap) -> bool:
+    """Whether counterparts stand in the same places, so that one map can be subtracted from the other."""
+    pairs = matched_rows(a, b) + matched(a.columns, b.columns)[0]
+    return a.values.shape == b.values.shape and all(i == j for i, j in pairs)
 
 
 def _row_names(a: LabelledMap, b: LabelledMap) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -53,14 +69,15 @@ def _row_names(a: LabelledMap, b: LabelledMap) -> tuple[tuple[str, ...], tuple[s
     return (a.predicted, b.predicted) if a.predicted and b.predicted else (a.rows, b.rows)
 
 
-def _matched_rows(a: LabelledMap, b: LabelledMap) -> list[tuple[int, int]]:
-    return _matched(*_row_names(a, b))[0]
+def matched_rows(a: LabelledMap, b: LabelledMap) -> list[tuple[int, int]]:
+    """The rows of two maps that can be compared, in pairs."""
+    return matched(*_row_names(a, b))[0]
 
 
 def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
     """Name the rows that have no counterpart: other rows stand in their place, but not as many, or none."""
     names = _row_names(a, b)
-    pairs = _matched(*names)[0]
+    pairs = matched(*names)[0]
     without = [
         listed(quoted(name) for at, name in enumerate(side) if at not in {pair[i] for pair in pairs})
         for i, side in enumerate(names)
@@ -74,24 +91,48 @@ def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
     return t("Not compared, because they have no counterparts: the rows of {rows}.", rows=rows)
 
 
-def _matched(
+def matched(
     names: Sequence[str], others: Sequence[str]
 ) -> tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]:
-    """Pairs of counterparts, and on either side the names that the other side does not have there."""
-    pairs: list[tuple[int, int]] = []
-    only: tuple[set[int], set[int]] = (set(), set())
-    for step, a, b, c, d in SequenceMatcher(None, names, others, autojunk=False).get_opcodes():
+    """Pairs of counterparts, and on either side the names that are not paired with the same name, whatever its case.
+
+    Names are paired in order (Ratcliff and Obershelp 1988, `difflib`), so that a word more shifts nothing. Of the rest,
+    a name that occurs once on either side has moved, with its neighbours if these are the same (Heckel 1978); as many
+    names in place of as many others are their counterparts; then equal names are paired, the first with the first.
+    """
+    sides = [name.lower() for name in names], [name.lower() for name in others]
+    same: dict[int, int] = {}
+    replaced: dict[int, int] = {}
+    for step, a, b, c, d in SequenceMatcher(None, sides[0], sides[1], autojunk=False).get_opcodes():
         if b - a == d - c:
-            pairs += zip(range(a, b), range(c, d), strict=True)
-        if step != "equal":
-            only[0].update(range(a, b))
-            only[1].update(range(c, d))
-    return pairs, (frozenset(only[0]), frozenset(only[1]))
+            (same if step == "equal" else replaced).update(zip(range(a, b), range(c, d), strict=True))
+
+    def pair(i: int, j: int) -> bool:
+        """Pair two places if both are left over and have the same name."""
+        is_there = i in range(len(names)) and j in range(len(others))
+        is_free = is_there and sides[0][i] == sides[1][j] and i not in same and j not in same.values()
+        if is_free:
+            same[i] = j
+        return is_free
+
+    for i, name in enumerate(sides[0]):
+        if sides[0].count(name) == sides[1].count(name) == 1 and pair(i, j := sides[1].index(name)):
+            for way in (-1, 1):
+                by = way
+                while pair(i + by, j + by):
+                    by += way
+    replaced = {i: j for i, j in replaced.items() if i not in same and j not in same.values()}
+    for i in range(len(names)):
+        for j in range(len(others)):
+            if i not in replaced and j not in replaced.values():
+                pair(i, j)
+    only = (frozenset(range(len(names))) - set(same), frozenset(range(len(others))) - set(same.values()))
+    return sorted((same | replaced).items()), only
 
 
 def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
     """Name the rows that have counterparts, if these are few."""
-    rows = _matched_rows(a, b)
+    rows = matched_rows(a, b)
     if len(rows) > min(MOST_NAMED, len(a.rows) // 2, len(b.rows) // 2):
         return ""
     if not rows:
@@ -116,6 +157,8 @@ def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, c
                 least=DIFFERENT,
             )
         )
+        if framed:
+            sentences.append(t("The frame marks the largest difference."))
     elif framed < differing:
         sentences.append(
             t(

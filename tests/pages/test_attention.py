@@ -247,7 +247,6 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     assert "shows tokens" in words(report(at, view="head.words"))
     choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3
-    assert "Cells are compared by position" in words(at)
     choose(at, compare_text="I read blue books")
     assert "A: I read **red** books → " in words(at)
     assert "B: I read **blue** books → " in words(at)

@@ -22,11 +22,12 @@ const MOST_FRAMED = 40; // cells; of more, those with the largest differences
 const MANY = 3; // maps in a row, from which it has no room for what rows predict
 const MOST_NAMED = 4; // rows that have counterparts
 const SIGN = "≠"; // before a token that the other map does not have there
-const TOPS = [0.25, 0.5]; // ends of the scale of differences; a smaller largest difference stays pale
+const LEAST_TOP = 0.1; // end of the scale of differences: a smaller largest difference stays pale
+const LEAST_NAMED = 0.001; // difference from which two weights are not the same in three decimals
 const NOISE = 0.05; // difference of two weights below which a cell has no number
 
 /**
- * The head in view beside the nearest one of another decoding; their difference is the third figure, if sizes agree.
+ * The head in view beside the nearest one of another decoding; their difference is the third figure, if counterparts stand in line.
  * @param {Decoding} a @param {Decoding} b @param {At} at @param {string[]} titles @param {[string, string][]} texts sentence and translation of both
  * @returns {{ figures: Figure[], said: string, pair: Content[][] }}
  */
@@ -39,17 +40,13 @@ export function compareDecodings(a, b, at, titles, texts) {
   });
   const { marks, said } = marked(one, other);
   const figures = [one, other].map((sheet, i) => figureOf(sheet, 1, { marks: marks[i], top: 1, signed: false }));
-  const isSame = one.rows.length === other.rows.length && one.columns.length === other.columns.length;
-  const minus = isSame ? [differenceOf(one, other, 1)] : [];
-  const most = minus.map(({ header }) => header.caption);
+  const minus = isInLine(one, other) ? [differenceOf(one, other, 1, marks[0])] : [];
   const all = [...figures, ...minus];
   for (const { header } of all)
     header.grid = [header, ...all.map((each) => each.header)].map((each) => inRow(each, all.length));
   return {
     figures: all,
-    said: [...most, pairInWords(one, other, at.row - 1, minus), said, comparability(one, other)]
-      .filter(Boolean)
-      .join(" "),
+    said: [pairInWords(one, other, at.row - 1), said, comparability(one, other)].filter(Boolean).join(" "),
     pair: pairOf(texts),
   };
 }
@@ -81,7 +78,7 @@ export function compareRows(decoding, at, row) {
     predicted: ends,
   };
   const [a, b] = rows;
-  const [figure, minus] = [figureOf(two, 0, { marks: null, top: 1, signed: false }), differenceOf(a, b, 0)];
+  const [figure, minus] = [figureOf(two, 0, { marks: null, top: 1, signed: false }), differenceOf(a, b, 0, null)];
   const { top, caption } = minus.header;
   return {
     title: figure.title,
@@ -161,30 +158,24 @@ function sheetOf(decoding, { kind, layer, head }) {
   };
 }
 
-/** Cell by cell, B minus A. @param {Sheet} a @param {Sheet} b @param {0 | 1} numbered whether rows get a position @returns {Figure} */
-function differenceOf(a, b, numbered) {
+/** Cell by cell, B minus A. @param {Sheet} a @param {Sheet} b @param {0 | 1} numbered whether rows get a position @param {Marks | null} marks @returns {Figure} */
+function differenceOf(a, b, numbered, marks) {
   const mask = a.mask.map((code, i) => Math.max(code, b.mask[i]));
   const values = Float32Array.from(a.values, (weight, i) =>
     mask[i] ? 0 : Math.fround(b.values[i]) - Math.fround(weight),
   );
-  const rows = both(a.rows, b.rows);
-  const [predicted, columns] = [both(a.predicted, b.predicted), both(a.columns, b.columns)];
-  const sheet = { ...a, title: t("B minus A"), values, mask, rows, predicted, columns };
-  const marks = !numbered
-    ? null
-    : {
-        rows: unlike(a.rows, b.rows),
-        ends: unlike(a.predicted, b.predicted),
-        columns: unlike(a.columns, b.columns),
-        cells: [],
-      };
+  const sheet = { ...a, ...bothOf(a, b), title: t("B minus A"), values, mask };
   const largest = Math.max(...values.map(Math.abs));
-  const top = TOPS.find((end) => largest <= end) ?? 1;
+  const top = Math.max(LEAST_TOP, Math.ceil(Math.round(2000 * largest) / 100) / 20);
   return figureOf(sheet, numbered, { marks, top, signed: true, compared: [a, b] });
 }
 
-/** The places where two lists differ. @param {string[]} names @param {string[]} others */
-const unlike = (names, others) => new Set(names.flatMap((name, i) => (name === others[i] ? [] : i)));
+/** The names of two maps, in line. @param {Sheet} a @param {Sheet} b */
+const bothOf = (a, b) => ({
+  rows: both(a.rows, b.rows),
+  predicted: both(a.predicted, b.predicted),
+  columns: both(a.columns, b.columns),
+});
 
 /** Each name, and the one in its place in the other list if that differs. @param {string[]} names @param {string[]} others */
 const both = (names, others) => names.map((name, i) => (name === others[i] ? name : `${name} / ${others[i]}`));
@@ -250,14 +241,11 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
   const [one, other] = /** @type {Sheet[]} */ (compared);
   if (one.rows.length < 2) return gainAndLoss(mask, columns, [one, other]);
-  const row = rowName(
-    { rows: both(one.rows, other.rows), predicted: both(one.predicted, other.predicted) },
-    Math.floor(most / columns.length),
-  );
+  const row = rowName(bothOf(one, other), Math.floor(most / columns.length));
   return mostDifferent(quoted(row), key, [one.values[most], other.values[most]], true);
 }
 
-/** The cell whose weight in B differs most from that in A, of all rows or of those compared. @param {string} query @param {string} key @param {[number, number]} weights @param {boolean} all */
+/** The cell whose weight in B differs most from that in A, of all rows or of those compared. @param {string} query @param {string} key @param {number[]} weights @param {boolean} all */
 function mostDifferent(query, key, weights, all) {
   const [a, b] = weights.map(decimals);
   return all
@@ -283,13 +271,21 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
-/** What may be compared between two maps. @param {Sheet} a @param {Sheet} b */
+/** Why two maps cannot be subtracted, or that their tokens are the same. @param {Sheet} a @param {Sheet} b */
 function comparability(a, b) {
   const [first, second] = [a, b].map(({ rows, columns }) => `${rows.length} × ${columns.length}`);
   if (first !== second)
     return t("The maps differ in size ({first} and {second}), so there is no difference to draw.", { first, second });
   const isSame = a.rows.join("\n") === b.rows.join("\n") && a.columns.join("\n") === b.columns.join("\n");
-  return isSame ? t("Both maps have the same tokens.") : t("Cells are compared by position.");
+  if (!isInLine(a, b)) return t("Words stand in other places, so there is no difference to draw.");
+  return isSame ? t("Both maps have the same tokens.") : "";
+}
+
+/** Whether counterparts stand in the same places, so that one map can be subtracted from the other. @param {Sheet} a @param {Sheet} b */
+function isInLine(a, b) {
+  const pairs = [...rowsMatched(a, b), ...matched(a.columns, b.columns).pairs];
+  const isSame = a.rows.length === b.rows.length && a.columns.length === b.columns.length;
+  return isSame && pairs.every(([i, j]) => i === j);
 }
 
 /** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], said: string }} */
@@ -297,9 +293,8 @@ function marked(a, b) {
   const [read, written] = [matched(a.rows, b.rows), matched(a.predicted, b.predicted)];
   const columns = matched(a.columns, b.columns);
   const pairs = counterparts(a, b);
-  const size = (/** @type {{ change: number }} */ { change }) => Math.abs(change);
-  const differing = pairs.filter((pair) => size(pair) >= DIFFERENT).sort((one, other) => size(other) - size(one));
-  const framed = differing.slice(0, MOST_FRAMED);
+  const differing = pairs.filter(({ change }) => change >= DIFFERENT);
+  const framed = (differing.length ? differing : worthNaming(pairs)).slice(0, MOST_FRAMED);
   const marks = [0, 1].map((side) => ({
     rows: read.only[side],
     ends: written.only[side],
@@ -339,18 +334,22 @@ function uncompared(a, b) {
     : t("Not compared, because they have no counterparts: the rows of {rows}.", { rows });
 }
 
-/** The cells of two maps that can be compared, with what B has more. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
+/** The cells of two maps that can be compared, those that differ most first. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
 function counterparts(a, b) {
   const columns = matched(a.columns, b.columns).pairs;
-  return rowsMatched(a, b).flatMap(([i, j]) =>
+  const pairs = rowsMatched(a, b).flatMap(([i, j]) =>
     columns.flatMap(([k, m]) => {
       const [at, there] = [i * a.columns.length + k, j * b.columns.length + m];
       if (a.mask[at] || b.mask[there]) return [];
-      const change = Math.fround(b.values[there]) - Math.fround(a.values[at]);
+      const change = Math.abs(Math.fround(b.values[there]) - Math.fround(a.values[at]));
       return { change, cells: /** @type {[number, number][]} */ ([[i, k], [j, m]]) }; // prettier-ignore
     }),
   );
+  return pairs.sort((one, other) => other.change - one.change);
 }
+
+/** The pair that differs most, if it does in the decimals that a sentence gives. @param {ReturnType<typeof counterparts>} pairs */
+const worthNaming = ([first]) => (first && first.change >= LEAST_NAMED ? [first] : []);
 
 /** The rows that have counterparts, if these are few. @param {Sheet} a @param {Sheet} b */
 function fewInWords(a, b) {
@@ -368,12 +367,14 @@ function fewInWords(a, b) {
 function framesInWords(framed, differing, compared) {
   const least = inSentence(`${DIFFERENT}`);
   if (!compared) return "";
-  if (!differing)
-    return t(
+  if (!differing) {
+    const none = t(
       "Of {n} weight compared, none differs by {least:g} or more.",
       "Of {n:,} weights compared, none differs by {least:g} or more.",
       { n: compared, least },
     );
+    return framed ? `${none} ${t("The frame marks the largest difference.")}` : none;
+  }
   if (framed < differing)
     return t("Frames mark the {n} largest of {all} that differ by {least:g} or more.", {
       n: framed,
@@ -387,33 +388,31 @@ function framesInWords(framed, differing, compared) {
   );
 }
 
-/** What the row that differs most looks at in both maps, or the row in view if none does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row @param {Figure[]} minus */
-function pairInWords(a, b, row, minus) {
-  let rows = [row, row];
-  let most = "";
-  if (minus.length) {
-    const strength = Array.from(minus[0].values, Math.abs);
-    const where = strength.indexOf(Math.max(...strength));
-    if (strength[where]) rows = [0, 1].map(() => Math.floor(where / a.columns.length));
-  } else {
-    const [largest] = counterparts(a, b).sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
-    if (largest && Math.abs(largest.change) >= NAMED_FROM) {
-      const [[i, k], [j, m]] = largest.cells;
-      rows = [i, j];
-      const names = [
-        [rowName(a, i), rowName(b, j)],
-        [positioned(a.columns)[k], positioned(b.columns)[m]],
-      ];
-      const [query, key] = names.map((each) => quoted([...new Set(each)].join(" / ")));
-      const weights = /** @type {[number, number]} */ ([
-        a.values[i * a.columns.length + k],
-        b.values[j * b.columns.length + m],
-      ]);
-      most = `${mostDifferent(query, key, weights, false)} `;
-    }
+/** The counterparts that differ most, and what their rows look at; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
+function pairInWords(a, b, row) {
+  const pairs = counterparts(a, b);
+  const [largest] = worthNaming(pairs);
+  if (largest) {
+    const [[i, k], [j, m]] = largest.cells;
+    const [first, second] = isInLine(a, b) ? [bothOf(a, b)] : [a, b];
+    const names = [
+      [rowName(first, i), rowName(second ?? first, j)],
+      [first, second ?? first].map(({ columns }, side) => positioned(columns)[side ? m : k]),
+    ];
+    const [query, key] = names.map((each) => quoted([...new Set(each)].join(" / ")));
+    const weights = [a.values[i * a.columns.length + k], b.values[j * b.columns.length + m]];
+    const isWhole = [a, b].every(({ rows }) => rows.length === rowsMatched(a, b).length);
+    return [
+      mostDifferent(query, key, weights, isWhole),
+      t("In A, {a} In B, {b}", { a: rowInWords(a, i), b: rowInWords(b, j) }),
+    ].join(" ");
   }
-  if (rows[0] >= a.rows.length || rows[1] >= b.rows.length) return "";
-  return `${most}${t("In A, {a} In B, {b}", { a: rowInWords(a, rows[0]), b: rowInWords(b, rows[1]) })}`;
+  if (isInLine(a, b) && pairs[0]?.change === 0) return t("Both maps are equal in every cell.");
+  if (row >= Math.min(a.rows.length, b.rows.length)) return "";
+  const fields = { n: row + 1, a: rowInWords(a, row), b: rowInWords(b, row) };
+  return a.predicted.length
+    ? t("At step {n}: in A, {a} In B, {b}", fields)
+    : t("At position {n}: in A, {a} In B, {b}", fields);
 }
 
 /** A row by what it reads and predicts: "5 spielen → im". @param {Pick<Sheet, "rows" | "predicted">} sheet @param {number} row */

@@ -6,7 +6,7 @@ import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { AXIS, NOWHERE, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
@@ -26,6 +26,8 @@ const LARGEST = 14; // at most: a map of weights and one of signed scores beside
 const TIGHT = "-0.5px"; // space between the letters of numbers that have a sign and little room
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
+const OBLONG = 0.05; // the least number that is written into a cell of such a form
+const GAP = 8; // between the maps of a row, in pixels
 const HIGH = 460; // of a map that does not scroll, in pixels
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
@@ -121,20 +123,31 @@ function draw(S) {
   const isInRow = window.innerWidth > NARROW && grid.length > 0;
   const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
   const measured = all.map(([rows, ends, columns]) =>
-    labelsOf(canvas, theme.font, { rows, ends, columns, places }, isInRow ? DOUBLE : room, false),
+    labelsOf(canvas, theme.font, { rows, ends, columns, places }, isInRow ? DOUBLE : room, false, isInRow ? 11 : 12),
   );
   const [labels] = measured;
-  if (isInRow) for (const each of measured) each.left -= AXIS; // the title of the rows lies above them
+  if (isInRow) for (const each of measured) each.left -= AXIS + 3; // the title of the rows lies above them
   for (const name of /** @type {const} */ (["above", "wideKeys"]))
     labels[name] = Math.max(...measured.map((each) => each[name]));
-  const besides = measured.map(({ left, right, over }) => left + Math.max(right, over) + 3);
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
-  const sizes = besides.map((beside, i) => {
-    const [{ length: queries }, , { length: keys }, share] = all[i];
-    return fitCells([{ keys, queries, beside, above: labels.above }], (wide * share) / all[0][3] - 6, HIGH);
-  });
-  const fitting = Math.min(...sizes);
-  S.plot = plotOf(labels, cells, cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE));
+  const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
+  const fit = (/** @type {boolean} */ tilted) =>
+    Math.min(
+      ...measured.map(({ left, right, over }, i) => {
+        const [{ length: queries }, , { length: keys }, share] = all[i];
+        const beside = left + Math.max(right, tilted ? over : 0) + 2;
+        return fitCells(
+          [{ keys, queries, beside, above: labels.above }],
+          ((wide + gap) * share) / all[0][3] - gap,
+          HIGH,
+        );
+      }),
+    );
+  const steep = fit(false); // in narrow cells, labels of the keys stand upright
+  const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
+  const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
+  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= HIGH;
+  S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
@@ -150,8 +163,9 @@ function draw(S) {
   const ctx = contextOf(canvas);
   ctx.font = `${NUMBER}px ${theme.font}`;
   const isRoomy = !least || ctx.measureText(signedNumber(0.11, decimals, true)).width <= S.plot.cell - 2;
+  const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
-    if (Math.abs(S.values[i]) < least) return "";
+    if (Math.abs(S.values[i]) < written) return "";
     if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zero) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
@@ -165,6 +179,7 @@ function draw(S) {
     scale,
     numberOf: header.numbers ? numberOf : () => "",
     largest: LARGEST,
+    isSmall: isOblong,
     letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
     titles: [signed && isInRow ? "" : header.row_title, header.column_title],
@@ -180,6 +195,7 @@ function draw(S) {
   S.bare = small === null;
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
+  canvas.dataset.tall = `${S.plot.tall}`;
   const ramps = /** @type {[string, number, boolean, string][]} */ ([
     [".ramp", top, signed, signed && grid.length ? "B − A" : header.unit],
     [".minus", minus, true, "B − A"],
@@ -192,13 +208,9 @@ function draw(S) {
   S.find(".minus").hidden = !minus;
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
-  const below = least || 0.5 * 0.1 ** decimals;
+  const below = { least: inSentence(`${Number((written || 0.5 * 0.1 ** decimals).toFixed(decimals + 1))}`) };
   if (small && !minus)
-    notes.push(
-      signed
-        ? t("no number: less than {least} from 0", { least: inSentence(`${Number(below.toFixed(decimals + 1))}`) })
-        : t("no number: below 0.005"),
-    );
+    notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
 }

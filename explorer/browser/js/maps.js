@@ -241,6 +241,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
+ * @property {boolean} [isSmall] whether numbers may be smaller, and as wide as a cell
  * @property {string} [letterSpacing] of the numbers
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
@@ -274,7 +275,8 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
   const turned = standUpright(canvas, plot);
-  const small = turned || holdsNumbers(canvas, [cell, tall]) ? writeNumbers(pen, picture, turned) : null;
+  const small =
+    turned || picture.isSmall || holdsNumbers(canvas, [cell, tall]) ? writeNumbers(pen, picture, turned) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -323,7 +325,7 @@ function writeLabels(
   const small = Math.max(least, 11);
   if (!beside) write(titles[1], x0 + left, y0 + AXIS / 2, "left", small, 0.75);
   if (upright) write(titles[0], x0 + AXIS / 2, y0 + top, "right", small, 0.75, 400, -Math.PI / 2);
-  const lines = upright && !beside ? [] : titles[Number(beside)].split(/ (?=\()/).reverse();
+  const lines = upright && !beside ? [] : titles[Number(beside)].split(left < LYING ? " " : / (?=\()/).reverse();
   const [corner, align] = beside ? /** @type {const} */ ([left - 6, "right"]) : /** @type {const} */ ([2, "left"]);
   lines.forEach((line, i) => write(line, x0 + corner, y0 + top - 10 - i * small * LEADING, align, small, 0.75));
   for (const q of labelled(rows, everyOf(tall), [row])) {
@@ -357,16 +359,16 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture @param {boolean} turned whether they stand upright */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf = cellNumber, largest = 24, letterSpacing = "0px" },
+  { values, scale = UNIT, numberOf = cellNumber, largest = 24, isSmall, letterSpacing = "0px" },
   turned,
 ) {
-  const least = leastType(ctx.canvas);
+  const [least, edges] = isSmall ? [9, 0.4] : [leastType(ctx.canvas), 2];
   const full = clamp(Math.round(turned ? cell / LEADING : Math.min(cell, tall) / 2), least, largest);
   const room = turned ? tall : closing ? 0.8 * cell : cell;
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
-  const size = Math.min(full, Math.floor((full * (room - 2)) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * (room - edges)) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {

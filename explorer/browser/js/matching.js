@@ -1,17 +1,39 @@
 // Items of two lists that have counterparts in each other, and those that only one of them has (Ratcliff and Obershelp
 // 1988, as difflib of Python).
 
-/** Pairs of counterparts, and what only one side has there. @param {string[]} a @param {string[]} b */
+/** Pairs of counterparts, and the places on either side that are not paired with the same name, as `matched` of pair_marks.py. @param {string[]} a @param {string[]} b */
 export function matched(a, b) {
+  const sides = [a, b].map((side) => side.map((name) => name.toLowerCase()));
+  const [same, taken] = [/** @type {Map<number, number>} */ (new Map()), new Set()];
+  const put = (/** @type {number} */ i, /** @type {number} */ j) => void (same.set(i, j), taken.add(j));
   /** @type {[number, number][]} */
-  const pairs = [];
-  const only = [new Set(), new Set()];
-  for (const { from, to, changed } of runsOf(a, b)) {
-    const [size, others] = [to[0] - from[0], to[1] - from[1]];
-    if (size === others) for (let i = 0; i < size; i++) pairs.push([from[0] + i, from[1] + i]);
-    for (const side of changed ? [0, 1] : []) for (let i = from[side]; i < to[side]; i++) only[side].add(i);
+  let replaced = [];
+  for (const { from, to, changed } of runsOf(sides[0], sides[1])) {
+    const size = to[0] - from[0];
+    if (size !== to[1] - from[1]) continue;
+    for (let i = 0; i < size; i++)
+      if (changed) replaced.push([from[0] + i, from[1] + i]);
+      else put(from[0] + i, from[1] + i);
   }
-  return { pairs, only };
+  const pair = (/** @type {number} */ i, /** @type {number} */ j) => {
+    const isFree = i in sides[0] && sides[0][i] === sides[1][j] && !same.has(i) && !taken.has(j);
+    if (isFree) put(i, j);
+    return isFree;
+  };
+  const isOnce = (/** @type {string} */ name) => sides.every((side) => side.indexOf(name) === side.lastIndexOf(name));
+  sides[0].forEach((name, i) => {
+    const j = sides[1].indexOf(name);
+    if (!isOnce(name) || !pair(i, j)) return;
+    for (const step of [-1, 1]) for (let by = step; pair(i + by, j + by);) by += step;
+  });
+  replaced = replaced.filter(([i, j]) => !same.has(i) && !taken.has(j));
+  const [from, to] = [0, 1].map((side) => new Set(replaced.map((each) => each[side])));
+  a.forEach((_, i) => b.forEach((_, j) => from.has(i) || to.has(j) || pair(i, j)));
+  const only = [a.map((_, i) => i).filter((i) => !same.has(i)), b.map((_, j) => j).filter((j) => !taken.has(j))];
+  return {
+    pairs: [...same, ...replaced].sort(([one], [other]) => one - other),
+    only: only.map((each) => new Set(each)),
+  };
 }
 
 /** @typedef {{ from: [number, number], to: [number, number], changed: boolean }} Run of items of both lists */

@@ -23,7 +23,7 @@ from explorer.decoding.comparison import (
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.head_change import edits_in_words
-from explorer.decoding.labelled_map import LabelledMap, head_map, map_caption
+from explorer.decoding.labelled_map import LabelledMap, head_map
 from explorer.decoding.names import KIND_TITLES, numbered
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
@@ -91,9 +91,8 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     if other:
         _write_pair(translation, other)
     first, second, difference = comparison.first, comparison.second, comparison.difference
-    most = map_caption(difference) if difference else ""
-    if most or words:
-        st.markdown(plain(f"{most} {words}".strip()))
+    if words:
+        st.markdown(plain(words))
     if other:  # in a row; what both maps are stands above it
         whole = first.title, second.title
         heads = at.title if all(title.endswith(at.title) for title in whole) else ". ".join(whole)
@@ -147,7 +146,7 @@ def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Tran
     draw_missing(*pair)
 
 
-def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, LabelledMap | None]:
+def _steps(choices: Choices, translation: Translation, at: Place) -> tuple[LabelledMap, LabelledMap]:
     """Compare two rows of the map in view: two steps of decoding, or two positions of the source."""
     rows = numbered(translation.trace.tokens(at.kind)[0])
     if len(rows) < 2:

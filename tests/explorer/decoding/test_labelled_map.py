@@ -1,6 +1,7 @@
 """A single map, its figure, caption and table, and two maps side by side agree with the planted numbers."""
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from explorer.decoding.comparison import (
     compare_rows,
     pair_in_words,
     single_row,
+    with_marks,
 )
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
@@ -82,8 +84,7 @@ def sent(shown: LabelledMap, caption: str = "") -> tuple[dict[str, Any], dict[st
 
 def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     one, other = planted(head=1), planted(head=2)
-    found = compare(one, other)
-    both = found.difference
+    both = compare(one, other).difference
     assert both is not None
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert (both.signed, both.scale) == (True, 1.0)
@@ -91,8 +92,8 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
-    of_cars = compare(one, cars)
-    assert of_cars.caption == "Cells are compared by position."
+    of_cars = with_marks(compare(one, cars))
+    assert of_cars.caption.startswith("≠ marks words that differ. ")
     assert of_cars.difference is not None
     assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
     assert of_cars.difference.marked_labels[1] == ("1 i", "2 read", "≠ 3 red / blue", "≠ 4 books / cars", "5 <eos>")
@@ -170,8 +171,11 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     assert first.marked_labels[0] == ("1 <sos>", "≠ 2 ein", "≠ 3 roter", "≠ 4 Hund"), "what they read differs, too"
     assert first.marked_ends == ("≠ ein", "≠ roter", "≠ Hund", ".")
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
-    assert (first.marks.cells, second.marks.cells) == (((2, 2), (2, 1)), ((2, 3), (2, 2)))
+    assert (first.marks.cells, second.marks.cells) == (((2, 1), (2, 2)), ((2, 2), (2, 3)))
     assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
+    assert pair_in_words(compare(a, b), 1).startswith(
+        "Most different: “3 roter → Hund / 3 rote → Katze” gives “2 red / "
+    )
 
 
 def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
@@ -180,7 +184,10 @@ def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
     said = pair_in_words(compare(a, b), 3)
     assert "In A, “2 ein → Hund” looks at “2 dog” (0.900)" in said
     assert "In B, “2 ein → Hund” looks at “3 ran” (0.900)" in said
-    assert "In A, “3 Hund → lief” looks at “3 ran”" in pair_in_words(compare(a, a), 3)
+    assert pair_in_words(compare(a, a), 3) == "Both maps are equal in every cell."
+    none = cross("men", "Leute"), cross("a dog ran", "ein Hund lief")
+    assert pair_in_words(compare(*none), 1).startswith("At step 1: in A, “1 <sos> → Leute” looks at ")
+    assert pair_in_words(compare(*none), 2) == "", "only B has such a row"
 
 
 def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_does() -> None:
@@ -195,7 +202,11 @@ def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_do
     assert "In B, “4 Katze → lief” looks at “4 cat”" in said
     same = cross("a dog ran now", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     same.values[:, :3], same.values[:, 3] = a.values, 0
-    assert pair_in_words(compare(a, same), 2).startswith("In A, “2 ein → Hund” looks at")
+    assert pair_in_words(compare(a, same), 2).startswith("At step 2: in A, “2 ein → Hund” looks at")
+    same.values[1, 1] += 0.02
+    assert pair_in_words(compare(a, same), 3).startswith(
+        "Most different: “2 ein → Hund” gives “2 dog” 0.900 in A and 0.920 in B. In A, “2 ein → Hund” looks at"
+    )
 
 
 def test_rows_without_a_counterpart_are_said_not_to_be_compared() -> None:
@@ -205,7 +216,7 @@ def test_rows_without_a_counterpart_are_said_not_to_be_compared() -> None:
         "Not compared, because they have no counterparts: the rows that write “im” and “Park” in A and “auf”, “der” "
         "and “Straße” in B. ≠ marks"
     )
-    assert pair_in_words(compare(a, b), 1).startswith("In A, "), "the rows that are compared are equal"
+    assert pair_in_words(compare(a, b), 1).startswith("At step 1: in A, "), "the rows that are compared are equal"
     longer = cross("two young children play in the park .", "zwei kleine Kinder spielen gern im Park .", (0, 0))
     assert marked(a, longer)[2].startswith(
         "Not compared, because they have no counterparts: the rows that write “gern” in B. ≠ marks"
@@ -223,13 +234,68 @@ def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() ->
     assert none == "No row has a counterpart to be compared with. ≠ marks words that differ."
 
 
-@pytest.mark.parametrize(("largest", "top"), [(0.11, 0.25), (0.4, 0.5), (0.7, 1.0)])
+@pytest.mark.parametrize(("largest", "top"), [(0.11, 0.15), (0.15, 0.15), (0.62, 0.65), (0.01, 0.1)])
 def test_the_scale_of_a_difference_ends_near_the_largest_one(largest: float, top: float) -> None:
     a, b = cross("a dog", "ein Hund"), cross("a dog", "ein Hund")
     b.values[1, 1] += largest
     minus = compare(a, b).difference
     assert minus is not None
     assert minus.top == top
+
+
+DIFFERENT_BY = re.compile(r"(?:< )?([\d.]+) in A and (?:< )?([\d.]+) in B")
+CHILDREN = "two young children are playing football in the park .", "Zwei kleine Kinder spielen im Park Football ."
+OLD = "two old children are playing football in the park .", "Zwei alte Kinder spielen im Park Football ."
+PARK = "in the park two young children are playing football .", "In einem Park spielen zwei Kinder Football ."
+HAT = "A man in a hat and a woman in a dress are dancing .", "Ein Mann mit Hut und eine Frau in einem Kleid tanzen ."
+DRESS = "A woman in a dress and a man in a hat are dancing .", "Eine Frau in einem Kleid und ein Mann mit Hut tanzen ."
+DOG = "the dog sees the cat .", "Der Hund sieht die Katze ."
+CAT = "the cat sees the dog .", "Die Katze sieht den Hund ."
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "moved"), [(CHILDREN, PARK, True), (HAT, DRESS, True), (DOG, CAT, True), (CHILDREN, OLD, False)]
+)
+def test_words_in_another_order_are_compared_with_themselves(
+    a: tuple[str, str], b: tuple[str, str], moved: bool
+) -> None:
+    """Nothing that is said contradicts the rest, whatever the numbers are."""
+    for seed in range(5):
+        maps = []
+        for number, (source, words) in enumerate((a, b)):
+            map_ = cross(source, words)
+            weights = np.random.default_rng((seed, number)).dirichlet(np.full(len(map_.columns), 0.1), len(map_.rows))
+            maps.append(dataclasses.replace(map_, values=weights.astype(np.float32)))
+        one, other = maps
+        found = with_marks(compare(one, other))
+        said = pair_in_words(found, 1)
+        by = [abs(float(y) - float(x)) for x, y in DIFFERENT_BY.findall(said)]
+        assert len(by) == 1
+        assert max(by) >= 0.2 - 1e-3
+        assert "none differs" not in found.caption
+        assert found.first.marks.cells, "what is named is framed"
+        listed = found.caption.partition("Not compared")[2].partition(". ")[0]
+        for word in {word.lower() for word in one.predicted} & {word.lower() for word in other.predicted}:
+            assert f"“{word}”" not in listed.lower()
+        for side, beside in ((found.first, other), (found.second, one)):
+            marked_keys = {side.columns[at].lower() for at in side.marks.columns}
+            assert not marked_keys & {key.lower() for key in beside.columns}
+        assert (found.difference is None) == moved
+        reason = "Words stand in other places, so there is no difference to draw."
+        assert (reason in found.caption) == (moved and one.values.shape == other.values.shape)
+
+
+def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> None:
+    a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
+    b = dataclasses.replace(a, values=a.values + np.float32(0.0004))
+    found = with_marks(compare(a, b))
+    assert (found.first.marks.cells, "frame" in found.caption) == ((), False)
+    assert pair_in_words(found, 1).startswith("At step 1: in A, ")
+    b.values[0, 1] += 0.1
+    found = with_marks(compare(a, b))
+    assert found.difference is not None
+    assert found.first.marks.cells == found.second.marks.cells == found.difference.marks.cells == ((0, 1),)
+    assert "none differs by 0.2 or more. The frame marks the largest difference." in found.caption
 
 
 def test_figure_and_picture_have_the_marks() -> None:

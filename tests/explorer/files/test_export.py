@@ -8,7 +8,6 @@ import tomllib
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, product
-from typing import cast
 
 import numpy as np
 import pytest
@@ -191,7 +190,7 @@ def the_map(kind: AttentionKind = "decoder", layer: int = 1, head: int = 1) -> L
     return head_map(attention_maps(noisy(), kind), layer, head)
 
 
-DIFFERENCE = cast(LabelledMap, difference(the_map(head=1), the_map(head=2), "B minus A"))
+DIFFERENCE = difference(the_map(head=1), the_map(head=2), "B minus A")
 
 
 def rows_of(content: bytes) -> list[dict[str, str]]:
