@@ -1,4 +1,4 @@
-"""Compare two maps side by side: their difference, if sizes agree, and a sentence on what the difference means."""
+"""Compare two maps side by side: their difference, if words stand in line, and sentences on what is different."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if their sizes agree, and a sentence on what may be compared."""
+    """Two maps A and B, B minus A if counterparts stand in line, and a sentence on what may be compared."""
 
     first: LabelledMap
     second: LabelledMap
@@ -40,11 +40,9 @@ class Comparison:
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
-    """Put two maps beside each other on one colour scale, with their difference if counterparts stand in line."""
-    top = max(a.scale, b.scale)
-    scaled_a, scaled_b = replace(a, top=top), replace(b, top=top)
-    minus = difference(scaled_a, scaled_b, t("B minus A")) if in_line(a, b) else None
-    return Comparison(scaled_a, scaled_b, minus, _comparability(a, b))
+    """Put two maps beside each other, with their difference if counterparts stand in line."""
+    minus = difference(a, b, t("B minus A")) if in_line(a, b) else None
+    return Comparison(a, b, minus, _comparability(a, b))
 
 
 def with_marks(comparison: Comparison) -> Comparison:

@@ -94,6 +94,18 @@ def test_a_b_and_their_difference_stand_in_one_row_with_cells_of_one_size(visit:
     assert len({box_of(each)["y"] for each in maps.all()}) == 1, "the rows of all three are in line"
 
 
+def test_the_maps_of_two_long_sentences_have_high_rows_with_numbers(visit: Visit) -> None:
+    words = "A+boy+in+a+{}+is+throwing+a+ball+to+a+dog."
+    address = "/attention?model=multi30k-en-de&layer=4&panel=compare.way-text"
+    page = visit(f"{address}&text={words.format('blue+shirt')}&other={words.format('red+dress')}")
+    maps, feet = page.locator(".labelled canvas"), page.locator(".labelled .foot")
+    expect(maps).to_have_count(3)
+    for each in maps.all():
+        expect(each).to_have_attribute("data-tall", "18")
+    for foot, said in zip(feet.all(), ("below 0.05", "below 0.05", "less than 0.05 from 0"), strict=True):
+        expect(foot).to_contain_text(f"no number: {said}")
+
+
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:
     page = visit(f"{ADDRESS}&view=head&layer=2&head=3&cell=3-4&panel=cell")
     drawn(page)

@@ -101,8 +101,6 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
         "these words are the same"
     )
     assert [sent(each)[0]["least"] for each in (both, one)] == [0.05, 0]
-    free = compare(dataclasses.replace(one, top=None, values=one.values / 4), dataclasses.replace(one, top=None))
-    assert free.first.scale == free.second.scale == 1.0, "both maps share the larger scale"
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
     assert few.difference is None
     assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
