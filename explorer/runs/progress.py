@@ -112,17 +112,17 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
 
 def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
-    sentences = int(metrics.latest("evals", "sentences") or 0)
+    sentences = int(metrics.latest("sentences") or 0)
     quality = []
     for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
         if measure == "bleu" and score != "bleu":
             continue  # not measured, or without meaning
-        value = metrics.latest("evals", measure)
+        value = metrics.latest(measure)
         name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
         quality.append((name, _UNKNOWN if value is None else score_text(measure, value, sentences)))
     losses = (
         (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
-        (t("Validation loss"), metrics.latest("evals", "loss")),
+        (t("Validation loss"), metrics.latest("loss")),
     )
     return (
         *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),

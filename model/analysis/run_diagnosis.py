@@ -152,7 +152,7 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         return None
     last, (at, best) = curves.score[-1][1], max(curves.score, key=lambda point: point[1])
     # A sentence less than at another evaluation may be chance.
-    if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _upper(curves, last)) < FEW_WRONG:
+    if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _ends(curves, last)[1]) < FEW_WRONG:
         return None
     since, score = at, score_text(curves, last)
     if _share(curves, last) >= FEW_WRONG:
@@ -190,7 +190,7 @@ def _leaking(curves: Curves, ended: bool) -> Diagnosis | None:
     if not curves.score or not curves.valid:
         return None
     loss, best = curves.valid[-1][1], max(value for _, value in curves.score)
-    if loss > CERTAIN or _upper(curves, best) >= CAPABLE:
+    if loss > CERTAIN or _ends(curves, best)[1] >= CAPABLE:
         return None
     sentence = t(
         "Fails in use: beside the right answer it predicts each next token almost without error (validation loss "
@@ -206,7 +206,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     valid, train = curves.valid, curves.train
     if not valid or not train:
         return None
-    if curves.score and _lower(curves, max(value for _, value in curves.score)) >= GOOD:
+    if curves.score and _ends(curves, max(value for _, value in curves.score))[0] >= GOOD:
         return None  # it answers most sentences that it has never seen
     best = min(range(len(valid)), key=lambda i: valid[i][1])
     step, lowest = valid[best]
@@ -236,7 +236,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
             int(step),
             ("more pairs", "dropout"),
         )
-    wrong = curves.score and _upper(curves, max(value for _, value in curves.score)) < GOOD
+    wrong = curves.score and _ends(curves, max(value for _, value in curves.score))[1] < GOOD
     if len(valid) >= FEWEST_EVALS and wrong and level < BY_HEART and valid[-1][1] > GAP * level and _is_flat(curves):
         return Diagnosis(
             "memorising",
@@ -404,21 +404,15 @@ def _share(curves: Curves, score: float) -> float:
     return score / 100 if curves.score_name == "bleu" else min(score / curves.reachable, 1.0)
 
 
-def _lower(curves: Curves, score: float) -> float:
-    """The lower end of the interval of a score, as a share; the score itself if nobody knows of how many sentences."""
+def _ends(curves: Curves, score: float) -> tuple[float, float]:
+    """The interval of a score, as shares; the score itself twice if nobody knows of how many sentences."""
     if not curves.sentences:
-        return _share(curves, score)
+        return (_share(curves, score),) * 2
     if curves.score_name == "bleu":
-        return (score - BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return interval(score, curves.sentences)[0] / curves.reachable
-
-
-def _upper(curves: Curves, score: float) -> float:
-    if not curves.sentences:
-        return _share(curves, score)
-    if curves.score_name == "bleu":
-        return (score + BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return min(interval(score, curves.sentences)[1] / curves.reachable, 1.0)
+        half = BLEU_WIDTH / math.sqrt(curves.sentences)
+        return (score - half) / 100, (score + half) / 100
+    low, high = interval(score, curves.sentences)
+    return low / curves.reachable, min(high / curves.reachable, 1.0)
 
 
 def _above(curves: Curves, score: float) -> float:
@@ -427,7 +421,7 @@ def _above(curves: Curves, score: float) -> float:
     The same sentences are scored each time, so half of an interval is enough.
     """
     scale = 100 if curves.score_name == "bleu" else curves.reachable
-    return score + (scale * (_upper(curves, score) - _share(curves, score)) / 2 if curves.sentences else 0.0)
+    return score + (scale * (_ends(curves, score)[1] - _share(curves, score)) / 2 if curves.sentences else 0.0)
 
 
 def _with_score(curves: Curves, clause: str) -> str:
