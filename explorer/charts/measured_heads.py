@@ -155,18 +155,11 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     )
     figure.update_yaxes(rangemode="tozero")
     low, high = curve.interval()
-    figure.data[0].error_y = {
-        "type": "data",
-        "symmetric": False,
-        "array": np.subtract(high, drawn[own]),
-        "arrayminus": np.subtract(drawn[own], low),
-    }
-    figure.data[-1].error_y = {
-        "type": "data",
-        "symmetric": False,
-        "array": by_chance.max(axis=0) - by_chance.mean(axis=0),
-        "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
-    }
+    for line, (least, most) in zip(
+        figure.data, ((low, high), (by_chance.min(axis=0), by_chance.max(axis=0))), strict=True
+    ):
+        above, below = np.subtract(most, line.y), np.subtract(line.y, least)
+        line.error_y = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     table: dict[str, list[Any]] = {t("heads switched off"): list(curve.counts)}
     columns = {t("{measure}, low", measure=own): low, t("{measure}, high", measure=own): high, **drawn}
     columns |= {

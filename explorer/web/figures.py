@@ -8,23 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import streamlit as st
 
 from explorer.charts.chart import Figure
-from explorer.decoding.labelled_map import map_caption, map_table
+from explorer.decoding.labelled_map import LabelledMap, map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.scripts import direction
 from explorer.locale.text import fixed, most_decimals, plain
 from explorer.web.downloads import download_button
-
-if TYPE_CHECKING:
-    from explorer.decoding.labelled_map import LabelledMap
 
 _MOST_WRITTEN = 10_000  # cells of a table whose numbers are written here
 
