@@ -16,9 +16,8 @@ from explorer.charts.plotly_charts import (
     curves,
     heatmap,
     labels,
-    numbered,
 )
-from explorer.decoding.names import index_name, short_head, short_layer
+from explorer.decoding.names import index_name, numbered, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
 from explorer.probing.edit_effect import with_interval
@@ -187,7 +186,7 @@ def patch_plot(patched: Patched, stack: Stack, *, bar: bool = True) -> Plot:
     figure = _patch_map(change, rows, labels(columns), titles[1], patched.top, beside=beside)
     if not bar:
         _leave_bar_out(figure)
-    table: dict[str, list[Any]] = {t("position"): numbered(columns)}
+    table: dict[str, list[Any]] = {t("position"): list(numbered(columns))}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
         table[t("{place}: likeliest", place=name)] = list(instead)

@@ -147,8 +147,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
             step=kept,
         )
         st.caption(sentence)
-    entry = None if status.busy else runs.entry(status.name)
-    if entry is not None and entry.summary.get("model") and not entry.problem:
+    if not status.busy and entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry)
         draw_wrong_answers(entry, quiet=True)
     draw_next_steps(runs, status, course)
