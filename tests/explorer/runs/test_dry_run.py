@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import dry_run
-from explorer.runs.command import TrainingOrder, resume_command
+from explorer.runs.command import TrainingOrder
 from explorer.runs.dry_run import (
     Plan,
     PlanError,
@@ -19,7 +19,6 @@ from explorer.runs.dry_run import (
     run_trial,
     sizes_at_once,
 )
-from explorer.runs.home import ROOT
 from model import train
 from model.analysis.size import parameters_of
 from model.architectures import empty_model
@@ -82,23 +81,6 @@ def wait_for(desk: PlanService, asker: str, command: list[str]) -> Plan | PlanEr
         assert time.monotonic() < end
         time.sleep(0.01)
     return answer
-
-
-def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
-    order = TrainingOrder("mine", "reverse", "tiny", (("d_model", "32"), ("seed", "7")), device="cpu")
-    command = order.command(tmp_path)
-    assert command[:3] == ["python", "-m", "model.train"]
-    options = train.parser().parse_args(command[3:])
-    assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
-    assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
-    assert (options.init, options.precision) == (None, None)
-    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16")
-    options = train.parser().parse_args(order.command(tmp_path)[3:])
-    assert (options.init, options.precision, options.set) == ("old", "bf16", ["seed=7"])
-    trial = train.parser().parse_args(order.trial(tmp_path)[3:])
-    assert (trial.dry_run, trial.json) == (True, True)
-    assert train.parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
-    assert "--checkpoints" not in order.command(ROOT / "checkpoints"), "the default folder is not named"
 
 
 @pytest.mark.parametrize(

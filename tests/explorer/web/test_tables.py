@@ -3,10 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from streamlit.testing.v1 import AppTest
-
-from explorer.locale.text import most_decimals
 
 
 def _page(values: list[object], language: str) -> None:
@@ -33,11 +30,3 @@ def test_numbers_of_a_column_have_equally_many_decimals_in_the_mark_of_the_langu
     assert numbers[:3] == values, "they sort as numbers"
     assert _written([1, 2]) == ([], [1, 2]), "whole numbers need none"
     assert not _written([0.5] * 4000)[0], "a table of very many cells is left to the browser"
-
-
-@pytest.mark.parametrize(
-    ("values", "most"),
-    [([1.5, 2.25, None], 2), ([1.0, 3], 0), ([0.123456], 4), ([float("nan"), 0.1], 1), (["1.5"], None), ([], 0)],
-)
-def test_the_decimals_of_a_column(values: list[Any], most: int | None) -> None:
-    assert most_decimals(values) == most
