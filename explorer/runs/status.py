@@ -78,7 +78,7 @@ class RunStatus:
 
 
 def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> RunStatus | None:
-    """Read the status of the run called `name`; None for a model without a run.
+    """Read the status of the run called `name`; None for a model without a run, and if its folder was removed.
 
     `launch` is the process last started from a page for it, if any.
 
@@ -93,6 +93,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
         if launch.alive:
             return RunStatus(name, "starting", step, max_steps, started=launch.started)
         code = exit_code(launch.pid)
+        if values is None and code is None and _had_ended(checkpoints, name):
+            return None
         if (values is None and code != 0) or code not in (0, None):
             error = _never_began(checkpoints, name, launch)
             return RunStatus(name, "failed", step, max_steps, error=error, updated=launch.started)
@@ -170,6 +172,12 @@ def _updated(values: dict[str, Any]) -> float:
 def _seconds(value: Any) -> float | None:
     """A non-negative number from a file; None for anything else."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= _MAX_NUMBER else None
+
+
+def _had_ended(checkpoints: Path, name: str) -> bool:
+    """Whether the log of a run without a folder says that it was trained to its end, or stopped: model.train."""
+    ends = f"{name} finished: ", f"{name} stopped; "
+    return any(line.startswith(ends) for line in last_lines(checkpoints, name))
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:

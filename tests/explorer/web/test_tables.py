@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.locale.text import most_decimals
+from explorer.web.figures import table_height
 
 
 def _page(values: list[object], language: str) -> None:
@@ -41,3 +42,8 @@ def test_numbers_of_a_column_have_equally_many_decimals_in_the_mark_of_the_langu
 )
 def test_the_decimals_of_a_column(values: list[Any], most: int | None) -> None:
     assert most_decimals(values) == most
+
+
+def test_a_table_shows_all_its_rows_or_half_of_one_more() -> None:
+    assert table_height(12, 12) - table_height(11, 12) == 35
+    assert table_height(13, 12) == table_height(40, 12) == table_height(12, 12) + 17
