@@ -51,7 +51,6 @@ class RunStatus:
     state: State
     step: int = 0
     max_steps: int = 0
-    epoch: int = 0
     left: tuple[float, float] | None = None
     tokens_per_s: float | None = None
     error: str = ""
@@ -140,7 +139,6 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         state=state,
         step=_number(values, "step"),
         max_steps=_number(values, "max_steps"),
-        epoch=_number(values, "epoch"),
         left=_left(values),
         tokens_per_s=_seconds(values.get("tokens_per_s")),
         error=error,
