@@ -80,8 +80,8 @@ def draw_table(
 
 
 def table_height(rows: int, most: int) -> int:
-    """The height in pixels of a table that shows all rows, up to `most`."""
-    return 35 * (min(rows, most) + 1) + 3
+    """The height in pixels of a table that shows all rows; of more than `most`, half of the next one says so."""
+    return 35 * (min(rows, most) + 1) + (3 if rows <= most else 20)
 
 
 def _written(table: Columns | Rows, missing: str, texts: Mapping[str, Sequence[str]]) -> Any:

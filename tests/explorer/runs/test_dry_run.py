@@ -185,7 +185,8 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
 
 def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
     service = PlanService()
-    assert service.untimed(50.0) is None, "before the first trial, nothing is known of this machine"
+    assert service.untimed(50.0) == (30.0, 80.0), "before the first trial, nothing is known of this machine"
+    assert not service.timed
     for device, least in (("cuda", 0.0), ("cpu", 36.0)):
         plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
         trial = wait_for(service, "here", answering(plan))
@@ -193,9 +194,8 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
         rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
         assert service.untimed(rough) == pytest.approx((least, dry_run.UNTIMED * 250)), device
         calm, twice = service.untimed(100 * rough), service.untimed(200 * rough)
-        assert calm is not None
-        assert twice is not None
         assert twice[1] < 2 * calm[1], "it is not expected to be busy for ever"
+    assert service.timed
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data
@@ -210,4 +210,4 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     for preset in ("tiny", "decoder-tiny"):
         wait_for(service, "here", [*answering(plan), "--preset", preset])
         bounds.append(service.untimed(rough))
-    assert bounds[0] == tuple(2 * bound for bound in bounds[1] or ()), "a decoder that is timed is slow itself"
+    assert bounds[0] == tuple(2 * bound for bound in bounds[1]), "a decoder that is timed is slow itself"

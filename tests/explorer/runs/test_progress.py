@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.runs.metrics import Metrics
-from explorer.runs.progress import early_end, progress
+from explorer.runs.progress import progress, why_ended
 from explorer.runs.status import RunStatus
 
 PERFECT, PATIENCE = (
@@ -37,9 +37,28 @@ def test_why_a_run_ended_before_its_last_update_is_told_by_its_curves(
     evals = tuple(
         {"step": float(step), "exact_match": share, "loss": 1 / (step + 1), **more} for step, share in enumerate(shares)
     )
-    reason = early_end(Metrics(evals=evals), training)
+    early = RunStatus("a", "finished", step=140, max_steps=150)
+    reason = why_ended(early, Metrics(evals=evals), training)
     assert reason.startswith(said)
     assert bool(reason) == bool(said)
-    early, whole = (RunStatus("a", "finished", step=step, max_steps=150) for step in (140, 150))
     assert progress(early, reason) == f"Finished at step 140 of at most 150. {reason}".strip()
-    assert progress(whole, reason) == "Finished at step 150."
+
+
+@pytest.mark.parametrize(
+    ("shares", "wanted", "said"),
+    [
+        ((1.0, 1.0, 0.9, 1.0, 1.0), 3, True),
+        ((0.5, 0.9, 1.0), 3, True),
+        ((0.5, 0.9, 0.9), 3, False),  # never without a mistake: nobody waits for an early end
+        ((0.5, 1.0, 1.0, 1.0), 3, False),  # the last update, with nothing left to save
+        ((1.0, 0.9), 0, False),
+    ],
+)
+def test_a_run_that_might_have_ended_early_says_why_it_did_not(
+    shares: tuple[float, ...], wanted: int, said: bool
+) -> None:
+    evals = tuple({"step": float(step), "exact_match": share} for step, share in enumerate(shares))
+    whole = RunStatus("a", "finished", step=150, max_steps=150)
+    sentence = progress(whole, why_ended(whole, Metrics(evals=evals), {"stop_when_right": wanted}))
+    more = " It did not end early: no 3 evaluations in a row were without a mistake."
+    assert sentence == f"Finished at step 150.{more if said else ''}"

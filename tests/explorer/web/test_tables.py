@@ -5,6 +5,8 @@ from typing import Any
 import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
+from explorer.web.figures import table_height
+
 
 def _page(values: list[object], language: str) -> None:
     from explorer.locale.language import written_in
@@ -30,3 +32,8 @@ def test_numbers_of_a_column_have_equally_many_decimals_in_the_mark_of_the_langu
     assert numbers[:3] == values, "they sort as numbers"
     assert _written([1, 2]) == ([], [1, 2]), "whole numbers need none"
     assert not _written([0.5] * 4000)[0], "a table of very many cells is left to the browser"
+
+
+def test_a_table_shows_all_its_rows_or_half_of_one_more() -> None:
+    assert table_height(12, 12) - table_height(11, 12) == 35
+    assert table_height(13, 12) == table_height(40, 12) == table_height(12, 12) + 17
