@@ -143,7 +143,8 @@ def test_the_scale_of_a_long_sentence_ends_at_what_its_rows_typically_have(eithe
 
 def test_a_map_without_numbers_says_where_they_are(either: Bench) -> None:
     about, told = "figure.cross small", "choose a cell for its number"
-    either.mount(long_trace(20), kind="cross", layer=1, head=1, step=20, view="head", width=600)
+    either.mount(long_trace(40), kind="cross", layer=1, head=1, step=20, view="head", width=600)
+    either.press("-", "-")
     assert told in either.text(about)
     either.mount(kind="cross", layer=1, head=1, step=1, view="head")
     assert told not in either.text(about)

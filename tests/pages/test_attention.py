@@ -195,6 +195,8 @@ def test_the_cell_that_is_explained_unasked_is_said_below_the_row_of_the_map() -
     assert explained["in_view"] == 0
     assert explained["said"].startswith("No cell is chosen")
     assert explained["said"].endswith(f"below is head {explained['head']}, which gives most.")
+    of_head, _ = one_cell(panel("cell", kind="cross", head="1", cell="2-0"))
+    assert of_head["said"].startswith("No cell is chosen, so this is the largest weight of head 1 in this row")
     chosen, _ = one_cell(panel("cell", kind="cross", head="1", cell="2-2"))
     assert (chosen["in_view"], chosen["said"]) == (1, "")
 

@@ -36,8 +36,6 @@ REFUSED: list[tuple[str, dict[str, str], str]] = [
     ("attention", {"view": "<b>"}, "view is not one of this app"),
     ("attention", {"cell": "third"}, "not a row and a column"),
     ("attention", {"panel": "no such"}, "panel is not one of this app"),
-    ("attention", {"panel": "cell", "layer": "1", "head": "1", "cell": "2-0"}, "largest weight of head 1 in this row"),
-    ("attention", {"panel": "cell", "layer": "1", "head": "0", "cell": "2-3"}, "head 2, which gives most"),
     ("attention", {"panel": "cell", "kind": "decoder", "layer": "1", "head": "1", "cell": "1-2"}, "did not exist yet"),
     ("attention", {"panel": "aggregates.which-norm", "layer": "1", "head": "0"}, "Choose one head"),
     ("masks", {"masks_tab": "Trained without it"}, "adjective-swap-unmasked is not here"),
