@@ -65,7 +65,7 @@ def encode(
         least=map_.least,
         minus=minus.scale if minus else 0,
         numbers=numbers,
-        zero="0" if map_.unit == SCORE else "",
+        zeros=map_.unit == SCORE,
         frames=list(map_.marks.cells),
         caption=caption,
         places=map_.places,
