@@ -35,6 +35,7 @@ SUBCOMMANDS = {
     "translate": Subcommand("model.translate", "translate sentences with a model"),
     "evaluate": Subcommand("model.evaluate", "score a model on a task or on text files"),
     "relabel": Subcommand("model.relabel", "write further training pairs with trained models"),
+    "hold-out": Subcommand("model.hold_out", "part sentences of unlike scenes from a corpus, to choose a recipe by"),
     "reproduce": Subcommand("model.reproduce", "repeat every step that made a bundled model"),
     "import": Subcommand("model.import_model", "import a MarianMT, BART, mBART, M2M100, NLLB, Pegasus or T5 model"),
     "experiments": Subcommand("model.experiments", "train small models that differ in one setting"),

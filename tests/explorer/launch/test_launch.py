@@ -26,7 +26,7 @@ from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.window import AppWindow, NoWindowError
 from explorer.runs import command
 from explorer.site import command as site
-from model import commands, evaluate, import_model, relabel, reproduce, train, translate
+from model import commands, evaluate, hold_out, import_model, relabel, reproduce, train, translate
 from model.experiments import __main__ as experiments
 from model.folder import SHIPPED
 from tests.browser import free_port
@@ -149,8 +149,8 @@ def test_a_folder_that_is_named_is_used_as_it_is(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("installed", [False, True])
 def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     parsers = [
-        train.parser, translate.parser, evaluate.parser, relabel.parser, reproduce.parser, import_model.parser,
-        experiments.parser, site.parser,
+        train.parser, translate.parser, evaluate.parser, relabel.parser, hold_out.parser, reproduce.parser,
+        import_model.parser, experiments.parser, site.parser,
     ]  # fmt: skip
     monkeypatch.setattr(commands, "INSTALLED", installed)
     monkeypatch.setattr(command, "INSTALLED", installed)
