@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, get_args
 
 from model.config import DecodeConfig, LengthPenalty, PairFault
 from model.user_error import UserError, refused_by_system
-from model.wording import Later, to_data
+from model.wording import to_data
 
 EXIT_WRONG_USE = 2
 _STANDARD_OUTPUT = "standard output"
@@ -68,16 +68,6 @@ def add_checkpoints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), metavar="DIR", help="folder of models (%(default)s)"
     )
-
-
-def add_retired(parser: argparse.ArgumentParser, option: str, instead: str) -> None:
-    """Refuse an option of earlier versions, with or without a value, and say what to do `instead`."""
-
-    class Retired(argparse.Action):
-        def __call__(self, *_: object) -> NoReturn:
-            raise CommandError("{option} is no longer an option: {instead}", option=option, instead=Later(instead))
-
-    parser.add_argument(option, action=Retired, nargs="?", help=argparse.SUPPRESS)
 
 
 def add_length_penalty(parser: argparse.ArgumentParser) -> None:

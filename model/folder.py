@@ -330,7 +330,7 @@ def _own_file(config: dict[str, Any]) -> str:
     return readable(str(names[0]), MAX_TITLE) if names else ""
 
 
-def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
+def section(config: dict[str, Any], name: str) -> dict[str, Any]:
     """An optional section of an untrusted configuration; empty if it is not an object."""
     section = config.get(name)
     return section if isinstance(section, dict) else {}
@@ -387,11 +387,11 @@ def summarize(folder: Path) -> dict[str, Any]:
             "bytes": weights.stat().st_size,
             "modified": weights.stat().st_mtime,
             "trained": bool(results.get("step")) or "imported" in config,
-            "imported": _shortened(_section(config, "imported"), MAX_TITLE),
-            "search": _shortened(_section(config, "search")),
+            "imported": _shortened(section(config, "imported"), MAX_TITLE),
+            "search": _shortened(section(config, "search")),
             "results": results,
             "init": readable(str(config.get("init") or ""), MAX_TITLE),
-            "device": readable(str(_section(config, "runtime").get("device") or ""), MAX_TITLE),
+            "device": readable(str(section(config, "runtime").get("device") or ""), MAX_TITLE),
             "state": _state(folder),
             "model": _model_settings(folder, config),
             "data": _shortened(config["data"]),

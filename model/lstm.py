@@ -19,11 +19,12 @@ from model.config import PAD, ModelConfig
 from model.embeddings import EncoderDecoder
 from model.masks import padding_mask
 from model.points import attention_scope
+from model.state import ReadTokens
 from model.tap import Tap, tapped
 
 
 @dataclass(frozen=True)
-class LSTMState:
+class LSTMState(ReadTokens):
     """Everything the decoder needs to read one more token; each step makes a new state and leaves the old one valid.
 
     Shapes:
@@ -37,16 +38,6 @@ class LSTMState:
     key: Tensor
     src_mask: Tensor
     tokens: Tensor
-
-    @property
-    def position(self) -> int:
-        """The number of tokens read."""
-        return self.tokens.size(1)
-
-    @property
-    def batch_size(self) -> int:
-        """The number of hypotheses in the batch."""
-        return self.tokens.size(0)
 
     def select(self, rows: Tensor) -> LSTMState:
         """A state of the given batch rows, repeated or dropped as listed: rows [new batch] indices."""

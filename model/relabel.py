@@ -26,14 +26,13 @@ from model.commands import (
     add_checkpoints,
     add_length_penalty,
     add_own_data,
-    add_retired,
     run_command,
     typed,
 )
 from model.config import DecodeConfig
 from model.data.files import direction, fits
 from model.plurals import plural
-from model.wording import Later, message
+from model.wording import Later
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -53,7 +52,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
     options.add_argument("--model", metavar="NAME", help="model that writes targets")
     options.add_argument("--reverse", metavar="NAME", help="model that writes sources")
-    add_retired(options, "--through", message("models read the sentences of TASK itself."))
     options.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     options.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (5)")
@@ -64,8 +62,6 @@ def parser() -> argparse.ArgumentParser:
         help="keep the translations of a beam that are most like the task's own, by BLEU, not the likeliest",
     )
     add_length_penalty(options)
-    for retired in ("--sample", "--seed"):
-        add_retired(options, retired, message("beam search writes the pairs."))
     options.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     options.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(options)

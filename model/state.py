@@ -10,8 +10,24 @@ from torch import Tensor
 from model.attention import KeyValue
 
 
+class ReadTokens:
+    """What every state of a decoder has: tokens [batch, read], the ids read so far."""
+
+    tokens: Tensor
+
+    @property
+    def position(self) -> int:
+        """Number of tokens read, which is the position of the next one."""
+        return self.tokens.size(1)
+
+    @property
+    def batch_size(self) -> int:
+        """Number of hypotheses that are decoded in parallel."""
+        return self.tokens.size(0)
+
+
 @dataclass(frozen=True)
-class DecodeState:
+class DecodeState(ReadTokens):
     """A Transformer's state between two steps.
 
     Shapes:
@@ -29,16 +45,6 @@ class DecodeState:
     tokens: Tensor
     sources: Tensor
     causal: bool
-
-    @property
-    def position(self) -> int:
-        """Number of tokens read, which is the position of the next one."""
-        return self.tokens.size(1)
-
-    @property
-    def batch_size(self) -> int:
-        """Number of hypotheses that are decoded in parallel."""
-        return self.tokens.size(0)
 
     def after(self, tokens: Tensor, self_kv: tuple[KeyValue, ...]) -> DecodeState:
         """The state once all of `tokens` are read: [batch, read] ids, with their keys and values as in `self_kv`."""

@@ -15,18 +15,15 @@ from model.commands import (
     OneSentenceParser,
     add_checkpoints,
     add_own_data,
-    add_retired,
     run_command,
     typed,
 )
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, with_current_names
-from model.data import TASKS
+from model.data import TASKS, Task, get_task
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, find_model, read_config, read_json
 from model.presets import PRESETS, get_preset
-from model.wording import message
 
 if TYPE_CHECKING:
-    from model.data import Task
     from model.data.proposal import Proposal
     from model.training.distributed import World
     from model.training.launch import Launch, Signals
@@ -73,9 +70,6 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
     options.add_argument(
         "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
-    )
-    add_retired(
-        options, "--tune", message("precision and threads follow from the machine and the sizes; leave it out.")
     )
     options.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
@@ -275,7 +269,6 @@ def _find_task(
         CommandError: the options contradict each other.
         DataError: no such task, or data that cannot be used.
     """
-    from model.data import get_task
     from model.training.own_data import own_task, refuse_for_others
 
     if options.own_from is not None:
@@ -290,7 +283,6 @@ def _find_task(
 
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import load_model, read_run
-    from model.data import get_task
     from model.data.files import check_added, read_added, with_added
     from model.training.device import Runtime, check_precision
     from model.training.launch import Launch

@@ -1,5 +1,7 @@
 """Streamlit's test harness, with what is the same in every run of a page done once."""
 
+import threading
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -23,3 +25,19 @@ def speed_up(patch: pytest.MonkeyPatch) -> None:
         ask(runner, timeout)
 
     patch.setattr(local_script_runner, "require_widgets_deltas", wait)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions are called in the threads that this work starts."""
+    n_calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal n_calls
+        n_calls += event in ("call", "c_call")
+
+    threading.setprofile(count)
+    try:
+        work()
+    finally:
+        threading.setprofile(None)
+    return n_calls

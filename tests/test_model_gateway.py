@@ -35,7 +35,7 @@ LOADS |= {"explorer/lessons/folder_models.py", "explorer/notebook/tables.py"}
 TURNS = {"runtime.model", "runtime.snapshot_turn"}
 # What gives access to a model's weights: attributes of a loaded model, and the functions that load one.
 REACHES = {"transformer", "loaded"}
-LOADERS = {"load_model", "load_snapshot", "Translator"}
+LOADERS = {"load_model", "moment", "Translator"}
 
 
 def drawing_sources() -> list[Path]:

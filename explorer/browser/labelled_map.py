@@ -25,17 +25,9 @@ _MANY = 3  # maps in a row, from which it has room for the names of rows only
 _UPRIGHT = 12  # keys; the names of more stand upright
 
 
-def labelled_map_view(
-    map_: LabelledMap,
-    caption: str,
-    *,
-    key: str,
-    numbers: bool = True,
-    minus: LabelledMap | None = None,
-    grid: Sequence[LabelledMap] = (),
-) -> None:
-    """Draw a map; `caption` describes it in words, and `numbers` are written into cells that have room for them."""
-    _component(key=key, data=encode(map_, caption, numbers=numbers, minus=minus, grid=grid))
+def labelled_map_view(message: bytes, *, key: str) -> None:
+    """Draw a map from its message; see :func:`encode`."""
+    _component(key=key, data=message)
 
 
 def encode(
@@ -48,6 +40,7 @@ def encode(
 ) -> bytes:
     """Encode a map as a message; masked cells have the number 0, whatever they hold.
 
+    `caption` describes it in words, and `numbers` are written into cells that have room for them.
     `minus` is the difference of the two rows of the map, to be drawn as its third one. The map may stand in a row, the
     `grid`, whose cells have one size.
 
@@ -73,7 +66,7 @@ def encode(
         least=map_.least,
         minus=minus.scale if minus else 0,
         numbers=numbers,
-        zero="0" if map_.unit == SCORE else "",
+        zeros=map_.unit == SCORE,
         frames=list(map_.marks.cells),
         caption=caption,
         places=map_.places,

@@ -74,7 +74,7 @@ def points_of(config: ModelConfig) -> dict[str, dict[str, PointNumbers]]:
 
     The memory computes nothing itself: it is the result of the encoder's last block.
     """
-    computed = _computed(config)
+    computed = {point.name for point in points(config) if point.reads}  # ids and masks are inputs
     counts, blocks = parameter_counts(config), blocks_of(config)
     found: dict[str, dict[str, PointNumbers]] = {}
     for block in blocks:
@@ -135,11 +135,6 @@ def kind_of(block: Block) -> AttentionKind:
 def _before(block: Block, blocks: Collection[Block]) -> Block:
     """The block that another one reads first."""
     return next(each for each in blocks if each.name == block.reads[0])
-
-
-def _computed(config: ModelConfig) -> set[str]:
-    """The points that are operations: ids and masks are inputs."""
-    return {point.name for point in points(config) if point.reads}
 
 
 def _parts(blocks: Collection[Block], config: ModelConfig) -> dict[AttentionKind, dict[str, MachinePart]]:

@@ -15,10 +15,9 @@ from explorer.browser import wire
 from explorer.browser.machine_payload import Floats, rows_of
 from explorer.browser.machine_stages import ADDED_POINT, stages_of
 from explorer.browser.machine_structs import MachineNumbers, NumbersRequest, TensorSlice
-from model.analysis.operations import added_positions
+from model.analysis.operations import Recording, added_positions
 
 if TYPE_CHECKING:
-    from model.analysis.operations import Recording
     from model.architectures import Model
 
 MOST = 200_000

@@ -10,10 +10,10 @@ class MapHeader:
     """One map with its labels, complete as they are written; `ends` says what rows predict (may be empty).
 
     Colours go from 0 to `top`, or from -top to top if the numbers are `signed`. `caption` describes the map in words.
-    `numbers` are written into the cells where they fit, as `zero` if they would be 0 in their decimals; those closer to
-    0 than `least` have neither number nor colour. If `minus` is not 0, the last row is the second one minus the first
-    one, with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are those of
-    the columns from the left; empty if they are in order. The cells of maps in a row have one size: `grid` has, of each
+    `numbers` are written into the cells where they fit, with `zeros` also those that round to 0; those closer to 0 than
+    `least` have neither number nor colour. If `minus` is not 0, the last row is the second one minus the first one,
+    with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are those of the
+    columns from the left; empty if they are in order. The cells of maps in a row have one size: `grid` has, of each
     map, its own first, the labels that are drawn (rows, ends, columns) and its share of the width.
     """
 
@@ -29,7 +29,7 @@ class MapHeader:
     least: float
     minus: float
     numbers: bool
-    zero: str
+    zeros: bool
     frames: list[tuple[int, int]]
     caption: str
     places: list[int]

@@ -16,9 +16,8 @@ from explorer.charts.plotly_charts import (
     curves,
     heatmap,
     labels,
-    numbered,
 )
-from explorer.decoding.names import index_name, short_head, short_layer
+from explorer.decoding.names import index_name, numbered, short_head, short_layer
 from explorer.locale.messages import t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, rounded, two_digits
 from explorer.probing.edit_effect import with_interval
@@ -155,18 +154,11 @@ def pruning_plot(curve: PruningCurve) -> Plot:
     )
     figure.update_yaxes(rangemode="tozero")
     low, high = curve.interval()
-    figure.data[0].error_y = {
-        "type": "data",
-        "symmetric": False,
-        "array": np.subtract(high, drawn[own]),
-        "arrayminus": np.subtract(drawn[own], low),
-    }
-    figure.data[-1].error_y = {
-        "type": "data",
-        "symmetric": False,
-        "array": by_chance.max(axis=0) - by_chance.mean(axis=0),
-        "arrayminus": by_chance.mean(axis=0) - by_chance.min(axis=0),
-    }
+    for line, (least, most) in zip(
+        figure.data, ((low, high), (by_chance.min(axis=0), by_chance.max(axis=0))), strict=True
+    ):
+        above, below = np.subtract(most, line.y), np.subtract(line.y, least)
+        line.error_y = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     table: dict[str, list[Any]] = {t("heads switched off"): list(curve.counts)}
     columns = {t("{measure}, low", measure=own): low, t("{measure}, high", measure=own): high, **drawn}
     columns |= {
@@ -194,7 +186,7 @@ def patch_plot(patched: Patched, stack: Stack, *, bar: bool = True) -> Plot:
     figure = _patch_map(change, rows, labels(columns), titles[1], patched.top, beside=beside)
     if not bar:
         _leave_bar_out(figure)
-    table: dict[str, list[Any]] = {t("position"): numbered(columns)}
+    table: dict[str, list[Any]] = {t("position"): list(numbered(columns))}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
         table[t("{place}: likeliest", place=name)] = list(instead)

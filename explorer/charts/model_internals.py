@@ -15,8 +15,8 @@ from explorer.charts.plotly_charts import (
     label,
     labels,
     lying,
-    numbered,
 )
+from explorer.decoding.names import numbered
 from explorer.locale.messages import t
 from explorer.locale.text import count, quoted, weight_percent
 from model.analysis.size import Part
@@ -53,7 +53,7 @@ def lens_plot(
         share=weight_percent(float(probabilities[-1, last])),
         stage=stages[first_final],
     )
-    table: Columns = {t("decoder reads"): numbered(rows)}
+    table: Columns = {t("decoder reads"): list(numbered(rows))}
     for s, stage in enumerate(stages):
         table[stage] = [
             t("{token} ({percent:.1f} %)", token=words[s][r], percent=100 * probabilities[s, r])

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.charts.palette import THEME
-from explorer.decoding import names
+from explorer.decoding.names import numbered
 from explorer.locale.scripts import columns_of, direction, is_leftwards, places, shortened
 
 HEIGHT = 340
@@ -53,12 +53,7 @@ def label(text: str) -> str:
 
 def labels(tokens: Sequence[str], first: int = 1) -> list[str]:
     """Make axis labels: tokens with their positions, counted from `first`, so that repeated tokens stay apart."""
-    return [label(text) for text in numbered(tokens, first)]
-
-
-def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
-    """Like :func:`labels`, without escapes, for tables."""
-    return list(names.numbered(tokens, first=first))
+    return [label(text) for text in numbered(tokens, first=first)]
 
 
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Draw training curves: loss, learning rate and scores of one or several runs, against the step.
 
-Each function returns a :class:`Figure` whose specification does not depend on the data, so that an update sends only
-numbers and nothing on the page jumps.
+Each function returns a :class:`Figure`. The specification of those of one run does not depend on the data, so that an
+update sends only numbers and nothing on the page jumps.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -219,6 +220,7 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str, height: int = H
     else:
         caption = t("None of these runs has measured {measure}.", measure=translated(title))
     curves = tuple(chosen)
+    rows = [row for name, run in points.items() for row in _rows(run, measure, name)]
     spec = _spec(
         translated(axis),
         0,
@@ -227,10 +229,10 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str, height: int = H
         top=100.0 if measure in _IN_PERCENT else None,
         zero=False,
         log="loss" in measure,
+        labels=_log_labels(rows) if "loss" in measure else (),
         height=height,
     )
-    data = _columns([row for name, run in points.items() for row in _rows(run, measure, name)])
-    return Figure(spec, data, caption, translated(_HEADINGS[measure]))
+    return Figure(spec, _columns(rows), caption, translated(_HEADINGS[measure]))
 
 
 def measures_of(metrics: Metrics) -> list[str]:
@@ -314,6 +316,22 @@ def _columns(rows: Rows, mark: int | None = None) -> Table:
     return columns if mark is None else columns | {"mark": [mark] * len(rows)}
 
 
+def _log_labels(rows: Rows) -> tuple[float, ...]:
+    """The labels of a logarithmic axis, from a round number at or below the lowest value to the highest.
+
+    They are 1, 2 and 5 times a power of ten or, over a factor of 300 and more, powers of ten and the first.
+    """
+    values = [value for _, value, _ in rows if 0 < value < math.inf]
+    if not values:
+        return ()
+    low, high = min(values), max(values)
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+    first = max((number for number in numbers if number <= low), default=low)
+    step = 3 if high > 300 * low else 1
+    return (first, *(number for number in numbers[::step] if first < number <= high))
+
+
 @cached_by_language(64)
 def _spec(
     title: str,
@@ -325,12 +343,13 @@ def _spec(
     zero: bool = True,
     marked: bool = False,
     log: bool = False,
+    labels: tuple[float, ...] = (),
     height: int = HEIGHT,
 ) -> dict[str, Any]:
     """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
         x=step_axis(max_steps),
-        y=value_axis(top=top, **({"type": "log", "nice": False} if log else {"zero": zero})),
+        y=value_axis(top=top, labels=labels, **({"type": "log", "nice": False} if log else {"zero": zero})),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
             alt.Tooltip("step:Q", format=",d", title=t("step")),

@@ -22,11 +22,13 @@ def step_axis(max_steps: int = 0) -> alt.X:
     return alt.X("step:Q", title=t("step"), scale=scale, axis=axis)
 
 
-def value_axis(field: str = "value", top: float | None = None, **scale: Any) -> alt.Y:
-    """The axis of values, from 0 to `top` if that is given, which then has a label."""
+def value_axis(field: str = "value", top: float | None = None, labels: Sequence[float] = (), **scale: Any) -> alt.Y:
+    """The axis of values, from 0 to `top` if that is given, which then has a label, or from the first of `labels`."""
     domain = alt.Scale(**({"nice": True} | scale)) if top is None else alt.Scale(domain=[0, top])
     # On a low chart every second label is left out, so the last of an even number of steps stays.
     ticks: dict[str, Any] = {"tickCount": 5} if top is None else {"values": [top * i / 4 for i in range(5)]}
+    if labels:
+        domain.domainMin, ticks = labels[0], {"values": list(labels)}
     if scale.get("type") == "log":  # over several powers of ten, most lines have no label
         ticks["gridOpacity"] = {"condition": {"test": "datum.label", "value": 1}, "value": 0}
     return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.12~r", **ticks))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from explorer.decoding.translator import Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, percent, quoted, shortened
 from model.config import SPECIALS
-from model.data import get_task
+from model.data import TASKS, get_task
 from model.data.task import Task
 from model.folder import SHIPPED
 
@@ -58,6 +60,14 @@ def doubts(translation: Translation, task: Task | None) -> list[str]:
     if task and task.trained_on and reasons != too_long:  # a sentence that is too long may be about the right things
         reasons.append(t("The model was trained on {data}.", data=translated(task.trained_on)))
     return [t("Do not trust the answer."), *reasons]
+
+
+def doubts_of(translation: Translation, summary: Mapping[str, Any]) -> list[str]:
+    """The :func:`doubts` on an answer of the model of this summary; none if it is untrained or its data are unknown."""
+    if not summary["trained"] or summary["imported"]:
+        return []
+    task = str(summary.get("task"))
+    return doubts(translation, get_task(task) if task in TASKS else None)
 
 
 def _unseen(translation: Translation) -> list[str]:

@@ -12,17 +12,20 @@ import numpy as np
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.decoding import step_worth_seeing
 from explorer.locale.messages import message, t, translated
+from explorer.locale.text import listed, quoted
 from model.data import TASKS, get_task
+from model.data.files import same_source
 from model.data.scenes import scenes
-from model.data.task import IMPORTED, DataError, Prompt
+from model.data.task import IMPORTED, DataError, Example, Prompt
 from model.file_formats import Evaluation, FormatError, checked, decode
-from model.folder import METRICS
+from model.folder import CONFIG, METRICS, read_json
 
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation
     from model.trace import AttentionTrace
 
 N_SCENES = 4
+MOST_ANSWERS = 3  # of one source that are named
 LAST_BYTES = 1 << 20  # of the metrics file, searched for the last samples; no line is longer
 __all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "offer_of", "opening_step", "word_for"]
 
@@ -153,17 +156,37 @@ FILES = "files"  # the task of uploaded data, which are stored in the folder of 
 
 def references(summary: Mapping[str, Any]) -> dict[str, str]:
     """Each source of a model's task with its target; empty without the data on this machine. Nothing is downloaded."""
-    task = str(summary.get("task"))
+    splits = _splits(summary).values()
+    return {example.source: example.target for examples in splits for example in examples}
+
+
+def place_in_data(summary: Mapping[str, Any], text: str) -> str:
+    """Whether a model was trained on a source, in a sentence with the right answer; empty if that is not known."""
+    splits = _splits(summary)
+    for split in sorted(splits, key=lambda name: name != "train"):
+        answers = [example.target for example in splits[split] if same_source(example.source) == same_source(text)]
+        if not answers:
+            continue
+        right = listed([quoted(answer) for answer in dict.fromkeys(answers)][:MOST_ANSWERS], "or")
+        if split == "train":
+            return t("It was trained on this source, with the answer {answer}.", answer=right)
+        return t("This source was held out of its training; the right answer is {answer}.", answer=right)
+    known = "train" in splits and not read_json(Path(summary["folder"]) / CONFIG).get("added_data")
+    return t("This source is new: none of its pairs has it.") if known else ""
+
+
+def _splits(summary: Mapping[str, Any]) -> dict[str, tuple[Example, ...]]:
+    """The pairs of a model's task by split, those without a corpus first."""
+    task, splits = str(summary.get("task")), dict[str, tuple[Example, ...]]()
     if task not in TASKS and task != FILES:
-        return {}
-    targets: dict[str, str] = {}
+        return splits
     with suppress(DataError):  # the corpus is not on this machine: only the splits that come with Headlight
-        source_task = get_task(task, data_dir=Path(summary["folder"]) if task == FILES else None)
-        for split in source_task.own_splits:
-            targets |= {example.source: example.target for example in source_task.split(split) or ()}
-        for examples in source_task.splits.values():
-            targets |= {example.source: example.target for example in examples}
-    return targets
+        seed = (summary.get("data") or {}).get("split_seed", 0)
+        of = get_task(task, split_seed=seed, data_dir=Path(summary["folder"]) if task == FILES else None)
+        for split in of.own_splits:
+            splits[split] = of.split(split) or ()
+        splits |= of.splits
+    return splits
 
 
 def reference(text: str, targets: Mapping[str, str]) -> str:

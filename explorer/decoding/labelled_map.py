@@ -253,13 +253,6 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
     value = fixed(number, 3, signed=map_.unit == SCORE)
     if map_.unit == SCORE:
-        if map_.counted is not None:
-            return t(
-                "Without padding, the score furthest from 0 is {value}, of query {query} and key {key}.",
-                value=value,
-                query=query,
-                key=key,
-            )
         return t(
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
         )

@@ -96,7 +96,7 @@ class MaskedReading:
         codes = None if switches is None else self.codes(kind, switches)
         counted = np.outer(self.real_queries(kind), self._real_keys(kind))
         if not counted.all():
-            changes = {"counted": counted, "note": t("The next sentence leaves padding out.")} | changes
+            changes = {"counted": counted, "note": t("Of real tokens only:")} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:

@@ -110,7 +110,7 @@ def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
         for source in point.reads:
             if block_of[source] != block_of[point.name] and block_of[source] not in reads_of[block_of[point.name]]:
                 reads_of[block_of[point.name]].append(block_of[source])
-    encoder_end = _last_of_encoder(members) if config.has_encoder else ""
+    encoder_end = next((name for name in reversed(members) if name.startswith("encoder.")), "")
     blocks: list[Block] = []
     for name, points_inside in members.items():
         kind, stack, layer, attention = _describe(name, config)
@@ -123,11 +123,6 @@ def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
     blocks.append(Block(SOFTMAX, "softmax", "output", 0, "", ("softmax",), ("logits",)))
     blocks.append(Block(WORD, "word", "output", 0, "", (), (SOFTMAX,)))
     return tuple(blocks)
-
-
-def _last_of_encoder(members: dict[str, list[str]]) -> str:
-    """The block whose result is the memory."""
-    return [name for name in members if name.startswith("encoder.")][-1]
 
 
 def _block_name(point: str, config: ModelConfig) -> str:

@@ -53,6 +53,7 @@ from explorer.probing.edit_effect import means_over
 from explorer.probing.importance import SENTENCES
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import SampleError, default_choice, gather, subsample
+from model.analysis.importance import heads_of
 from model.checkpoint import load_model, read_tokenizers, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import TASKS, get_task
@@ -224,13 +225,7 @@ def _means(translator: Translator) -> dict[str, bytes]:
         sample, _, _ = gather(default_choice(loaded.data_config), loaded, unheard)
     except SampleError:  # the page then offers no such edit
         return {}
-    config = loaded.model_config
-    heads = [
-        (kind, layer, head)
-        for kind in config.kinds
-        for layer in range(config.n_layers(kind))
-        for head in range(config.n_heads(kind))
-    ]
+    heads = heads_of(loaded.model_config)
     means = means_over(loaded, subsample(sample, SENTENCES), heads)
     return {"means": save({f"{kind}.{layer}.{head}": means[kind, layer, head] for kind, layer, head in heads})}
 

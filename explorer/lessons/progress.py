@@ -123,10 +123,6 @@ class Progress:
         """The progress as text, such as "attention.1052~masks.1"."""
         return "~".join(f"{name}.{digits.rstrip('0')}" for name, digits in self.codes if digits.strip("0"))
 
-    def in_link(self) -> str:
-        """The progress as a URL parameter; empty if it is too long for a link."""
-        return self.text if len(self.text) <= MAX_LINK else ""
-
 
 def _better(code: int, other: int) -> int:
     """Combine two digits of a step: exercise done in either, and the better outcome (see :class:`Outcome`)."""
@@ -158,8 +154,8 @@ class LessonPosition:
             query = {LESSON: self.lesson, AT: str(self.step)}
         if self.lesson and self.presenting:
             query[PRESENT] = "1"
-        if (self.lesson or lessons_page) and (progress := self.progress.in_link()):
-            query[DONE] = progress
+        if (self.lesson or lessons_page) and 0 < len(self.progress.text) <= MAX_LINK:
+            query[DONE] = self.progress.text
         return query
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from explorer.browser.lesson_structs import LessonOnSite, LessonQuestion, LessonSolution, LessonStep, LessonTerm
 from explorer.decoding.selection import Selection, to_query
@@ -34,11 +34,6 @@ def site_lessons(lessons: Sequence[Lesson], models: Models, live: Collection[str
         LessonError: a claim does not hold, or an answer cannot be computed; the message names lesson and step.
     """
     return [_lesson(lesson, models, live) for lesson in lessons]
-
-
-def models_of(lessons: Iterable[LessonOnSite]) -> list[str]:
-    """The models that the figures of these lessons need, by name."""
-    return sorted({step.query["model"] for lesson in lessons for step in lesson.steps if step.page})
 
 
 def _lesson(lesson: Lesson, models: Models, live: Collection[str]) -> LessonOnSite:

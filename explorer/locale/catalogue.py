@@ -218,7 +218,7 @@ def fault_of(english: str, several: str | None, written: Forms) -> str:
     wanted = fields_of(several or english)
     # English may write out "one" in its singular; a translation may do so in any form.
     named = [name for form in (english, several or "", *forms) for name in fields_of(form) or ()]
-    free = {name for name in named if several and _is_n(name)}
+    free = {name for name in named if several and name.partition(":")[0] == "n"}
     for form in forms:
         given = fields_of(form)
         if given is None:
@@ -236,11 +236,6 @@ def fields_of(text: str) -> set[str] | None:
         return {f"{name}:{spec}" if spec else name for _, name, spec, _ in Formatter().parse(text) if name is not None}
     except ValueError:
         return None
-
-
-def _is_n(field: str) -> bool:
-    """Whether a field, with its format, is the number that a message counts."""
-    return field.partition(":")[0] == "n"
 
 
 def _named(fields: set[str]) -> str:

@@ -86,11 +86,6 @@ def reference_scores(
     return right, None if loaded.data_config.tokenizer == "characters" else bleu(texts, references).score
 
 
-def few_right(share: float, sentences: int) -> bool:
-    """Whether a model has so few sentences right that a change of their share is noise: below 20 and below half."""
-    return share * sentences < min(20, sentences / 2)
-
-
 def quality_words(before: Quality, after: Quality) -> str:
     """Describe how a change affects a sample, with intervals over sentences: the loss, and other measures if known."""
     parts = [
@@ -105,7 +100,7 @@ def quality_words(before: Quality, after: Quality) -> str:
         changed = bool((after.right != before.right).any())
         points = interval(bootstrap.of_mean(100 * (after.right - before.right)), 1)
         old, new = (percent(float(right.mean()), 1) for right in (before.right, after.right))
-        if few_right(float(before.right.mean()), len(before.right)):
+        if before.right.sum() < min(20, len(before.right) / 2):  # a change of their share would be noise
             old, new = (str(round(float(right.sum()))) for right in (before.right, after.right))
             n = t("{n} sentence", "{n:,} sentences", n=len(before.right))
             parts.append(t("of {sentences}, {before} right, then {after}", sentences=n, before=old, after=new))

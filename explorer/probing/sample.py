@@ -160,7 +160,15 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
             raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
         all_scenes = scene_examples(loaded.data_config.src_lang)
         chosen = _spread(all_scenes, choice)
-        return chosen, _of_scenes(len(chosen), len(all_scenes)), None
+        about = later(
+            "{chosen} of {n} aligned scene of Headlight's own (sentences and alignments written with a language "
+            "model), evenly spread",
+            "{chosen} of {n:,} aligned scenes of Headlight's own (sentences and alignments written with a language "
+            "model), evenly spread",
+            chosen=len(chosen),
+            n=len(all_scenes),
+        )
+        return chosen, about, None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -175,17 +183,6 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     chosen = _spread(splits[split], choice)
     return chosen, _of_split(split, len(chosen), len(splits[split]), task.name), task
-
-
-def _of_scenes(chosen: int, n: int) -> Later:
-    return later(
-        "{chosen} of {n} aligned scene of Headlight's own (sentences and alignments written with a language model), "
-        "evenly spread",
-        "{chosen} of {n:,} aligned scenes of Headlight's own (sentences and alignments written with a language model), "
-        "evenly spread",
-        chosen=chosen,
-        n=n,
-    )
 
 
 def _of_split(split: str, chosen: int, n: int, task: str) -> Later:

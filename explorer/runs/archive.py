@@ -108,7 +108,7 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "", languages: tu
     with archive:
         folder, members = _members_of(archive)
         model_name = folder or name or _name_of(file)
-        foreign = _is_translator(members)
+        foreign = bool(_TRANSLATOR_FILES & members.keys())
         chosen = _translator_members(members) if foreign else _model_members(members)
         _check_sizes(chosen)
         with _holder(checkpoints, name or model_name) as building:
@@ -198,11 +198,7 @@ def _delete_leftovers(checkpoints: Path) -> None:
 _TRANSLATOR_FILES = {
     "vocab.json", "merges.txt", "source.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer_config.json"
 }  # fmt: skip
-
-
-def _is_translator(members: Members) -> bool:
-    """Whether a zip file contains a translator of another library, by vocabulary files that our folders do not have."""
-    return bool(_TRANSLATOR_FILES & members.keys())
+"""Vocabulary files of translators of another library, which our folders do not have."""
 
 
 def _translator_members(members: Members) -> Members:

@@ -258,21 +258,22 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self._least, self._calm, self._slower = 0.0, 0.0, 0.0  # of the latest trial: see `untimed`
+        self._least, self._calm, self._slower = LEAST, UNTIMED, 1.0  # of the latest trial: see `untimed`
+        self.timed = False  # whether there was a trial
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
 
-    def untimed(self, seconds: float) -> tuple[float, float] | None:
+    def untimed(self, seconds: float) -> tuple[float, float]:
         """The shortest and the longest time of sizes without a trial, given their rough `seconds`.
 
         The shortest is that of a free machine. For the longest, other programs go on for an hour as in the latest
-        trial. None before the first trial on this machine.
+        trial. Before the first trial on this machine, they are those of two cores that do nothing else.
         """
         calm = self._calm * seconds
         longest = calm + (self._slower - 1) * min(calm, LOADED_SECONDS)
-        return (self._least * seconds, longest) if calm else None
+        return self._least * seconds, longest
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -318,6 +319,7 @@ class PlanService:
             # What small sizes take on a GPU bounds the time of large ones from above only.
             self._least = LEAST * pace if plan.device == "cpu" else 0.0
             self._calm, self._slower = UNTIMED * pace, plan.busy_seconds / plan.seconds
+            self.timed = True
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoint import LoadedModel, load_model, snapshot_path
+from model.checkpoint import load_model, snapshot_path
 from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.folder import CheckpointError
@@ -39,17 +39,13 @@ def stamp(folder: Path, step: int) -> str:
     return f"{step}-{status.st_mtime_ns}-{status.st_size}"
 
 
-def load_snapshot(folder: Path, step: int) -> LoadedModel:
-    """Load the model as it was at this step.
+def moment(folder: Path, step: int, text: str, path: Sequence[int]) -> Moment:
+    """Record the attention of a snapshot in `text` along the target ids in `path`, and its own greedy translation.
 
     Raises:
         CheckpointError: the snapshot no longer exists, or is damaged.
     """
-    return load_model(folder, snapshot=step)
-
-
-def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Moment:
-    """Record the attention of a snapshot in `text` along the target ids in `path`, and its own greedy translation."""
+    loaded = load_model(folder, snapshot=step)
     source = loaded.source.encode(text)
     forced = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(), prefix=path)
     own = decode_recorded(loaded.model, source, loaded.target, DecodeConfig())

@@ -50,10 +50,9 @@ class Metrics:
     evals: tuple[Point, ...] = ()
     samples: tuple[tuple[int, tuple[SampleTranslation, ...]], ...] = ()
 
-    def latest(self, kind: str, name: str) -> float | None:
-        """The newest value of one number of `train` or `evals`; None if there is none yet."""
-        points: tuple[Point, ...] = getattr(self, kind)
-        return next((point[name] for point in reversed(points) if name in point), None)
+    def latest(self, name: str) -> float | None:
+        """The newest value of one number of `evals`; None if there is none yet."""
+        return next((point[name] for point in reversed(self.evals) if name in point), None)
 
 
 def plain_loss(point: Point) -> float | None:

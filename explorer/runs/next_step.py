@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from explorer.runs.settings import Changes
 from model.analysis.run_diagnosis import NextStep
 from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, with_current_names
 from model.data.proposal import larger
-from model.folder import CheckpointError, read_config
+from model.folder import CheckpointError, read_config, section
 from model.headline import headline_name, number
 
 MORE_DROPOUT, MOST_DROPOUT = 0.2, 0.5
@@ -25,8 +23,8 @@ def changes_for(step: NextStep, folder: Path) -> Changes:
     """
     try:
         config = read_config(folder)
-        model = from_dict(ModelConfig, with_current_names(_section(config, "model")))
-        training = from_dict(TrainConfig, with_current_names(_section(config, "training")))
+        model = from_dict(ModelConfig, with_current_names(section(config, "model")))
+        training = from_dict(TrainConfig, with_current_names(section(config, "training")))
     except (CheckpointError, ConfigError):
         return ()
     if step == "dropout" and model.dropout < MOST_DROPOUT:
@@ -37,13 +35,8 @@ def changes_for(step: NextStep, folder: Path) -> Changes:
             ("warmup_steps", str(max(2 * training.warmup_steps, 100))),
         )
     if step == "larger":
-        results = _section(config, "results")
+        results = section(config, "results")
         scores = results.get("test") or results.get("valid") or {}
         share = (number(scores, headline_name(scores)) or 0.0) / (100 if headline_name(scores) == "bleu" else 1)
         return tuple((name, f"{value:g}") for name, value in larger(model, training, share).items())
     return ()
-
-
-def _section(config: Mapping[str, Any], name: str) -> dict[str, Any]:
-    section = config.get(name)
-    return section if isinstance(section, dict) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ _UNKNOWN = "–"
 
 
 def progress(status: RunStatus, reason: str = "") -> str:
-    """State how far the run is, and how long it will still take; `reason`: why it ended before its last update."""
+    """State how far the run is, and how long it will still take; `reason`: why it ended where it did."""
     position = (
         t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
         if status.max_steps
@@ -46,19 +47,29 @@ def progress(status: RunStatus, reason: str = "") -> str:
             ended = t(
                 "Finished at step {step:,} of at most {max_steps:,}.", step=status.step, max_steps=status.max_steps
             )
-            return f"{ended} {reason}".strip()
-        return t("Finished at step {step:,}.", step=status.step)
+        else:
+            ended = t("Finished at step {step:,}.", step=status.step)
+        return f"{ended} {reason}".strip()
     if status.busy and status.left is not None and status.step and status.tokens_per_s:
         left, speed = span(*status.left), count(status.tokens_per_s)
         return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
     return position
 
 
-def early_end(metrics: Metrics, training: Mapping[str, Any]) -> str:
-    """Why a run with these settings ended before its last update, in a sentence; empty if its curves do not say it."""
+def why_ended(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> str:
+    """Why a run with these settings ended where it did, in a sentence; empty if its curves do not say it."""
     wanted = training.get("stop_when_right")
+    right = [point.get("exact_match", 0) >= point.get("reachable", 1) for point in metrics.evals]
+    in_a_row = max((len(list(series)) for same, series in groupby(right) if same), default=0)
+    if status.step >= status.max_steps:
+        if isinstance(wanted, int) and 0 < in_a_row < wanted:
+            return t(
+                "It did not end early: no {n} evaluations in a row were without a mistake.",
+                n=wanted,
+            )
+        return ""
     last = metrics.evals[-wanted:] if isinstance(wanted, int) and wanted > 0 else ()
-    if last and len(last) == wanted and all(point.get("exact_match", 0) >= point.get("reachable", 1) for point in last):
+    if last and len(last) == wanted and all(right[-wanted:]):
         return t(
             "The last evaluation was as good as can be.",
             "The last {n} evaluations were as good as can be.",
@@ -112,17 +123,17 @@ def diagnosis(metrics: Metrics, ended: bool, known: bool = False, continued: boo
 
 def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...]:
     """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
-    sentences = int(metrics.latest("evals", "sentences") or 0)
+    sentences = int(metrics.latest("sentences") or 0)
     quality = []
     for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
         if measure == "bleu" and score != "bleu":
             continue  # not measured, or without meaning
-        value = metrics.latest("evals", measure)
+        value = metrics.latest(measure)
         name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
         quality.append((name, _UNKNOWN if value is None else score_text(measure, value, sentences)))
     losses = (
         (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
-        (t("Validation loss"), metrics.latest("evals", "loss")),
+        (t("Validation loss"), metrics.latest("loss")),
     )
     return (
         *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),

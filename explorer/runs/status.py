@@ -51,7 +51,6 @@ class RunStatus:
     state: State
     step: int = 0
     max_steps: int = 0
-    epoch: int = 0
     left: tuple[float, float] | None = None
     tokens_per_s: float | None = None
     error: str = ""
@@ -78,7 +77,7 @@ class RunStatus:
 
 
 def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> RunStatus | None:
-    """Read the status of the run called `name`; None for a model without a run.
+    """Read the status of the run called `name`; None for a model without a run, and if its folder was removed.
 
     `launch` is the process last started from a page for it, if any.
 
@@ -93,6 +92,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
         if launch.alive:
             return RunStatus(name, "starting", step, max_steps, started=launch.started)
         code = exit_code(launch.pid)
+        if values is None and code is None and _had_ended(checkpoints, name):
+            return None
         if (values is None and code != 0) or code not in (0, None):
             error = _never_began(checkpoints, name, launch)
             return RunStatus(name, "failed", step, max_steps, error=error, updated=launch.started)
@@ -138,7 +139,6 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         state=state,
         step=_number(values, "step"),
         max_steps=_number(values, "max_steps"),
-        epoch=_number(values, "epoch"),
         left=_left(values),
         tokens_per_s=_seconds(values.get("tokens_per_s")),
         error=error,
@@ -170,6 +170,12 @@ def _updated(values: dict[str, Any]) -> float:
 def _seconds(value: Any) -> float | None:
     """A non-negative number from a file; None for anything else."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value <= _MAX_NUMBER else None
+
+
+def _had_ended(checkpoints: Path, name: str) -> bool:
+    """Whether the log of a run without a folder says that it was trained to its end, or stopped: model.train."""
+    ends = f"{name} finished: ", f"{name} stopped; "
+    return any(line.startswith(ends) for line in last_lines(checkpoints, name))
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:

@@ -17,7 +17,7 @@ from explorer.files.site import Example, index_page, moved, recorded
 from explorer.lessons.folder_models import models_in
 from explorer.lessons.library import FOLDER, lesson_files, read_library
 from explorer.lessons.scorm_packages import TITLE, packages
-from explorer.lessons.site_lessons import models_of, site_lessons
+from explorer.lessons.site_lessons import site_lessons
 from explorer.lessons.translation import in_language
 from explorer.locale import language
 from explorer.locale.catalogue import packs
@@ -209,7 +209,8 @@ def _write_packages(names: Sequence[str], options: argparse.Namespace) -> int:
         raise CommandError("No lesson is about these models.")
 
     def page(chosen: tuple[LessonOnSite, ...]) -> bytes:
-        needed = [live[name] for name in models_of(chosen)] or list(live.values())[:1]
+        names = sorted({step.query["model"] for lesson in chosen for step in lesson.steps if step.page})
+        needed = [live[name] for name in names] or list(live.values())[:1]
         heading = chosen[0].title if len(chosen) == 1 else translated(TITLE)
         return live_site.single_page(needed, {}, lessons=chosen, title=heading)
 

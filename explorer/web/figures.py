@@ -1,27 +1,27 @@
-"""Draw figures, tables and single maps, at low cost: live pages redraw them continually."""
+"""Draw figures, tables and single maps, at low cost: live pages redraw them continually.
+
+Columns go to Streamlit as `pyarrow` tables, the format of its messages: that saves most of the time of a live update.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import streamlit as st
 
 from explorer.charts.chart import Figure
-from explorer.decoding.labelled_map import map_caption, map_table
+from explorer.decoding.labelled_map import LabelledMap, map_caption, map_table
 from explorer.files.tables import Columns, Rows, table_csv
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t
 from explorer.locale.scripts import direction
 from explorer.locale.text import fixed, most_decimals, plain
 from explorer.web.downloads import download_button
-
-if TYPE_CHECKING:
-    from explorer.decoding.labelled_map import LabelledMap
 
 _MOST_WRITTEN = 10_000  # cells of a table whose numbers are written here
 
@@ -30,14 +30,14 @@ def draw_figure(figure: Figure) -> None:
     """Draw a figure with its title and its caption; the caption is also its alternative text."""
     if figure.title:
         st.markdown(f"##### {plain(figure.title)}")
-    st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
+    st.vega_lite_chart(pa.table(figure.data), figure.spec, width="stretch", alt=figure.caption)
     st.caption(plain(figure.caption))
 
 
 def draw_small_figure(figure: Figure, title: str = "") -> None:
     """Draw a figure under its title, or another one (Markdown), in ordinary print; its caption is for readers only."""
     st.markdown(title or plain(figure.title))
-    st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
+    st.vega_lite_chart(pa.table(figure.data), figure.spec, width="stretch", alt=figure.caption)
 
 
 def draw_table(
@@ -80,8 +80,8 @@ def draw_table(
 
 
 def table_height(rows: int, most: int) -> int:
-    """The height in pixels of a table that shows all rows, up to `most`."""
-    return 35 * (min(rows, most) + 1) + 3
+    """The height in pixels of a table that shows all rows; of more than `most`, half of the next one says so."""
+    return 35 * (min(rows, most) + 1) + (3 if rows <= most else 20)
 
 
 def _written(table: Columns | Rows, missing: str, texts: Mapping[str, Sequence[str]]) -> Any:
@@ -93,7 +93,7 @@ def _written(table: Columns | Rows, missing: str, texts: Mapping[str, Sequence[s
     columns = _by_column(table)
     decimals = {name: most for name, values in columns.items() if (most := most_decimals(values)) is not None}
     if not any(decimals.values()) or sum(map(len, columns.values())) > _MOST_WRITTEN:
-        return _arrow(columns) if isinstance(table, Mapping) else list(table)
+        return pa.table(columns) if isinstance(table, Mapping) else list(table)
     import pandas as pd
 
     styles: dict[Any, Any] = {name: partial(fixed, decimals=most) for name, most in decimals.items()}
@@ -109,11 +109,6 @@ def _by_column(table: Columns | Rows) -> dict[str, Sequence[Any]]:
         return dict(table)
     names = dict.fromkeys(name for row in table for name in row)
     return {name: [row.get(name) for row in table] for name in names}
-
-
-def _arrow(columns: dict[str, Any]) -> pa.Table:
-    """The columns in the format that Streamlit sends to the browser: it saves most of the time of a live update."""
-    return pa.table(columns)
 
 
 def in_direction(labelled_map: LabelledMap) -> LabelledMap:
@@ -140,12 +135,12 @@ def draw_map(
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
     """
-    from explorer.browser.labelled_map import labelled_map_view
+    from explorer.browser.labelled_map import encode, labelled_map_view
 
     labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
-    labelled_map_view(labelled_map, caption, key=key, numbers=numbers, minus=minus, grid=grid)
+    labelled_map_view(encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid), key=key)
     if prefix or not grid:
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
@@ -160,10 +155,10 @@ def draw_map(
 
 def draw_terms(terms: LabelledMap, caption: str, key: str) -> None:
     """Draw the terms of a score with their caption, and a table of their numbers, which is sent only when opened."""
-    from explorer.browser.labelled_map import labelled_map_view
+    from explorer.browser.labelled_map import encode, labelled_map_view
 
     if np.isfinite(terms.values).all():
-        labelled_map_view(terms, caption, key=key, numbers=False)
+        labelled_map_view(encode(terms, caption, numbers=False), key=key)
     st.caption(explained(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")
     if fold.open:

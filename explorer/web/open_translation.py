@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,11 +15,8 @@ from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
 from explorer.web import changes_in_force, runtime, session, sidebar
 from model.config import DecodeConfig
-from model.edits import EditError
+from model.edits import EditError, HeadEdits
 from model.folder import CheckpointError
-
-if TYPE_CHECKING:
-    from model.edits import HeadEdits
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -206,7 +206,7 @@ def draw_wrong_answers(entry: Entry, *, quiet: bool = False) -> None:
     elif entry.busy:
         st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
     elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
-        st.caption(t("There is no wrong answer: at the end of training, all validation answers were exactly right."))
+        st.caption(t("No wrong validation answer: at the end of training, all were exactly right."))
     else:
         _draw_asked_answers(entry.name, quiet)
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from explorer.decoding.cache import Key, shared
-from explorer.locale.messages import t
+from explorer.locale.messages import Later, t
 from explorer.web import model_queue
 from explorer.web.model_list import summaries
 from explorer.web.streamlit_private import in_page_run
-from model.config import DecodeConfig
+from model.config import AttentionKind, DecodeConfig
 from model.folder import CheckpointError
 from model.user_error import UserError
 
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from explorer.decoding.aggregates import Floats
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Explanation, Translation, Translator
-    from explorer.locale.messages import Later
     from explorer.probing.reporting import Report
     from model.checkpoint import LoadedModel
-    from model.config import AttentionKind
     from model.edits import HeadEdits
 
 Result = TypeVar("Result")

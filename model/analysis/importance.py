@@ -187,9 +187,8 @@ def _sums_without(
             sums[0][:, rows] = _sums(layers.logits, batch.labels)
             for nth, head in enumerate(heads, start=1):
                 check()
-                sums[nth][:, rows] = _sums(
-                    layers.run_from(head, without([head], means).tap(model.config)), batch.labels
-                )
+                hidden = layers.hidden_from(head, without([head], means).tap(model.config))
+                sums[nth][:, rows] = _sums(model.logits(hidden), batch.labels)
     return sums
 
 
@@ -256,12 +255,11 @@ class LayerInputs:
             )
         return output
 
-    def run_from(self, head: Head, tap: Tap) -> Tensor:
-        """The logits with an edit of a head and of later ones; only the layers from its own on are run again."""
-        return self._model.logits(self.hidden_from(head, tap))
-
     def hidden_from(self, head: Head, tap: Tap) -> Tensor:
-        """What the logits are computed from; of one sentence, the tap may make several."""
+        """What the logits are computed from, with an edit of a head and of later ones; the tap may copy a sentence.
+
+        Only the layers from the head's own on are run again.
+        """
         model, (kind, start, _) = self._model, head
         cross_kv = self._cross_kv
         with tapped(tap):

@@ -37,14 +37,10 @@ GAP = 5.0  # validation loss of a model that knows its examples by heart, as a m
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A verdict, the sentence that states it with its numbers, and what to do next, the best first.
-
-    `since` is the step from which it holds, if there is one.
-    """
+    """A verdict, the sentence that states it with its numbers, and what to do next, the best first."""
 
     verdict: Verdict
     sentence: str
-    since: int | None = None
     next: tuple[NextStep, ...] = ()
 
 
@@ -113,7 +109,6 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
                 now=loss_text(now),
                 advice=advice,
             ),
-            int(step),
             ("rate",),
         )
     at, worst = max(curves.train, key=lambda point: point[1])
@@ -124,13 +119,11 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
             "diverged",
             t(
                 "Diverged: the training loss was {worst} at update {step:,.0f}, worse than guessing, and little has "
-                "been "
-                "learned since. {advice}",
+                "been learned since. {advice}",
                 worst=loss_text(worst),
                 step=at,
                 advice=advice,
             ),
-            int(at),
             ("rate",),
         )
     return None
@@ -152,28 +145,29 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         return None
     last, (at, best) = curves.score[-1][1], max(curves.score, key=lambda point: point[1])
     # A sentence less than at another evaluation may be chance.
-    if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _upper(curves, last)) < FEW_WRONG:
+    if _share(curves, best) < FEW_WRONG or max(_share(curves, last), _ends(curves, last)[1]) < FEW_WRONG:
         return None
-    since, score = at, score_text(curves, last)
+    score = score_text(curves, last)
     if _share(curves, last) >= FEW_WRONG:
-        right = takewhile(lambda point: _share(curves, point[1]) >= FEW_WRONG, reversed(curves.score))
-        since = min(step for step, _ in right)
+        first = next(step for step, value in curves.score if value >= last)
+        again = [step for step, _ in takewhile(lambda point: point[1] >= last, reversed(curves.score))][-1]
+        reached = t("first reached at update {step:,.0f}", step=first)
+        if again > first:
+            reached = t("{reached}, and again since update {step:,.0f}", reached=reached, step=again)
         learned = (
             t(
-                "Learned by heart, for validation has the very pairs that it learned: {score}, first reached at update "
-                "{step:,.0f}.",
+                "Learned by heart, for validation has the very pairs that it learned: {score}, {reached}.",
                 score=score,
-                step=since,
+                reached=reached,
             )
             if curves.known
-            else t("Learned, on validation: {score}, first reached at update {step:,.0f}.", score=score, step=since)
+            else t("Learned, on validation: {score}, {reached}.", score=score, reached=reached)
         )
     else:
-        best_text = score_text(curves, best)
         learned = t(
             "Learned, on validation: {score}; it was {best} at update {step:,.0f}.",
             score=score,
-            best=best_text,
+            best=score_text(curves, best),
             step=at,
         )
     little = _shows_little(curves)
@@ -181,7 +175,6 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     return Diagnosis(
         "learned",
         f"{learned} {little or full or t('Longer training has little or nothing to add.')}",
-        int(since),
         ("try", "more pairs") if little else ("try",),
     )
 
@@ -190,7 +183,7 @@ def _leaking(curves: Curves, ended: bool) -> Diagnosis | None:
     if not curves.score or not curves.valid:
         return None
     loss, best = curves.valid[-1][1], max(value for _, value in curves.score)
-    if loss > CERTAIN or _upper(curves, best) >= CAPABLE:
+    if loss > CERTAIN or _ends(curves, best)[1] >= CAPABLE:
         return None
     sentence = t(
         "Fails in use: beside the right answer it predicts each next token almost without error (validation loss "
@@ -206,7 +199,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     valid, train = curves.valid, curves.train
     if not valid or not train:
         return None
-    if curves.score and _lower(curves, max(value for _, value in curves.score)) >= GOOD:
+    if curves.score and _ends(curves, max(value for _, value in curves.score))[0] >= GOOD:
         return None  # it answers most sentences that it has never seen
     best = min(range(len(valid)), key=lambda i: valid[i][1])
     step, lowest = valid[best]
@@ -233,10 +226,9 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
                 ),
             )
             + f". {advice}",
-            int(step),
             ("more pairs", "dropout"),
         )
-    wrong = curves.score and _upper(curves, max(value for _, value in curves.score)) < GOOD
+    wrong = curves.score and _ends(curves, max(value for _, value in curves.score))[1] < GOOD
     if len(valid) >= FEWEST_EVALS and wrong and level < BY_HEART and valid[-1][1] > GAP * level and _is_flat(curves):
         return Diagnosis(
             "memorising",
@@ -249,7 +241,6 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
                 ),
             )
             + f". {advice}",
-            None,
             ("more pairs", "dropout"),
         )
     return None
@@ -302,7 +293,7 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     slight = SLIGHT * best if was_good else 0.0
     if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0, slight):
         return None
-    since, change = min(points, key=lambda point: point[1])[0], _slight_change(min(before), min(after))
+    change = _slight_change(min(before), min(after))
     none_right = curves.score and max(scores) < MANY_WRONG
     if little or (none_right and best > FAR * first):
         return Diagnosis(
@@ -313,7 +304,6 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             )
             + ". "
             + t("Try another learning rate, a longer warm-up or a larger model, and look at the data."),
-            int(since),
             ("rate", "larger"),
         )
     unfit = ("try" if max(scores) < CAPABLE else "", "larger" if curves.continued else "")
@@ -326,7 +316,6 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
             if curves.continued
             else t("Longer training of this kind will change little; more pairs or a larger model may."),
         ),
-        int(since),
         tuple(step for step in _AFTER_LEVELLED if step not in unfit),
     )
 
@@ -404,21 +393,15 @@ def _share(curves: Curves, score: float) -> float:
     return score / 100 if curves.score_name == "bleu" else min(score / curves.reachable, 1.0)
 
 
-def _lower(curves: Curves, score: float) -> float:
-    """The lower end of the interval of a score, as a share; the score itself if nobody knows of how many sentences."""
+def _ends(curves: Curves, score: float) -> tuple[float, float]:
+    """The interval of a score, as shares; the score itself twice if nobody knows of how many sentences."""
     if not curves.sentences:
-        return _share(curves, score)
+        return (_share(curves, score),) * 2
     if curves.score_name == "bleu":
-        return (score - BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return interval(score, curves.sentences)[0] / curves.reachable
-
-
-def _upper(curves: Curves, score: float) -> float:
-    if not curves.sentences:
-        return _share(curves, score)
-    if curves.score_name == "bleu":
-        return (score + BLEU_WIDTH / math.sqrt(curves.sentences)) / 100
-    return min(interval(score, curves.sentences)[1] / curves.reachable, 1.0)
+        half = BLEU_WIDTH / math.sqrt(curves.sentences)
+        return (score - half) / 100, (score + half) / 100
+    low, high = interval(score, curves.sentences)
+    return low / curves.reachable, min(high / curves.reachable, 1.0)
 
 
 def _above(curves: Curves, score: float) -> float:
@@ -427,7 +410,7 @@ def _above(curves: Curves, score: float) -> float:
     The same sentences are scored each time, so half of an interval is enough.
     """
     scale = 100 if curves.score_name == "bleu" else curves.reachable
-    return score + (scale * (_upper(curves, score) - _share(curves, score)) / 2 if curves.sentences else 0.0)
+    return score + (scale * (_ends(curves, score)[1] - _share(curves, score)) / 2 if curves.sentences else 0.0)
 
 
 def _with_score(curves: Curves, clause: str) -> str:

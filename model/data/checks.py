@@ -171,14 +171,11 @@ _Found = tuple[list[int], str]
 
 def _unusable(pairs: Pairs) -> list[Finding]:
     total = len(pairs.examples) + pairs.n_skipped
-    return [
-        Finding("unusable", _cannot_be_used(len(lines), why), len(lines), total, lines)
-        for why, lines in pairs.skipped.items()
-    ]
-
-
-def _cannot_be_used(n: int, why: str) -> str:
-    return t("{n} row cannot be used: {why}.", "{n:,} rows cannot be used: {why}.", n=n, why=why)
+    findings = []
+    for why, lines in pairs.skipped.items():
+        said = t("{n} row cannot be used: {why}.", "{n:,} rows cannot be used: {why}.", n=len(lines), why=why)
+        findings.append(Finding("unusable", said, len(lines), total, lines))
+    return findings
 
 
 def _long(examples: Sequence[Example]) -> _Found:

@@ -89,14 +89,11 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
             _say(f"stopped; {plural(number - 1, 'run')} stored. The same command continues from here.")
             return 130
         write_run(job.recipe, run, options.results)
-        outcome = run.error or _score_text(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
-        _say(f"{outcome} after {clock(run.seconds)}")
+        score = run.score(job.recipe.base.metric) or 0.0
+        outcome = f"BLEU {score:.1f}" if job.recipe.base.metric == "bleu" else f"{100 * score:.1f} % right"
+        _say(f"{run.error or outcome} after {clock(run.seconds)}")
     _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
     return 0
-
-
-def _score_text(value: float, metric: str) -> str:
-    return f"BLEU {value:.1f}" if metric == "bleu" else f"{100 * value:.1f} % right"
 
 
 def _say(text: str) -> None:

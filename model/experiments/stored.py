@@ -63,11 +63,6 @@ class StoredRun:
     error: str = ""
     day: str = ""
 
-    @property
-    def typed_command(self) -> str:
-        """The commands as they are typed here, one a line: `headlight train …` if Headlight is installed."""
-        return as_typed(self.command)
-
     def score(self, name: str, split: str = "test") -> float | None:
         """One score on one split; None if it was not measured."""
         return self.scores.get(split, {}).get(name)

@@ -27,6 +27,7 @@ from model.fast.keys_values import KeysValues
 from model.fast.layout import column_major
 from model.layers import DecoderLayer
 from model.positions import rotary_table
+from model.state import ReadTokens
 from model.tap import Tap, wanted_points
 from model.transformer import Transformer
 from model.variants import GatedFeedForward, WithoutResidual
@@ -38,7 +39,7 @@ RESERVED = 32  # positions for which memory is reserved at first
 
 
 @dataclass(frozen=True)
-class StepState:
+class StepState(ReadTokens):
     """The decoder's state between two steps; a step makes a new state, and old ones stay valid.
 
     Shapes:
@@ -53,16 +54,6 @@ class StepState:
     tokens: Tensor
     sources: Tensor
     n_heads: int
-
-    @property
-    def batch_size(self) -> int:
-        """Number of hypotheses that are decoded in parallel."""
-        return self.tokens.size(0)
-
-    @property
-    def position(self) -> int:
-        """Number of tokens read, which is the position of the next one."""
-        return self.tokens.size(1)
 
     def select(self, rows: Tensor) -> StepState:
         """Return the state of the given rows, repeated or dropped as listed: rows [new batch] indices."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import le
 
 from torch import Tensor
 
@@ -38,7 +39,7 @@ def grown(
         old = small.get(key)
         if old is not None and old.shape == new.shape:
             weights[key] = old
-        elif old is not None and _FEED_FORWARD.search(key) and _fits_in(old, new):
+        elif old is not None and _FEED_FORWARD.search(key) and all(map(le, old.shape, new.shape)):
             weights[key] = _widened(old, new, zeros=key.endswith("linear2.weight"))
         elif old is None and _LAYER.match(key) and config.norm_first and config.residual:
             weights[key] = new * 0 if _LAST_PROJECTION.search(key) else new
@@ -47,10 +48,6 @@ def grown(
     if missing := sorted(set(small) - set(fresh)):
         raise ConfigError(_refusal(name, missing[0], small[missing[0]], config))
     return weights
-
-
-def _fits_in(old: Tensor, new: Tensor) -> bool:
-    return all(small <= large for small, large in zip(old.shape, new.shape, strict=True))
 
 
 def _widened(old: Tensor, new: Tensor, *, zeros: bool) -> Tensor:

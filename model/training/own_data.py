@@ -75,7 +75,11 @@ def _checked(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Check
         raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
     if options.valid_data and options.valid_share is not None:
         raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
-    pairs = _table(options, options.data) if options.data else _parallel(options)
+    pairs = (
+        _table(options, options.data)
+        if options.data
+        else read_parallel(options.source, options.target, encoding=options.encoding)
+    )
     valid = _table(options, options.valid_data) if options.valid_data else None
     return pairs, check(
         pairs,
@@ -85,10 +89,6 @@ def _checked(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Check
         valid_fraction=options.valid_share,
         split_seed=split_seed,
     )
-
-
-def _parallel(options: argparse.Namespace) -> Pairs:
-    return read_parallel(options.source, options.target, encoding=options.encoding)
 
 
 def _table(options: argparse.Namespace, path: Path) -> Pairs:

@@ -1,13 +1,10 @@
 """What another language costs beside English: processor time and calls of pages' runs, bytes of the first screen."""
 
 import gzip
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from statistics import quantiles
 from time import process_time
-from types import FrameType
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +14,7 @@ from explorer.locale.language import ENGLISH, written_in
 from tests.benchmarks.lab import Lab
 from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.timing import median, turns
-from tests.harness import speed_up
+from tests.harness import calls_of, speed_up
 from tests.pages.page import PAGES, run, visit
 
 LANGUAGE, MODEL, SENTENCE = "de", "adjective-swap", "I read red books"
@@ -37,24 +34,6 @@ def again(code: str, at: AppTest) -> None:
         run(at)
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions a run calls, in Python or C: a measure of work that other load does not move."""
-    called = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal called
-        called += event in {"call", "c_call"}
-
-    threading.setprofile(count)
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return called
-
-
 def difference(page: str, lab: Lab, first: str) -> tuple[float, float]:
     """How much more processor time and how many more calls a run in the other language takes, in percent.
 
@@ -66,7 +45,7 @@ def difference(page: str, lab: Lab, first: str) -> tuple[float, float]:
     }
     works = {code: partial(again, code, at) for code, at in visits.items()}
     took = turns(works, lab.times(N_RUNS), clock=process_time)
-    called = {code: min(calls(work) for _ in range(3)) for code, work in works.items()}
+    called = {code: min(calls_of(work) for _ in range(3)) for code, work in works.items()}
     return (
         100 * (median(took[LANGUAGE]) / median(took[ENGLISH]) - 1),
         100 * (called[LANGUAGE] / called[ENGLISH] - 1),

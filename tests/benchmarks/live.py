@@ -32,7 +32,7 @@ from tests.benchmarks.results import number
 from tests.benchmarks.timing import median
 from tests.browser import FLAGS, SCREEN, find_chromium, free_port, serve, settle
 
-MODEL, OTHER = "multi30k-en-de", "dates"
+MODEL = "multi30k-en-de"
 N_VISITS, N_SENTENCES, N_FORKS, WARM_UP = 5, 12, 9, 3
 QUARTER, PERIOD = 0.25, 0.1  # seconds
 APP = "the app, its server on all cores"
@@ -82,12 +82,7 @@ class Core:
 
     browser: Browser
     url: str
-    site: Path  # the folder that the server has
-    log: Path  # of the web server
     first: Path  # has the id of the browser's first process
-
-    def asked(self) -> list[str]:
-        return re.findall(r'"GET /(\S*?)(?:\?\S*)? HTTP', self.log.read_text(encoding="utf-8"))
 
     def processes(self) -> list[psutil.Process]:
         first = psutil.Process(int(self.first.read_text()))
@@ -126,7 +121,7 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
     program = find_chromium()
     if program is None:
         raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
-    first, starter, log = folder / "first", folder / "browser", folder / "server.log"
+    first, starter = folder / "first", folder / "browser"
     with ExitStack() as stack:
         lines = ["#!/bin/sh", f"echo $$ > {shlex.quote(str(first))}", f'exec {shlex.join([*pinned, program])} "$@"\n']
         starter.write_text("\n".join(lines))
@@ -136,14 +131,13 @@ def core(folder: Path, site: Path) -> Iterator[Core]:
         stack.callback(browser.close)
         port = free_port()
         command = [*pinned, sys.executable, "-m", "http.server", f"{port}", "--directory", str(site)]
-        with log.open("wb") as file:
-            server = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stack.callback(server.wait)
         stack.callback(server.terminate)
         url = f"http://localhost:{port}/"
         while not _answers(url):
             time.sleep(0.05)
-        yield Core(browser, url, site, log, first)
+        yield Core(browser, url, first)
 
 
 def _answers(url: str) -> bool:
@@ -258,27 +252,6 @@ def sizes(site: Path) -> tuple[float, float]:
     return everything / 1e6, code / 1e3
 
 
-def check_requests(on: Core, text: str) -> tuple[int, float]:
-    """The number of files and the megabytes of a first visit; a model's files come when it is chosen, not before.
-
-    Raises:
-        RuntimeError: the files of another model were asked for.
-    """
-    before = len(on.asked())
-    page = visit(on, text)
-    first = on.asked()[before:]
-    page.locator("[name=model]").first.select_option(OTHER)
-    expect(page.locator(".desk:not(.busy) .ask [name=model]")).to_have_value(OTHER)
-    page.wait_for_function(f"() => {DONE} && new URLSearchParams(location.search).get('model') === '{OTHER}'")
-    then = on.asked()[before + len(first) :]
-    page.context.close()
-    models = [{path.split("/")[1] for path in paths if path.count("/") == 2} for paths in (first, then)]
-    if models != [{MODEL}, {OTHER}]:
-        raise RuntimeError(f"the page asked for {sorted(first)} and then for {sorted(then)}")
-    files = [file for path in first if (file := on.site / (path or "index.html")).is_file()]
-    return len(files), sum(file.stat().st_size for file in files) / 1e6
-
-
 def spread(values: Sequence[float]) -> str:
     return f"median of {len(values)}, {number(min(values))} to {number(max(values))}"
 
@@ -295,7 +268,6 @@ def measure(lab: Lab) -> list[Row]:
         on, app = stack.enter_context(core(folder, site)), stack.enter_context(serve())
         supply = iter(sentences())
         visit(on, next(supply)).context.close()  # not measured: the browser's first page
-        n_files, loaded = check_requests(on, next(supply))
         whole = times(on, app.url, supply, *counts)
         with on.held(QUARTER):
             quarter = times(on, app.url, supply, *counts)
@@ -310,7 +282,6 @@ def measure(lab: Lab) -> list[Row]:
 
     return [
         row("a first visit, to a computed translation painted, one core", whole.visits, 1500, quarter.visits),
-        Row(f"{MODEL}: a first visit, transferred, not compressed", loaded, "MB", detail=f"{n_files} files"),
         row("twelve words, Enter to painted, one core", whole.site, 120, quarter.site, whole.app),
         Row.within(
             f"{MODEL}: twelve words, Enter to painted, a quarter of a core",

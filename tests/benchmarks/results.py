@@ -27,10 +27,9 @@ def read(folder: Path = FOLDER) -> list[Line]:
     return sorted(lines, key=lambda line: str(line["when"]))
 
 
-def keep(lines: Sequence[Line], folder: Path = FOLDER) -> None:
-    folder.mkdir(exist_ok=True)
+def keep(lines: Sequence[Line]) -> None:
     for line in lines:
-        with (folder / f"{line['when'][:10]}.jsonl").open("a", encoding="utf-8") as file:
+        with (FOLDER / f"{line['when'][:10]}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
+WARM_UP = 3
+
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
     begun = clock()
@@ -12,28 +14,20 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = perf_counte
     return clock() - begun
 
 
-def in_turns(
-    works: Mapping[str, Callable[[], object]],
-    repeats: int,
-    warm_up: int = 3,
-    clock: Callable[[], float] = perf_counter,
-) -> dict[str, float]:
+def in_turns(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Median milliseconds of each, called in turns, in a drawn order."""
-    return {name: median(found) for name, found in turns(works, repeats, warm_up, clock).items()}
+    return {name: median(found) for name, found in turns(works, repeats).items()}
 
 
 def turns(
-    works: Mapping[str, Callable[[], object]],
-    repeats: int,
-    warm_up: int = 3,
-    clock: Callable[[], float] = perf_counter,
+    works: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = perf_counter
 ) -> dict[str, list[float]]:
     """Milliseconds of every call of each, in turns, in a drawn order, so that what recurs in time hits all alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
-    for repeat in range(warm_up + repeats):
+    for repeat in range(WARM_UP + repeats):
         for name in random.Random(repeat).sample(list(works), len(works)):
             time = 1000 * seconds(works[name], clock)
-            if repeat >= warm_up:
+            if repeat >= WARM_UP:
                 times[name].append(time)
     return times
 

@@ -321,7 +321,7 @@ def test_the_second_visit_needs_no_network(page: Page, site: str) -> None:
         page.context.set_offline(False)
 
 
-def test_the_tour_and_attention_are_loaded_when_they_are_asked_for(browser: Browser, site: str) -> None:
+def test_models_the_tour_and_attention_are_loaded_when_they_are_asked_for(browser: Browser, site: str) -> None:
     context = browser.new_context(service_workers="block")
     page, asked = context.new_page(), list[str]()
     page.on("request", lambda request: asked.append(request.url))
@@ -329,6 +329,9 @@ def test_the_tour_and_attention_are_loaded_when_they_are_asked_for(browser: Brow
     visit(page, site, model="reverse", text="abc")
     assert any("/code/site-" in address for address in asked)
     assert not any("/code/attention-" in address for address in asked)
+    assert {address.split("/")[-2] for address in asked if "/model-" in address} == {"reverse"}
+    with page.expect_request("**/adjective-swap/model-*"):
+        page.locator("[name=model]").first.select_option("adjective-swap")
     page.get_by_role("button", name="Show me").click()
     expect(page.locator("#offline")).to_contain_text("could not be loaded")
     page.unroute_all()

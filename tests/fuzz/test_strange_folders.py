@@ -21,7 +21,6 @@ from explorer.decoding.model_summary import facts, story, title
 from explorer.decoding.translator import InputError, Translator
 from explorer.runs import metrics
 from explorer.runs.archive import ArchiveError, export, import_zip
-from explorer.runs.head_history import load_snapshot
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows
 from explorer.runs.metrics import load_metrics
@@ -178,7 +177,7 @@ def hurts_nobody(checkpoints: Path, file: str, content: bytes | None) -> None:
 def read_weights(folder: Path, changed: str) -> None:
     """If the changed file is part of the model, open it and translate; if it is a snapshot, load that."""
     if changed.startswith(SNAPSHOTS):
-        load_snapshot(folder, 30 if "30" in changed else 10)
+        load_model(folder, snapshot=30 if "30" in changed else 10)
     elif changed in (CONFIG, TOKENIZER, WEIGHTS):
         with suppress(InputError):  # the tokenizer may know none of the words
             Translator(load_model(folder)).translate("abc", DecodeConfig(max_length=3))

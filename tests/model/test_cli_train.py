@@ -194,7 +194,6 @@ def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
         (["--task", "copy", "--name", "x", "--device", "cuda:77"], "--device cpu"),
         (["--task", "copy", "--name", "x", "--precision", "fp64"], "--precision is one of auto, fp32, bf16"),
         (["--task", "copy", "--name", "x", "--json"], "--json goes with --dry-run"),
-        (["--task", "copy", "--name", "x", "--tune"], "--tune is no longer an option: "),
         (["--resume", "nothing"], "there is no model 'nothing'"),
         (["--resume", "run", "--task", "copy"], "leave out --task"),
         (["--resume", "run", "--set", "seed=3"], "--init NAME"),

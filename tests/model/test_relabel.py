@@ -79,8 +79,6 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     searching = [*wrong, "--model", "reverse", *REVERSE, "--out", str(tmp_path / "y.jsonl")]
     for number in ("0", "6"):
         assert "from 1 to 5" in failure(relabel.main, [*searching, "--translations", number], capsys)
-    for retired in (["--through", "files"], ["--sample", "0.7"], ["--seed", "2"]):
-        assert "is no longer an option" in failure(relabel.main, [*searching, *retired], capsys)
     nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
     assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
     capsys.readouterr()

@@ -2,8 +2,7 @@
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from tests import pseudo
 from tests.explorer.planted import planted_trace
 from tests.explorer.sent import messages
 from tests.explorer.shown_maps import VIEWS
+from tests.harness import calls_of
 from tests.pages.page import address, as_read, run, visit, widget, words
 
 SENTENCE = "I read red books"
@@ -190,19 +190,3 @@ def test_a_run_in_german_makes_few_more_function_calls(page: str) -> None:
         with language.written_in(code):  # of labels that the harness asks for outside of the run
             calls[code] = min(calls_of(partial(run, at)) for _ in range(3))
     assert calls["de"] <= 1.02 * calls[language.ENGLISH]
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions are called in the threads that this work starts."""
-    n_calls = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal n_calls
-        n_calls += event in ("call", "c_call")
-
-    threading.setprofile(count)
-    try:
-        work()
-    finally:
-        threading.setprofile(None)
-    return n_calls

@@ -36,12 +36,13 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "beginning of your sentence" not in words(at), "it is the whole sentence"
     choose(at, **{str(sentence.key): 1})
     assert "beginning of your sentence; its target is the beginning of that target" in words(at)
-    assert "In one batch with “I read red books”, padding fills it up to the same length." in words(at)
+    filled = "Padding fills “I read red” up to the length of “I read red books”, in one batch with it."
+    assert filled in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
     assert np.array_equal(drawn["closing"], codes), "the cells that the masks close are marked before they do"
     assert "closing" not in hatched
-    assert (before["zero"], after["zero"]) == ("0", ""), "every score has a number"
+    assert (before["zeros"], after["zeros"]) == (True, False), "every score has a number"
     for code, name in ((FUTURE, "in the future ╱"), (PADDING, "padding ╳")):
         assert f"{(codes == code).sum()} {name}" in words(at)
     scores, weights = maps(at)
@@ -51,10 +52,10 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
-    assert "The next sentence leaves padding out." in words(at)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
-    assert f"Without padding, the score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
+    assert f"Of real tokens only: The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
+    assert "Real tokens give padding" not in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
     hidden = f"“{names[1]}”, for example, cannot look ahead to “{names[2]}”"
@@ -70,6 +71,8 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert np.array_equal(both, np.tril(padding))
     choose(at, masks_padding=False)
     assert is_open(maps(at)[1]).all()
+    padded = maps(at)[1][:real, real:].sum(axis=1).mean()
+    assert f"Real tokens give padding {100 * padded:.0f} % of their attention on average." in words(at)
     assert "No cell is closed" in words(at)
     assert "closing" not in sent(at)[0][1]
     assert "hatched edges" not in words(at)
@@ -87,7 +90,7 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     at = masks()
     choose(at, masks_batch="this sentence")
     assert "padding ╳" not in words(at)
-    assert "Without padding" not in words(at)
+    assert "Of real tokens only" not in words(at)
     assert "the future ╱" in words(at)
     assert "beginning of your sentence" not in words(at)
 

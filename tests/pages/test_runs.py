@@ -40,7 +40,10 @@ def test_lists_runs_and_models_with_what_is_known(checkpoints: Path) -> None:
     (save_run(checkpoints / "broken") / "config.json").write_text("{")
     shutil.copy(ROOT / "tests" / "data" / "runs" / "diverges.jsonl", checkpoints / "mine" / METRICS)
     (checkpoints / ".launches").mkdir()
-    (checkpoints / ".launches" / "ghost.json").write_text('{"pid": 1, "started": 1.0, "arguments": ["python"]}')
+    for name, log in {"ghost": "", "gone": "gone finished: exact match 1.0000, on the split 'test'."}.items():
+        launch = {"pid": 1, "started": 1.0, "arguments": ["python"]}
+        write_json(checkpoints / ".launches" / f"{name}.json", launch)
+        (checkpoints / ".launches" / f"{name}.log").write_text(log)
     runtime.models_changed()
     at = visit("runs", entry="ghost")
     assert "The command ended before it could create the run's folder." in words(at)
@@ -317,7 +320,7 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     config["results"]["valid"] = {"exact_match": 1.0}
     write_json(folder / CONFIG, config)
     at = visit("runs", entry="right", runs_tab="Wrong answers")
-    assert "all validation answers were exactly right" in words(at)
+    assert "No wrong validation answer: at the end of training, all were exactly right." in words(at)
     assert "Find all wrong validation answers" not in [each.label for each in at.button]
 
 

@@ -33,7 +33,7 @@ def options(at: AppTest) -> argparse.Namespace:
 
 def planned(at: AppTest) -> AppTest:
     for _ in range(50):
-        if metric(at, "Takes") != "timing …":
+        if "being timed" not in words(at):
             return at
         at.run()
     raise AssertionError("no plan came")
@@ -221,7 +221,10 @@ def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> N
     assert "no *example* has tokens." in words(at)
     assert button(at, "Start training").disabled is refused
     assert metric(at, "Parameters") == ("–" if refused else "≈ 172 k"), "known without it"
-    assert metric(at, "Takes") == "–"
+    assert metric(at, "Takes") == ("–" if refused else "1 to 2 min")
+    assert ("two CPU cores that do nothing else" in words(at)) != refused
+    lines = at.radio(key="train_preset_reverse").options
+    assert refused or all(":gray[" in line for line in lines), "each has a time, if a rough one"
 
 
 def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -> None:

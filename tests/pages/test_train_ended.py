@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.web import runtime
+from model.data import get_task
 from model.folder import CONFIG, STATE, read_config, write_json
 from tests.explorer.toy_runs import save_run, write_status
 from tests.pages.page import assert_says, choose, click, has_key, metric, run, visit, words
@@ -33,8 +34,14 @@ def test_a_model_can_be_tried_where_its_training_was_watched(training: Path) -> 
     at = visit("train", run="mine")
     choose(at, try_mine="<b>abc</b>")
     assert "It answers" in words(at)
+    assert "never occurred in training" in words(at), "as Translate warns"
+    assert "This source is new" in words(at)
     links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
     assert links["See what it looks at"] == "model=mine&text=%3Cb%3Eabc%3C%2Fb%3E"
+    held_out = get_task("reverse").splits["valid"][0]
+    choose(at, try_mine=held_out.source)
+    assert_says(at, f"This source was held out of its training; the right answer is “{held_out.target}”.")
+    assert "never occurred in training" not in words(at)
     choose(at, try_mine="  ")
     assert "It answers" not in words(at)
     write_status(training / "mine", "running")

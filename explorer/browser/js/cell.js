@@ -292,7 +292,7 @@ function drawWhere(S) {
       column_title,
       unit: t("weight"),
       top: fullColour(weightsOf(m, layer, 0), m.keys),
-      ...{ signed: false, least: 0, minus: 0, numbers: true, zero: "", frames: [] },
+      ...{ signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
       caption: headTitle(kind, layer, in_view),
       places: placesIn({ data: decoding }, SIDES[kind][1], tokens),
     },

@@ -204,7 +204,7 @@ function figureOf(
     least: signed ? NOISE : 0,
     minus: 0,
     numbers: true,
-    zero: "",
+    zeros: false,
     frames: marks?.cells ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     places,

@@ -159,7 +159,8 @@ function drawHead(S, f) {
   const [row_title, column_title] = AXES[kind];
   const header = {
     ...{ rows, columns, row_title, column_title, ends: f.predicted.map(leadsTo), caption: `${caption}.` },
-    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, zero: "", frames: [], grid: [] },
+    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+    grid: [],
     places: placesOf(f.columns, isLeftwards(f.columns)),
   };
   const values = weightsOf(f, (S.layer - 1) * heads + S.head - 1);

@@ -160,7 +160,7 @@ function drawHead(S, m, labels, cell, high) {
   f.followed = followed;
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
   const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
-  const small = paintMap(f.canvas, S.theme, f.plot, {
+  const unwritten = paintMap(f.canvas, S.theme, f.plot, {
     cells: m,
     rows,
     sheet: pictureOf(S, m, [pick], scale),
@@ -181,7 +181,7 @@ function drawHead(S, m, labels, cell, high) {
         ]
       : marks,
   });
-  f.about.textContent = [f.about.textContent, aboutNumbers(small)].filter(Boolean).join(" · ");
+  f.about.textContent = [f.about.textContent, aboutNumbers(unwritten)].filter(Boolean).join(" · ");
 }
 
 /**

@@ -6,7 +6,7 @@ import { finder, say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, FREE, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
@@ -162,15 +162,17 @@ function draw(S) {
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const ctx = contextOf(canvas);
   ctx.font = `${NUMBER}px ${theme.font}`;
-  const isRoomy = !least || ctx.measureText(signedNumber(0.11, decimals, true)).width <= S.plot.cell - 2;
+  const inside = (closing ? FREE : 1) * S.plot.cell - 2;
+  const longest = signedNumber(least ? 0.11 : -top, decimals, true);
+  const isRoomy = !signed || ctx.measureText(longest).width <= inside;
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
-    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zero) : cellNumber(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zeros) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };
-  const small = paintMap(canvas, theme, S.plot, {
+  const unwritten = paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
     sheet: sheetOf(theme, cells, [levels], scale),
@@ -192,7 +194,7 @@ function draw(S) {
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });
-  S.bare = small === null;
+  S.bare = unwritten === null;
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   canvas.dataset.tall = `${S.plot.tall}`;
@@ -209,7 +211,7 @@ function draw(S) {
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   const below = { least: inSentence(`${Number((written || 0.5 * 0.1 ** decimals).toFixed(decimals + 1))}`) };
-  if (small && !minus)
+  if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
@@ -218,13 +220,13 @@ function draw(S) {
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
-/** A signed number for a cell; what would be 0 in its decimals is `zero`. Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy @param {string} [zero] */
-function signedNumber(value, decimals, isRoomy, zero = "") {
+/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy @param {boolean} [zeros] */
+function signedNumber(value, decimals, isRoomy, zeros = false) {
   const size = Math.abs(value);
-  const text = size.toFixed(decimals);
-  if (!Number(text)) return size < 1e-6 ? "0" : zero;
+  const text = size.toFixed(decimals).replace(/^0(?=\.)/, "");
+  if (!Number(text)) return size < 1e-6 ? "0" : zeros ? inSentence(text) : "";
   const [minus, plus] = isRoomy ? ["−", "+"] : ["-", ""];
-  return inSentence((value < 0 ? minus : plus) + text.replace(/^0/, ""));
+  return inSentence((value < 0 ? minus : plus) + text);
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */

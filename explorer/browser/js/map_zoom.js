@@ -79,13 +79,11 @@ export function bringIntoSight(box, { left, top, cell, tall, places }, right, ro
     box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), cell, box.clientWidth - left - right);
 }
 
-/** What to know about the numbers of a map: which are left out, or where they are read. @param {boolean | null | undefined} small as `paintMap` returns it */
-export const aboutNumbers = (small) =>
-  small === null
-    ? t("choose a cell for its number")
-    : small
-      ? t("no number: below {least}", { least: inSentence("0.005") })
-      : "";
+/** What to know about the numbers of a map: which are left out, or where they are read. @param {number | null | undefined} least as `paintMap` returns it */
+export function aboutNumbers(least) {
+  if (least === null) return t("choose a cell for its number");
+  return least ? t("no number: below {least}", { least: inSentence(`${least}`) }) : "";
+}
 
 /**
  * The rows or columns that have a label, where one fits to every `every` of them: the first ones named, then regular ones.

@@ -23,7 +23,11 @@ import { t } from "./words.js";
 /** @import { Sight } from "./map_zoom.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
 
-const ROOMY = [20, 14]; // minimum width and height of a cell that holds a number in type of 10 pixels, in pixels
+// The smallest type in cells and beside rows, and the width and height of a cell with room for a number in it, in pixels.
+const SMALL = [10, 20, 14];
+const MAGNIFIED = [7, 14, 7]; // in a presentation
+export const FREE = 0.8; // share of a cell inside its hatched edges
+const WRITTEN_FROM = 0.05; // weight from which numbers are written where they are crowded in a presentation
 export const AXIS = 17; // height of an axis title, in pixels
 const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
 const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
@@ -170,6 +174,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
     fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
     Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+  ctx.letterSpacing = "0px"; // numbers drawn before may have had another one
   ctx.font = `700 ${size}px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
   const keys = columns.map(label);
@@ -199,15 +204,11 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
   };
 }
 
-/** The smallest type on a canvas: larger in a presentation. @param {HTMLCanvasElement} canvas */
+/** The smallest type of keys and titles: larger in a presentation. @param {HTMLCanvasElement} canvas */
 const leastType = (canvas) => (canvas.closest(".presenting") ? LEAST_PRESENTED : 10);
 
-/** Whether cells of this width and height hold numbers. @param {HTMLCanvasElement} canvas @param {number[]} size */
-const holdsNumbers = (canvas, size) => ROOMY.every((least, i) => size[i] >= (least * leastType(canvas)) / 10);
-
-/** Whether numbers stand upright, in narrow cells of high rows. @param {HTMLCanvasElement} canvas @param {Plot} plot */
-const standUpright = (canvas, { cell, tall }) =>
-  !holdsNumbers(canvas, [cell, tall]) && cell >= LEADING * leastType(canvas) && tall >= 2.2 * leastType(canvas);
+/** The smallest type in cells and beside rows, and the size of such cells. @param {HTMLCanvasElement} canvas */
+const densest = (canvas) => (canvas.closest(".presenting") ? MAGNIFIED : SMALL);
 
 /** The angle of the key labels over cells of this size. @param {number} cell */
 const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
@@ -254,8 +255,8 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  */
 
 /**
- * Paints a map with its labels, numbers and marks; returns whether some weight is too small to be written as a number, or
- * null if the cells are too small for numbers.
+ * Paints a map with its labels, numbers and marks; returns the weight below which none is written, 0 if all are, or null
+ * if the cells are too small for numbers.
  * @param {HTMLCanvasElement} canvas
  * @param {Theme} theme
  * @param {Plot} plot
@@ -274,9 +275,8 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > FRAMED) rule(pen);
-  const turned = standUpright(canvas, plot);
-  const small =
-    turned || picture.isSmall || holdsNumbers(canvas, [cell, tall]) ? writeNumbers(pen, picture, turned) : null;
+  const [, roomy, high] = densest(canvas);
+  const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -284,7 +284,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (rows < queries) frameRest(pen, queries, picture);
   for (const mark of picture.marks ?? []) drawMark(pen, mark);
   writeLabels(pen, picture);
-  return small;
+  return unwritten;
 }
 
 /** The context and place in which all parts of a map are painted. @typedef {Plot & Omit<Cells, "queries"> & { ctx: CanvasRenderingContext2D, theme: Theme, rows: number, wide: number, high: number }} Pen */
@@ -310,9 +310,10 @@ function writeLabels(
   }
   Object.assign(ctx, { fillStyle: theme.ink, globalAlpha: 1 });
   const least = leastType(canvas);
-  const everyOf = (/** @type {number} */ step) => Math.ceil((least * LEADING) / step);
-  const sizeOf = (/** @type {number} */ step) =>
-    clamp(Math.floor((everyOf(step) * step) / LEADING), least, labels.size);
+  const [lowest] = densest(canvas);
+  const everyOf = (/** @type {number} */ step, low = least) => Math.ceil((low * LEADING) / step);
+  const sizeOf = (/** @type {number} */ step, low = least) =>
+    clamp(Math.floor((everyOf(step, low) * step) / LEADING), low, labels.size);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
   const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
     ctx.save();
@@ -328,11 +329,12 @@ function writeLabels(
   const lines = upright && !beside ? [] : titles[Number(beside)].split(left < LYING ? " " : / (?=\()/).reverse();
   const [corner, align] = beside ? /** @type {const} */ ([left - 6, "right"]) : /** @type {const} */ ([2, "left"]);
   lines.forEach((line, i) => write(line, x0 + corner, y0 + top - 10 - i * small * LEADING, align, small, 0.75));
-  for (const q of labelled(rows, everyOf(tall), [row])) {
+  const type = sizeOf(tall, lowest);
+  for (const q of labelled(rows, everyOf(tall, lowest), [row])) {
     const y = top + (q + 0.5) * tall;
     if (y < y0 + top) continue;
-    write(labels.names[q], x0 + left - 6, y, "right", sizeOf(tall), 1, q === row ? 700 : 400);
-    if (labels.others[q]) write(labels.others[q], end + 8, y, "left", sizeOf(tall), 0.75);
+    write(labels.names[q], x0 + left - 6, y, "right", type, 1, q === row ? 700 : 400);
+    if (labels.others[q]) write(labels.others[q], end + 8, y, "left", type, 0.75);
   }
   const size = sizeOf(cell);
   const looked = row === null ? [] : keysLookedAt(values, row * keys, keys);
@@ -356,32 +358,31 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
   ctx.stroke();
 }
 
-/** Writes the weights into the cells; returns whether any is too small to be written, or null if none fits. @param {Pen} pen @param {Picture} picture @param {boolean} turned whether they stand upright */
+/** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf = cellNumber, largest = 24, isSmall, letterSpacing = "0px" },
-  turned,
+  { values, scale = UNIT, numberOf, largest = 24, isSmall, letterSpacing = "0px" },
 ) {
-  const [least, edges] = isSmall ? [9, 0.4] : [leastType(ctx.canvas), 2];
-  const full = clamp(Math.round(turned ? cell / LEADING : Math.min(cell, tall) / 2), least, largest);
-  const room = turned ? tall : closing ? 0.8 * cell : cell;
-  const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : numberOf(values[i], i)));
-  const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), "");
+  const [least, edges] = isSmall ? [9, 0.4] : [densest(ctx.canvas)[0], 2];
+  const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
+  const crowded = full < leastType(ctx.canvas);
+  const from = crowded ? WRITTEN_FROM : 0.005;
+  const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
+  const room = (closing ? FREE : 1) * cell - edges;
+  const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : write(values[i], i)));
+  // In a crowd, the rare ">.99" is condensed.
+  const longest = crowded ? ".00" : texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
-  const size = Math.min(full, Math.floor((full * (room - edges)) / ctx.measureText(longest).width));
+  const size = Math.min(full, Math.floor((full * room) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
   texts.forEach((text, i) => {
     if (!text) return;
     ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
-    ctx.save();
-    ctx.translate(x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5);
-    if (turned) ctx.rotate(-Math.PI / 2);
-    ctx.fillText(text, 0, 0);
-    ctx.restore();
+    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, room);
   });
-  return texts.some((text, i) => !text && !mask[i]);
+  return texts.some((text, i) => !text && !mask[i]) ? from : 0;
 }
 
 /** Draws the beginning of the rows that are still to be written, so that the last one does not look like an end. @param {Pen} pen @param {number} queries @param {Picture} picture */
@@ -390,16 +391,16 @@ function frameRest({ ctx, theme, left: start, top, tall, wide: whole, high }, qu
   const wide = sight ? Math.min(start + whole, sight.x + sight.width - labels.right - 2) - left : whole;
   const end = top + queries * tall;
   const rest = Math.min(3 * REST, (sight ? Math.min(end, sight.y + sight.height - 2) : end) - top - high);
-  if (rest <= 0) return;
+  const text = t("not yet written");
   ctx.save();
   Object.assign(ctx, { globalAlpha: 0.6, textAlign: "center", font: `${REST}px ${theme.font}`, fillStyle: theme.ink });
-  ctx.setLineDash([2, 4]);
-  ctx.beginPath();
-  for (const x of [left - 0.5, left + wide + 0.5]) ctx.rect(x, top + high, 0, rest);
-  ctx.stroke();
-  const text = t("not yet written");
-  if (rest > 2 * REST && wide > ctx.measureText(text).width + 8)
+  if (rest > REST && wide > ctx.measureText(text).width + 8) {
     ctx.fillText(text, left + wide / 2, top + high + rest / 2);
+    ctx.setLineDash([2, 4]);
+    ctx.beginPath();
+    for (const x of [left - 0.5, left + wide + 0.5]) ctx.rect(x, top + high, 0, rest);
+    ctx.stroke();
+  }
   ctx.restore();
 }
 

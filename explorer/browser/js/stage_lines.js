@@ -118,8 +118,8 @@ export function sentenceOf(S, { from, query, column, lines }) {
   const look = S.kind === "encoder" ? "plain" : from.span[0] <= target.given ? "prompt" : "write";
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const read = numbered(m.rows, query, SIDES[S.kind][0]);
-  const mapped = S.box.classList.contains("mapped"); // the map has the name of the head
-  return rowInWords(m, S.pick[S.kind], rowOf(S, S.kind, query), read, word, look, !mapped);
+  const placed = !S.box.classList.contains("presenting"); // a slide has the choice of the head above the sentence
+  return rowInWords(m, S.pick[S.kind], rowOf(S, S.kind, query), read, word, look, placed);
 }
 
 /** The predicted word at this index of the target. @param {StepperState} S @param {number} at */

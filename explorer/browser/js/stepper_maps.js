@@ -191,7 +191,7 @@ export function drawMap(S, kind) {
   const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
   if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
   if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });
-  f.small = paintMap(
+  f.unwritten = paintMap(
     f.canvas,
     S.theme,
     f.plot,
@@ -323,18 +323,14 @@ export function drawCaption(S, kind) {
   const { left, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
   const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
-  const about =
-    seen < m.keys
-      ? t("{seen} of {n} columns: scroll", { seen, n: m.keys })
-      : presenting(S.box)
-        ? ""
-        : aboutNumbers(f.small);
-  say(f.about, [layerName(layer), nameInLayer(head), about].filter(Boolean).join(" · "));
+  const about = seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : aboutNumbers(f.unwritten);
+  const named = [layerName(layer), nameInLayer(head), about].filter(Boolean).join(" · ");
+  say(f.about, presenting(S.box) ? about : named); // a slide has the choice of the head above the map
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.dataset.tall = `${f.plot.tall}`;
-  const named = { kind: TITLES[kind], about: f.about.textContent ?? "" };
-  f.canvas.setAttribute("aria-label", t("{kind}, {about}. Arrow keys move between cells.", named));
+  const label = t("{kind}, {about}. Arrow keys move between cells.", { kind: TITLES[kind], about: named });
+  f.canvas.setAttribute("aria-label", label);
   const query = currentRow(S, kind);
   const [side, keySide] = SIDES[kind];
 

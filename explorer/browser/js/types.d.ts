@@ -261,8 +261,8 @@ export interface StepperFigure extends HeadsFigure {
   readout: HTMLElement;
   /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
   drawn?: string;
-  /** Whether some weight is too small for the number in its cell; null if no cell has room for one. */
-  small?: boolean | null;
+  /** The weight below which no cell has its number, 0 if all have it; null if no cell has room for one. */
+  unwritten?: number | null;
   /** Whether the screen shows any of the canvas, at the last layout. */
   inSight?: boolean;
 }

@@ -188,7 +188,7 @@ def _commands(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         for arm in arms:
             st.markdown(f"**{plain(arm.label)}**")
             missing = as_typed("\n".join(map(shlex.join, arm.recipe.commands(arm.recipe.seeds[0]))))
-            lines = [run.typed_command for run in arm.runs] or [missing]
+            lines = [as_typed(run.command) for run in arm.runs] or [missing]
             st.code("\n".join(lines), language="bash", height=_CODE if len(lines) > 1 else "content")
             if arm.recipe.from_chain:
                 st.caption(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.charts.plotly_charts import Columns, numbered
+from explorer.charts.plotly_charts import Columns
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of, reference, references
 from explorer.decoding.masked_reading import sentence_of
 from explorer.decoding.model_description import ModelDescription
-from explorer.decoding.names import name_in_kind, title_in_kind
+from explorer.decoding.names import name_in_kind, numbered, title_in_kind
 from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
@@ -52,7 +52,7 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
         draw_map(closed.map("decoder", weights, title, Switches(causal=not lifted)), key="lift_map", prefix=caption)
     with right:
         columns: Columns = {
-            t("reads"): numbered(tokens),
+            t("reads"): list(numbered(tokens)),
             t("must predict") if is_right else t("predicts"): list(closed.label_tokens),
             t("masked (%)"): [round(100 * float(p), 2) for p in closed.probabilities],
             t("lifted (%)"): [round(100 * float(p), 2) for p in opened.probabilities],

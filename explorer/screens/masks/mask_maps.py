@@ -38,27 +38,21 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
             batched = bound.segmented(t("Batch"), [ALONE, BATCH], default=BATCH, key="masks_batch")
             sentences = batch_of(translation) if batched == BATCH else (sentence_of(translation),)
             row = _choose_sentence(sentences) if len(sentences) > 1 else 0
-    kind, layer, number = head
-    title = t(
-        "{kind}, layer {layer}, head {head}",
-        kind=translated(TITLES_WITHOUT_MASK[kind]),
-        layer=layer + 1,
-        head=number + 1,
-    )
+        kind, layer, number = head
+        title = translated(TITLES_WITHOUT_MASK[kind])
+        draw_caption(t("{kind}, layer {layer}, head {head}", kind=title, layer=layer + 1, head=number + 1))
     reading = readings(translation.model, sentences, switches, head)[row]
-    if seen := _future_text(reading, kind, switches):
-        st.markdown(explained(seen))
-    about = t("{sentence}: {head}.", head=title, sentence=quoted(sentences[row].text))
-    longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
-    padded = _padding_text(reading, sentences[row], kind, switches, longest if len(sentences) > 1 else "")
-    draw_caption(f"{about} {padded}" if padded else about)
+    answers = _future_text(reading, kind, switches), _share_text(reading, kind, switches)
+    if any(answers):
+        st.markdown(explained(" ".join(filter(None, answers))))
     before, after = st.columns(2, gap="small")
     with before:
         _draw_scores(reading, kind, switches)
     with after:
         _draw_weights(reading, kind, switches)
-    if switches.padding and not reading.real_queries(kind).all():
-        draw_caption(t("The rows of padding are computed like all others, and nothing uses their results."))
+    longest = max(sentences, key=lambda each: len(each.ids) + len(each.path)).text
+    if padded := _padding_text(reading, sentences[row], kind, switches, longest if len(sentences) > 1 else ""):
+        draw_caption(padded)
 
 
 def _choose_sentence(sentences: tuple[Sentence, ...]) -> int:
@@ -86,7 +80,7 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
     codes = reading.codes(kind, switches)
     closing = codes if (codes != VISIBLE).any() else None
     title = t("Scores before masking")
-    scores = reading.map(kind, reading.scores, title, unit=SCORE, signed=True, top=None, closing=closing, note="")
+    scores = reading.map(kind, reading.scores, title, unit=SCORE, signed=True, top=None, closing=closing)
     about = (
         t("Query · key / √d_head, computed for every cell.")
         if closing is None
@@ -109,26 +103,37 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
 def _padding_text(
     reading: MaskedReading, sentence: Sentence, kind: AttentionKind, switches: Switches, longest: str
 ) -> str:
-    """Say where the sentence and its padding are from, and how much attention padding gets.
+    """Say where the sentence and its padding are from, and what its rows are for.
 
     `longest` is the longest sentence of the batch ("" = there is no batch).
     """
     sentences = []
-    if sentence.is_beginning:
-        sentences.append(t("It is the beginning of your sentence; its target is the beginning of that target."))
-    if reading.n_padding("encoder") or reading.n_padding("decoder"):
+    rows_padded = not reading.real_queries(kind).all()
+    if rows_padded or reading.n_padding(kind):
         sentences.append(
-            t("In one batch with {longest}, padding fills it up to the same length.", longest=quoted(longest))
+            t(
+                "Padding fills {sentence} up to the length of {longest}, in one batch with it.",
+                sentence=quoted(sentence.text),
+                longest=quoted(longest),
+            )
         )
-    if reading.n_padding(kind):
-        if not switches.padding:
-            share = weight_percent(reading.to_padding(reading.weights, kind))
-            sentences.append(t("Real tokens give padding {share} of their attention on average.", share=share))
     elif longest:
         sentences.append(
             t("This is a longest sentence of the batch, so it has no padding; choose a shorter one to see some.")
         )
+    if sentence.is_beginning:
+        sentences.append(t("It is the beginning of your sentence; its target is the beginning of that target."))
+    if switches.padding and rows_padded:
+        sentences.append(t("The rows of padding are computed like all others, and nothing uses their results."))
     return " ".join(sentences)
+
+
+def _share_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:
+    """Say how much attention padding gets without its mask."""
+    if switches.padding or not reading.n_padding(kind):
+        return ""
+    share = weight_percent(reading.to_padding(reading.weights, kind))
+    return t("Real tokens give padding {share} of their attention on average.", share=share)
 
 
 def _future_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:

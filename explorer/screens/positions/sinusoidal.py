@@ -30,6 +30,7 @@ ROWS = (message("of the formula"), message("learned by this model"))
 BESIDE = (message("wavelengths"), message("curves"), message("dot product"), message("distance"))
 BASES = (2.0, 10.0, 100.0, 1000.0, PAPER_BASE, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
+_likeness_of_random = cached(likeness_of_random)
 
 
 def choose_size(config: ModelConfig) -> TableSize:
@@ -110,11 +111,6 @@ def _draw_learned(rows: Floats, trained: int | None) -> None:
     if len(drawn) > 2:
         with right:
             draw_plot(plot, "pe_learned_products", caption=False)
-
-
-@cached
-def _likeness_of_random(shape: tuple[int, ...]) -> Floats:
-    return likeness_of_random(shape)
 
 
 def _choose_dimensions(d_model: int) -> list[int]:

@@ -112,8 +112,8 @@ def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]
 
 @cached
 def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]) -> Moment:
-    from explorer.runs.head_history import load_snapshot, moment
+    from explorer.runs.head_history import moment
 
     del stamp  # part of the key only
     with runtime.snapshot_turn():
-        return moment(load_snapshot(Path(folder), step), step, text, path)
+        return moment(Path(folder), step, text, path)

@@ -25,7 +25,7 @@ from explorer.screens.runs.actions import (
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
 from explorer.web import address, page_parts, runtime
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_table, table_height
 from explorer.web.runs import (
     ENTRY,
     choose_run,
@@ -38,8 +38,7 @@ from explorer.web.runs import (
 from model.analysis.run_diagnosis import Verdict
 from model.checkpoint import snapshot_steps
 
-_MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays on the first screen
-_ROW_PIXELS = 35
+_MOST_ROWS = 12  # further rows are reached by scrolling, so that the view of one run stays near
 _CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
 _SEVERAL = "runs_several"
 
@@ -137,7 +136,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
         in_file=table,
         texts=texts(table),
         missing="–",
-        height=_ROW_PIXELS * (min(len(entries), _MOST_ROWS) + 1) + 3,
+        height=table_height(len(entries), _MOST_ROWS),
         key=key,
         selection_mode="multi-row",
         selection_default={"selection": {"rows": [names.index(name) for name in chosen], "columns": [], "cells": []}},

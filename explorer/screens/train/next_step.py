@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.decoding.examples import FILES, examples_of
+from explorer.decoding.cache import cached
+from explorer.decoding.domain import doubts_of
+from explorer.decoding.examples import FILES, examples_of, place_in_data
 from explorer.decoding.translator import InputError
 from explorer.locale.messages import t
 from explorer.locale.text import plain, quoted
@@ -50,16 +52,27 @@ def draw_trial(entry: Entry) -> None:
     if not (text or "").strip():
         return
     try:
-        answer = runtime.translate(entry.name, text.strip(), DecodeConfig()).text
+        translation = runtime.translate(entry.name, text.strip(), DecodeConfig())
+        place = _place(entry.name, runtime.fingerprint(entry.name), text.strip())
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
+        answer = translation.text
         said = t("It answers {answer}.", answer=quoted(answer)) if answer else t("It answers with nothing.")
-        st.markdown(plain(said), width="content")
+        st.markdown(plain(" ".join(filter(None, (said, place)))), width="content")
         at = {"model": entry.name, "text": text.strip()}
         label = t("See what it looks at")
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
+    if doubts := doubts_of(translation, entry.summary):
+        st.warning(plain(" ".join(doubts)), icon=":material/explore_off:")
+
+
+@cached
+def _place(name: str, version: str, text: str) -> str:
+    del version  # part of the key only
+    summary = runtime.models().get(name)
+    return place_in_data(summary, text) if summary else ""
 
 
 def _new_pairs() -> None:

@@ -15,6 +15,7 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import count, listed, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import (
+    TIMEOUT_SECONDS,
     Plan,
     PlanError,
     PlanService,
@@ -137,11 +138,9 @@ def _draw_form(runs: Runs) -> None:
     failed = isinstance(plan, PlanError) and not plan.refused  # the sizes are known all the same
     estimated = not unfit and (plan is None or failed)
     sizes_now = sizes_at_once(order, preset, data.data, data.kind) if estimated else None
-    takes = plan.duration_text if isinstance(plan, Plan) else _rough(sizes_now) if failed else ""
-    if not unfit and plan is None:
-        takes = t("timing …")
+    takes = plan.duration_text if isinstance(plan, Plan) else _rough(sizes_now)
     with models:
-        _draw_presets(runs, data, presets, choice, takes, steps)
+        _draw_presets(runs, data, presets, choice, takes if isinstance(plan, Plan) else _grey(takes), steps)
     with naming:
         order = replace(order, name=_choose_name(runs, data))
     with panel:
@@ -207,7 +206,7 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
         if name == choice:
             return takes
-        duration = _rough(sizes) if known is None else known.duration_text
+        duration = _grey(_rough(sizes)) if known is None else known.duration_text
         own = setting(preset, changes, "max_steps")
         if not duration or own == steps:
             return duration
@@ -228,9 +227,12 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
 
 def _rough(sizes: Sizes | None) -> str:
-    """How long a run of these sizes takes as other trials let expect; empty if there was none."""
-    rough = None if sizes is None else plan_service().untimed(sizes.seconds)
-    return "" if rough is None else span(*rough)
+    """How long a run of these sizes takes as other trials let expect, or arithmetic; empty without sizes."""
+    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
+
+
+def _grey(estimate: str) -> str:
+    return f":gray[{plain(estimate)}]" if estimate else ""
 
 
 def _choose_name(runs: Runs, data: Data) -> str:
@@ -275,8 +277,7 @@ def _plan(
     if answer is None and not unfit and _ask(runs, order) is not None:
         st.rerun()  # the timer stops, and the list and the schedule are drawn with the answer
     plan = answer if isinstance(answer, Plan) else None
-    expected = answer is None and not unfit
-    unknown = "…" if expected else "–"  # still to come, or not at all
+    unknown = "…" if answer is None and not unfit else "–"  # still to come, or not at all
     counted = needed = unknown
     if plan is not None:
         counted, needed = count(plan.parameters), t("≈ {amount}", amount=memory_text(plan.memory))
@@ -285,7 +286,7 @@ def _plan(
         needed = t("≈ {amount}", amount=memory_text(sizes.memory))
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
-        for label, value, width in zip(labels, (counted, needed, takes or "–"), _METRIC_PIXELS, strict=True):
+        for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
             help = plan.range_sentence() if plan is not None and label == labels[-1] else None
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
@@ -305,9 +306,15 @@ def _plan(
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
     elif plan is None:
-        st.caption(t("A few updates are being timed on this machine; until then, sizes are estimates."))
+        timing = t(
+            "A few updates are being timed on this machine (up to {seconds:.0f} s); until then, sizes are estimates.",
+            seconds=TIMEOUT_SECONDS,
+        )
+        st.caption(timing)
     else:
         st.caption(plain(plan.summary()))
+    if sizes is not None and not plan_service().timed:
+        st.caption(t("The times are estimates for two CPU cores that do nothing else."))
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:

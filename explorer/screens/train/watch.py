@@ -27,7 +27,6 @@ from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
     diagnosis_of,
-    early_end,
     headline_numbers,
     kept_step,
     progress,
@@ -35,6 +34,7 @@ from explorer.runs.progress import (
     sample_table,
     up_to,
     watched_trace,
+    why_ended,
     written_text,
 )
 from explorer.runs.status import RunStatus
@@ -124,7 +124,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
-    st.progress(status.share, text=plain(progress(status, early_end(metrics, training))))
+    st.progress(status.share, text=plain(progress(status, why_ended(status, metrics, training))))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
@@ -147,13 +147,13 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
             step=kept,
         )
         st.caption(sentence)
-    entry = None if status.busy else runs.entry(status.name)
-    if entry is not None and entry.summary.get("model") and not entry.problem:
+    if not status.busy and entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry)
-        draw_wrong_answers(entry, quiet=True)
     draw_next_steps(runs, status, course)
     if metrics.train or metrics.evals:
         _numbers(up_to(metrics, kept))
+    if entry is not None and entry.summary.get("model") and not entry.problem:
+        draw_wrong_answers(entry, quiet=True)
 
 
 def _buttons(runs: Runs, status: RunStatus, course: Diagnosis) -> None:

@@ -36,7 +36,6 @@ from explorer.web.open_translation import (
     open_translation,
     own_choice,
 )
-from model.data import TASKS, get_task
 
 
 def draw() -> None:
@@ -78,9 +77,7 @@ def _headline(opened: OpenTranslation) -> None:
 def _remarks(opened: OpenTranslation) -> None:
     selection, translation, summary = opened.selection, opened.translation, opened.summary
     changes_in_force.draw_edited(translation)
-    task = str(summary.get("task"))
-    ours = summary["trained"] and not summary["imported"]  # the data of an imported model are unknown
-    if ours and (doubts := domain.doubts(opened.own, get_task(task) if task in TASKS else None)):
+    if doubts := domain.doubts_of(opened.own, summary):
         icon = ":material/explore_off:"
         st.warning(plain(" ".join(doubts)), icon=icon)
         short = plain(" ".join(doubts[:2]))

@@ -112,9 +112,26 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
     assert re.search(r" The last until step 11: .*whole [\d.]+ \(step 10\)", said), "each at its own evaluation"
 
 
-def test_a_loss_is_compared_on_a_logarithmic_axis_that_ends_with_the_data(metrics: Metrics) -> None:
-    scale = comparison_figure({"a": metrics}, "training_loss").spec["layer"][0]["encoding"]["y"]["scale"]
-    assert scale == {"type": "log", "nice": False}
+@pytest.mark.parametrize(
+    ("losses", "labels"),
+    [
+        ((3.0, 0.0014), [0.001, 0.01, 0.1, 1.0]),
+        ((3.0, 0.28), [0.2, 0.5, 1.0, 2.0]),
+        ((3.0, 0.006), [0.005, 0.01, 0.1, 1.0]),
+        ((1.0, 1.0), [1.0]),
+        ((2.0, 0.0), [2.0]),  # which a logarithmic axis cannot show
+    ],
+)
+def test_a_loss_is_compared_on_a_logarithmic_axis_with_a_label_at_its_lower_end(
+    logged: Callable[..., Metrics], losses: tuple[float, ...], labels: list[float]
+) -> None:
+    run = logged(*(eval_line(step, loss, 0.1) for step, loss in enumerate(losses, start=1)))
+    y = check(comparison_figure({"a": run}, "loss")).spec["layer"][0]["encoding"]["y"]
+    assert y["axis"]["values"] == pytest.approx(labels)
+    assert y["scale"] == {"type": "log", "nice": False, "domainMin": y["axis"]["values"][0]}
+
+
+def test_scores_are_compared_up_to_100(metrics: Metrics) -> None:
     scores = comparison_figure({"a": metrics}, "exact_match")
     assert scores.spec["layer"][0]["encoding"]["y"]["scale"] == {"domain": [0, 100.0]}
     assert re.search(r"a [\d.]+ % of [\d,]+ sentences \(step", scores.caption), "of a score, the number of sentences"

@@ -1,6 +1,7 @@
 """Examples and their hints, right translations, and what lies outside what a shipped model can do."""
 
 import dataclasses
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,16 @@ import pytest
 
 from explorer.decoding import domain
 from explorer.decoding.decoding import chosen_rows
-from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, references
+from explorer.decoding.examples import Prompt, borne_out, hint_for, offer_of, place_in_data, references
 from explorer.decoding.translator import Translation, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.data import get_task
+from model.data.files import DATA_FILE
 from model.data.scenes import scenes
 from model.data.task import Task
 from model.edits import HeadEdit, HeadEdits
-from model.folder import SHIPPED
+from model.folder import CONFIG, SHIPPED
 from tests.explorer.planted import planted_trace
 from tests.paths import CHECKPOINTS
 
@@ -81,6 +83,29 @@ def test_without_the_corpus_only_what_ships_is_known(monkeypatch: pytest.MonkeyP
     assert known == {scene.german: scene.english for scene in scenes()}
     for task in ("imported", "files"):
         assert references({"task": task, "folder": str(tmp_path)}) == {}
+
+
+def test_a_source_is_known_from_training_held_out_or_new(tmp_path: Path) -> None:
+    (tmp_path / CONFIG).write_text("{}")
+    pairs = ("train", "a  b", "x"), ("train", "a b", "y"), ("valid", "c", "z"), ("valid", "A B", "v")
+    lines = [json.dumps({"split": split, "source": source, "target": target}) for split, source, target in pairs]
+    (tmp_path / DATA_FILE).write_text("\n".join(lines))
+    summary = {"task": "files", "folder": str(tmp_path), "data": {"split_seed": 0}}
+    assert place_in_data(summary, "A b") == "It was trained on this source, with the answer “x” or “y”."
+    assert place_in_data(summary, "c") == "This source was held out of its training; the right answer is “z”."
+    assert place_in_data(summary, "d") == "This source is new: none of its pairs has it."
+    (tmp_path / CONFIG).write_text('{"added_data": [{"file": "more.tsv"}]}')
+    assert place_in_data(summary, "d") == "", "it may be among the pairs that were added"
+    (tmp_path / DATA_FILE).unlink()
+    assert place_in_data(summary, "c") == ""
+
+
+def test_a_source_that_was_held_out_by_another_seed_is_looked_up_with_it() -> None:
+    held_out = get_task("reverse", split_seed=3).splits["valid"][0]
+    summary = {"task": "reverse", "folder": str(CHECKPOINTS / "reverse"), "data": {"split_seed": 3}}
+    assert f"held out of its training; the right answer is “{held_out.target}”" in place_in_data(
+        summary, held_out.source
+    )
 
 
 PARLIAMENT = "The parliament adopted the resolution on fiscal policy yesterday."

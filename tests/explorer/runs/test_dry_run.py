@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import dry_run
-from explorer.runs.command import TrainingOrder, resume_command
+from explorer.runs.command import TrainingOrder
 from explorer.runs.dry_run import (
     Plan,
     PlanError,
@@ -19,7 +19,6 @@ from explorer.runs.dry_run import (
     run_trial,
     sizes_at_once,
 )
-from explorer.runs.home import ROOT
 from model import train
 from model.analysis.size import parameters_of
 from model.architectures import empty_model
@@ -82,23 +81,6 @@ def wait_for(desk: PlanService, asker: str, command: list[str]) -> Plan | PlanEr
         assert time.monotonic() < end
         time.sleep(0.01)
     return answer
-
-
-def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
-    order = TrainingOrder("mine", "reverse", "tiny", (("d_model", "32"), ("seed", "7")), device="cpu")
-    command = order.command(tmp_path)
-    assert command[:3] == ["python", "-m", "model.train"]
-    options = train.parser().parse_args(command[3:])
-    assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
-    assert (options.set, options.checkpoints) == (["d_model=32", "seed=7"], tmp_path)
-    assert (options.init, options.precision) == (None, None)
-    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16")
-    options = train.parser().parse_args(order.command(tmp_path)[3:])
-    assert (options.init, options.precision, options.set) == ("old", "bf16", ["seed=7"])
-    trial = train.parser().parse_args(order.trial(tmp_path)[3:])
-    assert (trial.dry_run, trial.json) == (True, True)
-    assert train.parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
-    assert "--checkpoints" not in order.command(ROOT / "checkpoints"), "the default folder is not named"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +185,8 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
 
 def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
     service = PlanService()
-    assert service.untimed(50.0) is None, "before the first trial, nothing is known of this machine"
+    assert service.untimed(50.0) == (30.0, 80.0), "before the first trial, nothing is known of this machine"
+    assert not service.timed
     for device, least in (("cuda", 0.0), ("cpu", 36.0)):
         plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
         trial = wait_for(service, "here", answering(plan))
@@ -211,9 +194,8 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
         rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
         assert service.untimed(rough) == pytest.approx((least, dry_run.UNTIMED * 250)), device
         calm, twice = service.untimed(100 * rough), service.untimed(200 * rough)
-        assert calm is not None
-        assert twice is not None
         assert twice[1] < 2 * calm[1], "it is not expected to be busy for ever"
+    assert service.timed
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data
@@ -228,4 +210,4 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     for preset in ("tiny", "decoder-tiny"):
         wait_for(service, "here", [*answering(plan), "--preset", preset])
         bounds.append(service.untimed(rough))
-    assert bounds[0] == tuple(2 * bound for bound in bounds[1] or ()), "a decoder that is timed is slow itself"
+    assert bounds[0] == tuple(2 * bound for bound in bounds[1]), "a decoder that is timed is slow itself"

@@ -1,7 +1,5 @@
 """The texts in the list of runs and models, and about a run that is being watched."""
 
-from typing import Any
-
 import pytest
 
 from explorer.runs.lifecycle import Entry
@@ -37,35 +35,6 @@ def test_columns_without_a_value_are_left_out() -> None:
     assert shipped["when"] is None
     data = {"step": [20.0, 10.0, 10.0], "value": [0.5, 1.0, 2.00004], "curve": ["a", "a", "b"]}
     assert curve_rows(data) == [{"step": 10, "a": 1.0, "b": 2.0}, {"step": 20, "a": 0.5}]
-
-
-@pytest.mark.parametrize(
-    ("results", "scores"),
-    [
-        ({"valid": {"exact_match": 0.5, "sentences": 8}}, (50.0, "22–78", None, None, "8 held out")),
-        ({"test": {"exact_match": 1.0, "sentences": 30}}, (100.0, "89–100", None, None, "30 test")),
-        # Whole numbers would make these two look alike.
-        ({"test": {"exact_match": 1.0, "sentences": 1505}}, (100.0, "99.7–100", None, None, "1,505 test")),
-        ({"test": {"exact_match": 0.997, "sentences": 1505}}, (99.7, "99.3–99.9", None, None, "1,505 test")),
-        (
-            {"test": {"exact_match": 0.07, "bleu": 39.42, "sentences": 1000}},
-            (7.0, "5.6–8.8", 39.4, "38.0–40.8", "1,000 test"),
-        ),
-        # A BLEU of 100 has no interval.
-        ({"test": {"exact_match": 1.0, "bleu": 100.0, "sentences": 98}}, (100.0, "96.2–100", None, None, "98 test")),
-        ({"test": {"exact_match": 0.97, "bleu": 0.0}}, (97.0, None, None, None, None)),  # of single words
-        ({"test": {"exact_match": True, "sentences": True}}, (None, None, None, None, None)),
-    ],
-)
-def test_each_score_is_a_number_with_its_own_interval(results: Any, scores: tuple[float | str | None, ...]) -> None:
-    one = entry("a", task="dates", results=results)
-    full = {"exact_match": 0.5, "bleu": 60.0, "sentences": 40}
-    own = entry("b", task="files", own_file="pairs.csv", results={"valid": full})
-    row, other = rows([one, own])
-    assert row["data"].startswith("Dates")
-    names = ("right (%)", "right, 95 %", "BLEU", "BLEU, 95 %", "scored on")
-    assert tuple(row.get(name) for name in names) == scores
-    assert (other["data"], other["BLEU"], other["scored on"]) == ("pairs.csv", 60.0, "40 held out")
 
 
 def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:

@@ -135,17 +135,6 @@ def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path:
     assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
 
 
-def test_runs_are_compared_by_the_settings_that_their_architecture_reads() -> None:
-    folders = {name: ROOT / "checkpoints" / name for name in ("reverse", "reverse-lstm", "reverse-decoder")}
-    table = {
-        row["setting"]: row for row in differences({name: settings_of(folder) for name, folder in folders.items()})
-    }
-    heads = table["Decoder heads"]
-    assert (heads["reverse"], heads["reverse-lstm"], heads["reverse-decoder"]) == ("2", "–", "4")
-    assert "Encoder heads" not in table, "only one of them has any"
-    assert table["Width (d_model)"]["reverse-lstm"] == "82", "which an LSTM reads, too"
-
-
 @pytest.mark.parametrize(("value", "step"), [(4, 1), (512, 10), (3000, 100), (0.0, 0.05), (0.1, 0.05), (4e-3, 0.002)])
 def test_one_press_moves_a_number_in_proportion(value: float, step: float) -> None:
     assert increment(value) == pytest.approx(step)

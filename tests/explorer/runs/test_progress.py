@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explorer.runs.metrics import Metrics
-from explorer.runs.progress import early_end, kept_step, progress, up_to
+from explorer.runs.progress import progress, why_ended
 from explorer.runs.status import RunStatus
 
 PERFECT, PATIENCE = (
@@ -37,20 +37,28 @@ def test_why_a_run_ended_before_its_last_update_is_told_by_its_curves(
     evals = tuple(
         {"step": float(step), "exact_match": share, "loss": 1 / (step + 1), **more} for step, share in enumerate(shares)
     )
-    reason = early_end(Metrics(evals=evals), training)
+    early = RunStatus("a", "finished", step=140, max_steps=150)
+    reason = why_ended(early, Metrics(evals=evals), training)
     assert reason.startswith(said)
     assert bool(reason) == bool(said)
-    early, whole = (RunStatus("a", "finished", step=step, max_steps=150) for step in (140, 150))
     assert progress(early, reason) == f"Finished at step 140 of at most 150. {reason}".strip()
-    assert progress(whole, reason) == "Finished at step 150."
 
 
-def test_the_kept_weights_are_named_if_they_are_not_those_of_the_last_evaluation() -> None:
-    evals = tuple({"step": float(step), "loss": 1.0} for step in (10, 20, 30))
-    metrics = Metrics(({"step": 5.0}, {"step": 25.0}), evals, ((10, ()), (20, ()), (30, ())))
-    kept = {step: kept_step(metrics, {"results": {"step": step}}) for step in (20, 30, 25, "20", None)}
-    assert kept == {20: 20, 30: 0, 25: 0, "20": 0, None: 0}, "only an evaluated step before the last"
-    assert kept_step(metrics, {}) == kept_step(Metrics(), {"results": {"step": 20}}) == 0
-    early = up_to(metrics, 20)
-    assert [len(points) for points in (early.train, early.evals, early.samples)] == [1, 2, 2]
-    assert up_to(metrics, 0) is metrics
+@pytest.mark.parametrize(
+    ("shares", "wanted", "said"),
+    [
+        ((1.0, 1.0, 0.9, 1.0, 1.0), 3, True),
+        ((0.5, 0.9, 1.0), 3, True),
+        ((0.5, 0.9, 0.9), 3, False),  # never without a mistake: nobody waits for an early end
+        ((0.5, 1.0, 1.0, 1.0), 3, False),  # the last update, with nothing left to save
+        ((1.0, 0.9), 0, False),
+    ],
+)
+def test_a_run_that_might_have_ended_early_says_why_it_did_not(
+    shares: tuple[float, ...], wanted: int, said: bool
+) -> None:
+    evals = tuple({"step": float(step), "exact_match": share} for step, share in enumerate(shares))
+    whole = RunStatus("a", "finished", step=150, max_steps=150)
+    sentence = progress(whole, why_ended(whole, Metrics(evals=evals), {"stop_when_right": wanted}))
+    more = " It did not end early: no 3 evaluations in a row were without a mistake."
+    assert sentence == f"Finished at step 150.{more if said else ''}"

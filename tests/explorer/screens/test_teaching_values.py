@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from explorer.charts.plotly_charts import labels, numbered
+from explorer.charts.plotly_charts import labels
 from explorer.decoding.labelled_map import SCORE, closed_cells, map_caption, map_table, token_map
+from explorer.decoding.names import numbered
 from model.trace import FUTURE, PADDING, VISIBLE
 
 
 def test_a_single_step_is_numbered_by_its_position() -> None:
-    assert numbered(["."], 9) == ["9 ."]
+    assert numbered(["."], first=9) == ("9 .",)
     assert labels(["<b>"], 2) == ["2 &lt;b&gt;"]
     values = np.array([[0.5, -2.0]], dtype=np.float32)
     scores = token_map("cross", values, (".",), ("a", "b"), "", first_row=9, unit=SCORE, signed=True, top=None)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.progress import AT, DONE, LESSON, PRESENT
@@ -94,21 +93,6 @@ def test_a_replaced_address_may_come_back_late_and_going_back_is_a_request_howev
         session.write(PLACE, layer=str(layer))
         clock.now += 1
     assert len(session.app.session_state["_address_layer_head"]) == address.STALE_SECONDS, "older ones are forgotten"
-
-
-def test_each_write_is_one_change_of_the_address(session: Session) -> None:
-    """Each change is an entry in the browser's history."""
-    changes: list[str] = []
-    session.arrives(layer="1", head="2", model="m")
-
-    def write() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(QueryParams, "_send_query_param_msg", lambda params: changes.append(str(params)))
-            PLACE.write({"layer": "3"})
-            PLACE.write({"layer": "3"})
-
-    session.run(write)
-    assert len(changes) == 1
 
 
 def test_a_page_writes_only_what_stands_in_its_address(session: Session) -> None:

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.locale.text import most_decimals
+from explorer.web.figures import table_height
 
 
 def _page(values: list[object], language: str) -> None:
@@ -35,9 +34,6 @@ def test_numbers_of_a_column_have_equally_many_decimals_in_the_mark_of_the_langu
     assert not _written([0.5] * 4000)[0], "a table of very many cells is left to the browser"
 
 
-@pytest.mark.parametrize(
-    ("values", "most"),
-    [([1.5, 2.25, None], 2), ([1.0, 3], 0), ([0.123456], 4), ([float("nan"), 0.1], 1), (["1.5"], None), ([], 0)],
-)
-def test_the_decimals_of_a_column(values: list[Any], most: int | None) -> None:
-    assert most_decimals(values) == most
+def test_a_table_shows_all_its_rows_or_half_of_one_more() -> None:
+    assert table_height(12, 12) - table_height(11, 12) == 35
+    assert table_height(13, 12) == table_height(40, 12) == table_height(12, 12) + 17

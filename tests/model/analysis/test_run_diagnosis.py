@@ -282,6 +282,22 @@ def test_a_short_run_that_got_everything_right_has_learned(
     assert ("train it longer" in diagnosis.sentence) == (ended and verdict == "early")
 
 
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([0.5, 1.0, 1.0, 1.0], "first reached at update 20."),
+        ([0.5, 0.995, 1.0, 1.0], "first reached at update 30."),  # the score that is named, not one like it
+        ([1.0, 1.0, 59 / 60, 1.0], "first reached at update 10, and again since update 40."),
+        ([0.5, 1.0, 59 / 60, 59 / 60], "it was 60 of 60 held-out pairs exactly right"),
+    ],
+)
+def test_a_score_was_first_reached_at_the_first_evaluation_that_has_it(scores: list[float], said: str) -> None:
+    losses = falling(2.0, 0.1, 4)
+    sentence = diagnose(curves(losses, losses, scores, 60), ended=True).sentence
+    assert said in sentence
+    assert ("again" in sentence) == ("again" in said)
+
+
 def test_losses_are_written_without_powers_of_ten() -> None:
     losses = (0.0, 5.7e-05, 0.0022, 0.057, 0.123, 2.3456, 1234.5)
     assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.0001", "0.0022", "0.057", "0.12", "2.35", "1,234"]

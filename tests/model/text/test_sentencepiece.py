@@ -61,35 +61,6 @@ def toy(**changes: Any) -> SentencePieceTokenizer:
     return SentencePieceTokenizer(**(settings | changes))
 
 
-@pytest.mark.parametrize(
-    ("text", "scores", "pieces"),
-    [
-        ("ab", {"_": -1, "a": -1.5, "b": -1.5, "ab": -3}, "_ ab"),  # of equal ways, the first found
-        ("ab", {"_": -1, "a": -1.5, "b": -1.5, "ab": -3.25}, "_ a b"),
-        ("quqa", {"_": -1, "a": -2, "qu": -3}, "_ qu q a"),  # a letter that only begins longer pieces is unknown
-        ("aaa", {"_a": -1, "_": -2, "a": -1.5, "b": -3, "aa": -2.5}, "_a aa"),
-        (" a  xyz b", {"_a": -1, "_": -2, "a": -1.5, "b": -3, "aa": -2.5}, "_a _ xyz _ b"),
-    ],
-)
-def test_the_best_way_wins(text: str, scores: dict[str, float], pieces: str) -> None:
-    names = tuple(name.replace("_", "▁") for name in scores)
-    model = PieceModel(names, tuple(scores.values()), b"", add_dummy_prefix=True, remove_extra_whitespaces=True)
-    assert " ".join(piece for piece, _, _ in Segmenter(model).cut(text)).replace("▁", "_") == pieces
-
-
-def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
-    tokenizer = toy()
-    encoding = tokenizer.encode("aaa xy")
-    assert encoding.tokens == ("a", "aa", "␣", "xy")
-    assert encoding.unknown == (False, True, False, True)
-    assert encoding.offsets == ((0, 1), (1, 3), (4, 4), (4, 6))
-    assert tokenizer.decode([4, 7, 5, 7]) == "ab b"
-    words = toy(pieces=[" a", "b", ".", " (", "c", ")", "日", "本", " ", "d"])  # end at spaces and punctuation
-    assert words.words_of([1, 4, 5, 6, 7, 8, 9, 2]) == (-1, 0, 0, 1, 2, 3, 4, -1)
-    assert words.words_of([12, 10, 11, 12, 13, 3]) == (0, 1, 2, 3, 3, 4)
-    assert toy(pieces=[" a"]).encode("aaa xy").tokens == ("a", "aa", "␣", "xy"), "no token is shown as nothing"
-
-
 def test_a_target_label_is_one_token_at_the_beginning_only() -> None:
     tokenizer = toy()
     assert tokenizer.labels == (">>fra<<",)
