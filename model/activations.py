@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -15,7 +14,8 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
     PyTorch's own approximation rounds in another order, which the layers of T5 v1.1 amplify to 1.6e-5 of attention.
     """
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x.pow(3))))
+    cubed = x.pow(3).mul_(0.044715)  # in place, since a step on one token takes as long as its number of new tensors
+    return 0.5 * x * cubed.add_(x).mul_(math.sqrt(2 / math.pi)).tanh_().add(1)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -27,7 +27,7 @@ from model.decoding.search import (
 )
 from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
-from model.fast.decoding import FastDecoder, fast_decoder
+from model.fast.decoding import FastDecoder, fast_decoder, sliced_logits
 from model.points import decoder_output
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose
@@ -147,7 +147,7 @@ def decode_recorded(
         if read and alone and model.config.causal:  # a prompt is read at once
             hidden = PointRecorder((point := decoder_output(model.config),))
             state: Any = decoder.start(torch.tensor([read]), tap=compose(tap, hidden))
-            logits = model.logits(hidden.tensors[point][0])
+            logits = sliced_logits(model.output, hidden.tensors[point][0])
             done = [(logits[-1:], state)] if ahead else []
             return (lambda *at: done.pop() if done else step(*at)), first, state, [*logits[: len(before)]]
         state, rows = decoder.start(src, tap=tap), []

@@ -36,6 +36,7 @@ STEP_POINTS = ("scores", "mask", "weights", "output")
 """The points of each attention block that a tap sees, besides `tgt.tokens`, `tgt.positions` and those of the source."""
 
 RESERVED = 32  # positions for which memory is reserved at first
+_SLICE = 512  # tokens of the vocabulary whose rows of the output matrix stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -316,6 +317,17 @@ class FastDecoder:
         by_head = tensor.view(-1, block.n_heads, 1, tensor.size(-1))
         output = tap(f"{block.name}.{name}", by_head)
         return tensor if output is by_head else output.reshape(tensor.shape)
+
+
+def sliced_logits(output: nn.Module, hidden: Tensor) -> Tensor:
+    """The logits of several rows, [row, d_model] -> [row, tgt_vocab], by slices of the vocabulary.
+
+    A product with 50,000 tokens at once takes a third longer: for several rows, the matrix is copied on the way.
+    """
+    weight, bias = _affine(output)
+    slices = weight.split(_SLICE)
+    biases = (None,) * len(slices) if bias is None else bias.split(_SLICE)
+    return torch.cat([F.linear(hidden, *each) for each in zip(slices, biases, strict=True)], dim=-1)
 
 
 def _affine(linear: nn.Module) -> Affine:

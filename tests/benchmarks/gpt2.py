@@ -14,7 +14,7 @@ from tests.benchmarks.registry import Row, benchmark
 from tests.benchmarks.timing import in_turns
 
 SIZES = {"vocab_size": 50_257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
-STEPS, REPEATS = 32, 5
+STEPS, REPEATS = 32, 15
 TEXT = "two dogs run over the green grass and a young man"
 
 
