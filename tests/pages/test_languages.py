@@ -38,7 +38,7 @@ SENTENCE = "I read red books"
 WORD = re.compile(r"(?<![\w.&-])(?=\w*[aeiouyncsz])[a-z]{3,}(?![\w-])", re.IGNORECASE)
 # What stays as it is: code, markup, addresses, and what stands in quotation marks.
 NAMES = re.compile(
-    r"`[^`]*`|'[^']*'|“[^”]*”|\]\([^)]*\)|https?://\S+|\w+(?:\.\w+)+|</?[a-z][^>]*>|&[a-z]+;|:[a-z]+(?:/\w+:|-badge\[)"
+    r"`[^`]*`|'[^']*'|“[^”]*”|\]\([^)]*\)|https?://\S+|\w+(?:\.\w+)+|</?[a-z][^>]*>|&[a-z]+;|:[a-z]+(?:/\w+:|(?:-badge)?\[)"
     r"|\{[^}]*\}|\\(?:begin|end)\{\w+\}|\\[a-z]+"
     r"|No estimate in this test"
 )
