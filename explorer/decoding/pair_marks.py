@@ -87,8 +87,8 @@ def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
     if not rows:
         return ""
     if names[0] is a.predicted:
-        return t("Not compared, because they have no counterparts: the rows that write {rows}.", rows=rows)
-    return t("Not compared, because they have no counterparts: the rows of {rows}.", rows=rows)
+        return t("Not compared, because they have no single counterpart: the rows that write {rows}.", rows=rows)
+    return t("Not compared, because they have no single counterpart: the rows of {rows}.", rows=rows)
 
 
 def matched(

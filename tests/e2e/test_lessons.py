@@ -102,6 +102,7 @@ def test_a_block_is_marked_only_where_the_exercise_names_one_that_is_not_open(vi
     named = page.locator(".block.near")
     expect(named).to_have_text(re.compile("^Positions"))
     onward = page.locator(".st-key-lesson_next button")
+    settle(page)
     onward.click()
     expect(named).to_have_text(re.compile("^Cross-"))  # what the exercise names
     page.get_by_role("button", name=re.compile("^Cross-attention")).first.click()

@@ -330,8 +330,8 @@ function uncompared(a, b) {
   ]);
   if (!rows) return "";
   return names[0] === a.predicted
-    ? t("Not compared, because they have no counterparts: the rows that write {rows}.", { rows })
-    : t("Not compared, because they have no counterparts: the rows of {rows}.", { rows });
+    ? t("Not compared, because they have no single counterpart: the rows that write {rows}.", { rows })
+    : t("Not compared, because they have no single counterpart: the rows of {rows}.", { rows });
 }
 
 /** The cells of two maps that can be compared, those that differ most first. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */

@@ -42,7 +42,9 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
         title = translated(TITLES_WITHOUT_MASK[kind])
         draw_caption(t("{kind}, layer {layer}, head {head}", kind=title, layer=layer + 1, head=number + 1))
     reading = readings(translation.model, sentences, switches, head)[row]
-    answers = _future_text(reading, kind, switches), _share_text(reading, kind, switches)
+    # Nobody chose the sentence that a long one of the visitor's stands back for.
+    shown = t("(Shown is sentence {n} of the batch: {sentence})", n=row + 1, sentence=quoted(sentences[row].text))
+    answers = shown if row else "", _future_text(reading, kind, switches), _share_text(reading, kind, switches)
     if any(answers):
         st.markdown(explained(" ".join(filter(None, answers))))
     before, after = st.columns(2, gap="small")
