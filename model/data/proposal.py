@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.config import DataConfig, ModelConfig, TrainConfig
+from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig
 from model.data.files import LARGE
 from model.data.task import Example, Splits
 from model.presets import Preset
@@ -169,7 +169,7 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
     """The kind of tokens to propose, and the reason."""
     words, characters = kinds.get("words"), kinds["characters"]
     if words is not None and words.unspellable <= UNSPELLABLE and words.unread <= UNREAD:
-        size = words.tgt_vocab_size
+        size = words.tgt_vocab_size - len(SPECIALS)  # of the answers themselves
         return "words", (
             t(
                 "Whole words, because the {size:,} tokens of the training answers spell nearly every validation "
