@@ -299,3 +299,11 @@ def test_a_score_was_first_reached_at_the_first_evaluation_that_has_it(scores: l
 def test_losses_are_written_without_powers_of_ten() -> None:
     losses = (0.0, 5.7e-05, 0.0022, 0.057, 0.123, 2.3456, 1234.5)
     assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.0001", "0.0022", "0.057", "0.12", "2.35", "1,234"]
+
+
+def test_the_loss_of_the_first_update_is_that_of_random_weights_and_no_verdict_begins_with_it() -> None:
+    later = [{"step": 20, "loss": 3.0}, {"step": 40, "loss": 2.9}]
+    assert Curves.of([{"step": 1, "loss": 9.0}, *later], []) == Curves.of(later, [])
+    assert Curves.of([{"step": 1, "loss": 9.0}], []).train == [(1, 9.0)], "as long as there is no other"
+    each = [{"step": step, "loss": 9.0 / step} for step in (1, 2, 3)]
+    assert len(Curves.of(each, []).train) == 3, "of a log of every update, it is one like the others"
