@@ -78,18 +78,25 @@ class Pace:
     The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
     make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
     two minutes, without the slowest and fastest tenth. Few spells say little of the next ones, so the range begins
-    three times as wide to either side, and narrows to theirs in the first minute.
+    nearly three times as wide to either side, and narrows with each spell of the first minute. The first update, which
+    also prepares the next ones, is counted only as long as there is no other.
     """
 
     def __init__(self, now: float, step: int) -> None:
         self._updates = deque([(now, step)])
         self._spell = now, step
         self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
+        self._first = True
 
     def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float]:
         """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one."""
         if step > self._updates[-1][1]:
             self._updates.append((now, step))
+        if self._first and len(self._updates) > 2:
+            self._first = False
+            self._updates.popleft()
+            self._spell = self._updates[0]
+            self._paces.clear()
         while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
             self._updates.popleft()
         began, first_step = self._spell
@@ -100,7 +107,7 @@ class Pace:
         pace, left = (now - then) / max(step - first_step, 1), max_steps - step
         paces = sorted(self._paces) or [pace]
         cut = len(paces) // 10
-        wide = 1 + 2 * max(0.0, 1 - len(self._paces) * SPELL_SECONDS / RECENT_SECONDS) ** 2
+        wide = 1 + 2 * max(0.0, 1 / (1 + len(self._paces)) - 1 / (1 + RECENT_SECONDS / SPELL_SECONDS))
         return pace * left, min(paces[cut], pace) * left / wide, max(paces[-1 - cut], pace) * left * wide
 
 

@@ -115,7 +115,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
     entry = runs.entry(status.name)
     summary = {} if entry is None else entry.summary
     course = diagnosis_of(metrics, status.busy, summary)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(key="watch_actions", horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
