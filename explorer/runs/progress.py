@@ -214,8 +214,9 @@ def sample_table(
         t("right answer"): [sample.target for sample in newest],
         t("model's answer"): [sample.prediction or nothing for sample in newest],
         t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
-        t("one evaluation earlier"): [previous.get(sample.source, "") for sample in newest],
     }
+    if earlier:
+        columns[t("one evaluation earlier")] = [previous.get(sample.source, "") for sample in newest]
     right = sum(sample.prediction == sample.target for sample in newest)
     return columns, t(
         "Exactly right at step {step:,}: {right} of {n} validation sentence.",

@@ -107,6 +107,9 @@ def test_the_numbers_say_their_step_and_what_their_brackets_are() -> None:
 def test_an_empty_answer_is_written_as_nothing_and_a_missing_one_is_not() -> None:
     first = (SampleTranslation("a", "b", ""),)
     both = ((10, first), (20, (*first, SampleTranslation("c", "d", "d"))))
+    at_first = sample_table(both[:1])
+    assert at_first is not None
+    assert "one evaluation earlier" not in at_first[0], "there is none"
     table = sample_table(both)
     assert table is not None
     assert table[0]["model's answer"] == ["(nothing)", "d"]
