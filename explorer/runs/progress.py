@@ -14,7 +14,7 @@ from explorer.decoding.model_summary import by_heart
 from explorer.locale.durations import span
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import count, fixed, listed, quoted
+from explorer.locale.text import fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
 from model.analysis.run_curves import Curves, bounds, is_perfect, loss_text
@@ -55,17 +55,11 @@ def progress(status: RunStatus, reason: str = "", *, early: bool = False) -> str
         else:
             ended = t("Finished at step {step:,}.", step=status.step)
         return f"{ended} {reason}".strip()
-    if status.busy and status.left is not None and status.step and status.tokens_per_s:
-        left, speed = span(*status.left), count(status.tokens_per_s)
-        if early:
-            return t(
-                "{position}, {duration} left unless it ends early, at {speed} tokens/s",
-                position=position,
-                duration=left,
-                speed=speed,
-            )
-        return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
-    return position
+    if not status.busy or status.left is None or not status.step:
+        return position
+    if early:
+        return t("{position}, {duration} left unless it ends early", position=position, duration=span(*status.left))
+    return t("{position}, {duration} left", position=position, duration=span(*status.left))
 
 
 def why_ended(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> str:
@@ -202,21 +196,16 @@ def range_text(name: HeadlineName, value: float, sentences: int) -> str:
 def sample_table(
     samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
 ) -> tuple[dict[str, list[str]], str] | None:
-    """Tabulate the newest sample translations beside the previous ones, with a caption; None if there are none."""
+    """Tabulate the newest sample translations, with a caption; None if there are none."""
     if not samples:
         return None
     step, newest = samples[-1]
-    nothing = t("(nothing)")
-    earlier = samples[-2][1] if len(samples) > 1 else ()
-    previous = {sample.source: sample.prediction or nothing for sample in earlier}
     columns = {
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
-        t("model's answer"): [sample.prediction or nothing for sample in newest],
+        t("model's answer"): [sample.prediction or t("(nothing)") for sample in newest],
         t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
     }
-    if earlier:
-        columns[t("one evaluation earlier")] = [previous.get(sample.source, "") for sample in newest]
     right = sum(sample.prediction == sample.target for sample in newest)
     return columns, t(
         "Exactly right at step {step:,}: {right} of {n} validation sentence.",

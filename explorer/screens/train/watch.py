@@ -188,7 +188,7 @@ def _numbers(metrics: Metrics) -> None:
 
 
 def _samples(metrics: Metrics) -> None:
-    """Draw the model's translations of a few validation sentences, now and one evaluation earlier, once there are."""
+    """Draw the model's translations of a few validation sentences, once there are."""
     table = sample_table(metrics.samples)
     if table is None:
         return
