@@ -280,6 +280,8 @@ def test_a_model_of_several_languages_offers_them(checkpoints: Path) -> None:
 def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     other = checkpoints / "other"
     write_metrics(other, (eval_line(10, 0.5, 0.9),))
+    earlier = visit("runs", entry="mine", runs_tab="Compare curves")  # as links of earlier versions have it
+    assert_says(earlier, "Validation loss 1.20 at step 30")
     at = run(two)
     assert [tab.label for tab in at.tabs] == ["Curves", "Wrong answers"], "one run is compared with nothing"
     assert_says(at, "Validation loss 1.20 at step 30")
