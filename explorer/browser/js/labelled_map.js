@@ -3,10 +3,11 @@
 import { cellUnder, columnBeside, contextOf } from "./canvas.js";
 import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
+import { PADDING } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { AXIS, FREE, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
@@ -162,9 +163,8 @@ function draw(S) {
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const ctx = contextOf(canvas);
   ctx.font = `${NUMBER}px ${theme.font}`;
-  const inside = (closing ? FREE : 1) * S.plot.cell - 2;
   const longest = signedNumber(least ? 0.11 : -top, decimals, true);
-  const isRoomy = !signed || ctx.measureText(longest).width <= inside;
+  const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
@@ -236,14 +236,20 @@ function choose(S, at) {
   if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, [at.column]);
 }
 
+/** The score of a cell that a mask closes afterwards. @param {number} code @param {string} score */
+const closedLater = (code, score) =>
+  code === PADDING
+    ? t("score {score}; the padding mask closes this cell, so its weight is 0", { score })
+    : t("score {score}; the causal mask closes this cell, so its weight is 0", { score });
+
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, bare }, at) {
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, closing, bare }, at) {
   if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;
   const number = signed || isMinus ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
-  const said = mask[i] ? whyMasked(mask[i]) : `${name} ${number}`;
+  const said = mask[i] ? whyMasked(mask[i]) : closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }
