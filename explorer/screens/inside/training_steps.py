@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.decoding.decoding import NEXT_READ
 from explorer.decoding.examples import opening_step
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
@@ -18,6 +20,8 @@ from model.config import DecodeConfig
 
 def after_training(translation: Translation) -> Translation:
     """Draw the slider if the model has snapshots; return the same target read by the weights of the chosen step.
+
+    Those did not choose its tokens: they read it as a given target.
 
     A lesson shows the machine without the slider.
     """
@@ -49,7 +53,7 @@ def after_training(translation: Translation) -> Translation:
     then = runtime.translate(runtime.at_step(name, chosen), translation.source.text, DecodeConfig(), translation.path)
     with line:
         draw_caption(changed(translation, then, chosen, min(session.selection().step, len(translation.path))))
-    return then
+    return replace(then, chosen_by=NEXT_READ)
 
 
 def _link_models_with_steps(line: DeltaGenerator, name: str) -> None:
