@@ -22,6 +22,7 @@ from model.transformer import Transformer
 
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
 _MORE = 2  # words and tokens that are repeated to make a longer sentence
+_MOST_MORE = 4  # tokens that an example has more than the sentence that it gives padding
 
 Weights = NDArray[np.float32]
 
@@ -165,12 +166,12 @@ def read_masked(
 
 
 def longer_example(sentence: Sentence, tokenizer: Tokenizer, texts: Iterable[str]) -> str:
-    """The shortest of `texts` that has more tokens than a sentence; "" if each has more than twice as many.
+    """The shortest of `texts` that has a few more tokens than a sentence; "" without one.
 
-    A map that is mostly padding shows little.
+    A map that is mostly padding shows little, and has no room for numbers.
     """
     length = len(sentence.ids)
-    longer = {text: n for text in texts if length < (n := len(tokenizer.encode(text).ids)) <= 2 * length}
+    longer = {text: n for text in texts if length < (n := len(tokenizer.encode(text).ids)) <= length + _MOST_MORE}
     return min(longer, key=longer.__getitem__, default="")
 
 

@@ -38,6 +38,9 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
         assert all(edge == inside for edge in edges) != closed
         alike = colour(weights, row, column, 0.2, 0.2)
         assert inside != alike, "the score is shown, closed or not"
+    between = [colour(scores, row, column, 0, 0.5) for row, column in ((1, 2), (2, 3), (1, 1), (1, 3))]
+    assert between[0] == between[1], "a line divides what stays open from what is closed"
+    assert between[0] not in between[2:]
     page.get_by_text("Causal mask", exact=True).click()
     page.get_by_text("Padding mask", exact=True).click()
     page.get_by_text("No cell is closed").wait_for()

@@ -29,7 +29,8 @@ const WIDE = 36; // size of a cell with room for a sign, a digit and two decimal
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const OBLONG = 0.05; // the least number that is written into a cell of such a form
 const GAP = 8; // between the maps of a row, in pixels
-const HIGH = 460; // of a map that does not scroll, in pixels
+// The height of a map that does not scroll: a share of the window's, and at least so many pixels.
+const [HIGH, LEAST_HIGH] = [0.6, 460];
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
@@ -132,6 +133,7 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
+  const high = Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -140,14 +142,14 @@ function draw(S) {
         return fitCells(
           [{ keys, queries, beside, above: labels.above }],
           ((wide + gap) * share) / all[0][3] - gap,
-          HIGH,
+          high,
         );
       }),
     );
   const steep = fit(false); // in narrow cells, labels of the keys stand upright
   const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
-  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= HIGH;
+  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= high;
   S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;

@@ -27,7 +27,7 @@ ALONE, BATCH = message("this sentence"), message("a padded batch")
 def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one head before and after masking, with padding or without; each mask can be switched off."""
     hints = t("Off: rows may see the future."), t("Off: padding may be read.")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         switches = Switches(
             causal=st.toggle(t("Causal mask"), True, key="masks_causal", bind=URL, help=hints[0]),
             padding=st.toggle(t("Padding mask"), True, key="masks_padding", bind=URL, help=hints[1]),
