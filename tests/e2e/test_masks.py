@@ -63,6 +63,9 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
         numbers = [text for text in written if re.fullmatch(r"-?\d?\.\d", text)]
         assert len(numbers) == tokens**2, "also when it is drawn again"
         assert ".0" in numbers, "what rounds to 0 is not written as 0"
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    expect(page.locator(".labelled canvas").first).to_have_attribute("data-plot", re.compile(r"^[\d.]+,[\d.]+,3\d,"))
+    assert page.locator(".labelled .box").first.evaluate("box => box.scrollHeight <= box.clientHeight")
 
 
 def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
