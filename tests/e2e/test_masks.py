@@ -69,13 +69,15 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
 
 
 def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
-    """The same for a pointer and for a finger."""
+    """The same for a pointer and for a finger, and in view."""
     page = visit("/masks?model=adjective-swap&text=I+read+red+books")
+    page.set_viewport_size({"width": 390, "height": 560})
     scores, line = page.locator(".labelled canvas").first, page.locator(".labelled output").first
     said = {}
     for row, column in ((1, 0), (1, 6), (1, 2)):
         click_cell(scores, row, column)
         said[row, column] = str(line.text_content())
+        expect(line).to_be_in_viewport()
     assert re.search(r": score −?\d\.\d{4}$", said[1, 0]), "an open cell"
     assert said[1, 2].endswith("; the causal mask closes this cell, so its weight is 0")
     assert said[1, 6].endswith("; the padding mask closes this cell, so its weight is 0")

@@ -74,6 +74,7 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   const tell = (/** @type {MapState["at"]} */ at) => {
     choose(S, at);
+    if (at) S.find("output").scrollIntoView({ block: "nearest" }); // on a phone it may be below the screen
     S.chosen?.(at);
   };
   canvas.onclick = (event) => tell(over(event));
@@ -250,7 +251,7 @@ function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, v
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;
-  const number = signed || isMinus ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
+  const number = signed || isMinus ? inSentence(values[i].toFixed(4)).replace("-", "−") : fourDecimals(values[i]);
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
   const said = mask[i] ? whyMasked(mask[i]) : closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));

@@ -36,7 +36,7 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     with controls("given"):
         translation, is_right = _with_target(translation)
         _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([5, 6], gap="medium")
     lifted = left.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     closed, opened = (
         masked_reading(translation.model, sentence_of(translation), Switches(causal=causal)) for causal in (True, False)
