@@ -139,7 +139,7 @@ function overview(S) {
           paragraph(
             ...(data.diagram.norm === "pre"
               ? pieces(
-                  "Before every attention and every network, {norm} brings each token's numbers to a common scale; after it, {plus} adds what went in to what came out. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
+                  "Before every attention and every network, and after the last layer, {norm} brings each token's numbers to a common scale; {plus} adds the numbers from before the norm to the result. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
                   names,
                 )
               : pieces(
