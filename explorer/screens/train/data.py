@@ -172,7 +172,13 @@ def _own_pairs(checkpoints: Path) -> Data | None:
     data = None
     try:
         paths = tuple(store(*file, checkpoints) for file in _given())
-        data = _read(paths, checkpoints) if paths else None
+        if paths:
+            data = _read(paths, checkpoints)
+        else:
+            privacy = t(
+                "The pairs stay on the machine that runs Headlight. A small model can learn from a few hundred of them."
+            )
+            st.caption(privacy)
     except Unanswered as question:
         st.info(plain(str(question)))
     except (DataError, OSError) as unusable:
@@ -366,11 +372,6 @@ def _choose_files(*, closed: bool) -> None:
             )
         else:
             _one_table()
-        if not closed:
-            privacy = t(
-                "The pairs stay on the machine that runs Headlight. A small model can learn from a few hundred of them."
-            )
-            st.caption(privacy)
 
 
 def _one_table() -> None:
