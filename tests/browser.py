@@ -74,8 +74,8 @@ _FOLLOW_RUNS = """(([RERUN, NEW_SESSION, FINISHED, FOR_RERUN]) => {
     }
   };
 })"""
-# Whether no run is asked for or in progress, every placeholder is replaced, every component has drawn something (some time
-# after Streamlit has made its container), and all this has held for three frames.
+# Whether no run is asked for or in progress, every placeholder is replaced, every component has drawn something (some
+# time after Streamlit has made its container), and all this has held for three frames.
 _SETTLED = """([idle]) => {
   const runs = window.scriptRuns ?? {};
   const drawn = [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
