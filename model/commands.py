@@ -119,7 +119,10 @@ def add_own_data(parser: argparse.ArgumentParser) -> None:
         "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
     )
     own.add_argument(
-        "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
+        "--valid-share",
+        type=float,
+        metavar="X",
+        help="share of the pairs held out for validation (default: 0.1, or 60 pairs where 0.2 would be as many)",
     )
     own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
     for option, help_text in (

@@ -321,7 +321,7 @@ class TrainConfig:
 
 LengthPenalty = Literal["none", "mean", "gnmt"]
 
-PairFault = Literal["long", "garbled", "duplicates", "contradictory", "untranslated", "lengths", "scripts"]
+PairFault = Literal["long", "outlying", "garbled", "duplicates", "contradictory", "untranslated", "lengths", "scripts"]
 """What model.data.checks can find in sentence pairs and leave out."""
 
 

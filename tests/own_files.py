@@ -238,14 +238,14 @@ OWN_FILES = {
         (
             "60 sources have several answers: at most 120 of 180 pairs",
             "at most 12 can be exactly right",
-            "Only 18 pairs will be held out",
+            "Only 18 pairs are held out",
         ),
         "characters",
     ),
     "long": OwnFile(
         "600 texts of three sentences, one of 1,200 characters; TSV",
         lambda folder: _save(folder, "long.tsv", _tsv(_long())),
-        ("1 pair has a side of more than 1,000 characters. (line 601) Left out",),
+        ("1 pair has a side of more than 1,000 characters. (line 601: “",),
     ),
     "scripts": OwnFile(
         "500 Cyrillic words in Latin letters, 25 with a Latin а; TSV",

@@ -12,8 +12,8 @@ from pathlib import Path
 from explorer.decoding.cache import cached
 from explorer.locale.messages import t
 from model.config import DataConfig, PairFault
-from model.data.checks import LITTLE_SHOWN, Finding, check
-from model.data.files import VALID_FRACTION, Pairs, read_pairs, read_parallel
+from model.data.checks import Finding, check
+from model.data.files import Pairs, read_pairs, read_parallel
 from model.data.proposal import Proposal, propose
 from model.data.tables import read_table
 from model.data.task import Example
@@ -48,11 +48,12 @@ class Overview:
 class Reading:
     """How pairs are read and split: their source, the share held out or a file of validation pairs, and languages.
 
+    Without a share, as many are held out as the check proposes.
     `keep` and `leave_out` name what the check of the pairs found and what was decided about it.
     """
 
     source: Source
-    share: float = VALID_FRACTION
+    share: float | None = None
     valid: Source | None = None
     src_lang: str = "xx"
     tgt_lang: str = "xx"
@@ -71,7 +72,7 @@ class Reading:
         words += () if source.encoding is None else ("--encoding", source.encoding)
         if self.valid is not None:
             words += ("--valid-data", self.valid.paths[0])
-        elif self.share != VALID_FRACTION:
+        elif self.share is not None:
             words += ("--valid-share", f"{self.share:g}")
         words += tuple(word for fault in self.keep for word in ("--keep", fault))
         words += tuple(word for fault in self.leave_out for word in ("--leave-out", fault))
@@ -89,21 +90,11 @@ class Division:
 
     def sentence(self, source: Source, pairs: Overview) -> str:
         """Describe what is used: number of pairs, headings, and split."""
-        warned = any(finding.kind.startswith("few") for finding in self.findings)
-        if self.n_valid < LITTLE_SHOWN and not warned:
-            parts = t(
-                "{train:,} to learn from, {held_out:,} held out to check what was learned (the score of fewer than "
-                "{least} shows little)",
-                train=self.n_train,
-                held_out=self.n_valid,
-                least=LITTLE_SHOWN,
-            )
-        else:
-            parts = t(
-                "{train:,} to learn from, {held_out:,} held out to check what was learned",
-                train=self.n_train,
-                held_out=self.n_valid,
-            )
+        parts = t(
+            "{train:,} to learn from, {held_out:,} held out to check what was learned",
+            train=self.n_train,
+            held_out=self.n_valid,
+        )
         n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
         no_test = t("There is no test set: the held-out pairs also choose the best weights.")
         if source.header:

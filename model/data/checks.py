@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 import statistics
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import get_args
 
 from model.config import PairFault
-from model.data.files import Pairs, given_splits, held_out_key, name_lines, split_pairs
+from model.data.files import SHOWN, VALID_FRACTION, Pairs, given_splits, held_out_key, name_lines, split_pairs
+from model.data.scripts import has_mixed_word, main_script
 from model.data.task import DataError, Example, Splits
+from model.user_error import readable
 from model.wording import t
 
 CHOICES: tuple[PairFault, ...] = get_args(PairFault)
@@ -23,17 +23,17 @@ LEFT_OUT: tuple[PairFault, ...] = ("duplicates", "long")
 
 FEW = 100  # pairs; with fewer, there is too little to learn a rule from
 FEWEST_HELD_OUT, LITTLE_SHOWN = 20, 60  # pairs; a score of fewer says next to nothing, or little
+SHARES = (0.05, VALID_FRACTION, 0.2, 0.3)  # of the pairs, to hold out
+MOST_PROPOSED = 0.2  # the largest of these shares that is proposed
 LONG = 1000  # characters; attention to a text of this length takes a hundred times that to an ordinary sentence
-SHOWN = 20  # pairs of each finding that are kept to look at
+OUTLYING, OUTLYING_LEAST = 10, 50  # times as long as usual, and at least so many characters
 TASK = 0.5  # what more than half of the pairs have is what the model is to learn, and not a fault
 ONE_SIDED = math.log(3)  # a pair three times as long or short as the others, for its other side
 SMOOTHING = 5  # characters added to both lengths, so that short words are not called one-sided
-RARE_SCRIPT = 0.05  # the largest share of a side's texts whose script counts as foreign to it
-LONGEST_ANSWER = 60  # characters of an answer that is named
+RARE = 0.05  # the largest share of texts whose script counts as foreign, or whose length as not belonging to them
+LONGEST_ANSWER, LONGEST_SIDE = 60, 40  # characters of an answer, or of a side of a pair, that is named
 _TAGS = "b|i|u|em|strong|br|p|div|span|a|font|img|sub|sup|ul|ol|li|table|tr|td"
 _MARKUP = re.compile(rf"</?(?:{_TAGS})(?:\s+[\w-]+=[^<>]*)?\s*/?>|&(?:nbsp|amp|lt|gt|quot|#\d+);", re.IGNORECASE)
-_EAST_ASIAN = frozenset(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"))
-_MIXABLE = frozenset(("LATIN", "CYRILLIC", "GREEK"))  # they have letters that look alike
 # UTF-8 that was read as Windows-1252, and letters that a program could not write.
 _GARBLED = re.compile("[\u00c2\u00c3][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u2018-\u203a]|â€|\ufffd")
 
@@ -42,7 +42,9 @@ _GARBLED = re.compile("[\u00c2\u00c3][\u0080-\u00bf\u0152\u0153\u0160\u0161\u017
 class Finding:
     """One thing that was found in the pairs.
 
-    `count` pairs of `total` have it; `lines` are the lines of all of them in the file and `pairs` the first few.
+    `count` pairs of `total` have it; `lines` are the lines of all of them in the file and `pairs` the first few, or
+    `rows` their texts where they are no pairs. `commonest` has, for each of the first pairs of which another answer to
+    the same source is commoner, that answer and its first line.
     `choice` is the word that --keep and --leave-out take, None where there is nothing to choose; `left_out` says which
     of the two was chosen, and that these pairs are not trained on.
     """
@@ -55,10 +57,40 @@ class Finding:
     pairs: tuple[Example, ...] = ()
     choice: PairFault | None = None
     left_out: bool = False
+    rows: tuple[str, ...] = ()
+    commonest: tuple[tuple[str, int], ...] = ()
+
+    def where(self) -> str:
+        """The numbers of the first lines, and what is on the first of them; empty without lines."""
+        if not self.lines:
+            return ""
+        return t(
+            "{lines}: {first}",
+            "{lines}, of which the first: {first}",
+            n=len(self.lines),
+            lines=name_lines(self.lines),
+            first=self._first(),
+        )
+
+    def _first(self) -> str:
+        if self.rows:
+            return self.rows[0]
+        source, target = (readable(side, LONGEST_SIDE) for side in (self.pairs[0].source, self.pairs[0].target))
+        if not self.commonest:
+            return t("“{source}” → “{target}”", source=source, target=target)
+        answer, line = self.commonest[0]
+        return t(
+            "“{source}” → “{answer}” (line {line}) or “{target}” (line {other_line})",
+            source=source,
+            answer=readable(answer, LONGEST_SIDE),
+            line=line,
+            target=target,
+            other_line=self.lines[0],
+        )
 
     def text(self) -> str:
         """The sentence with what becomes of the pairs, and the first lines, as the command line prints it."""
-        where = f" ({name_lines(self.lines)})" if self.lines else ""
+        where = f" ({self.where()})" if self.lines else ""
         if self.choice is None:
             return f"{self.sentence}{where}"
         other = f"--keep {self.choice}" if self.left_out else f"--leave-out {self.choice}"
@@ -90,12 +122,19 @@ def check(
     dropped = _choose(keep, leave_out)
     findings = list(_unusable(pairs))
     total = len(pairs.examples)
+    repeated = pairs.examples
     for kind, find in _CHECKS.items():
-        rows, sentence = find(pairs.examples)
+        if kind == "duplicates":
+            repeated = pairs.examples
+        contradictory = kind == "contradictory"
+        rows, sentence = _contradictory(pairs.examples, repeated) if contradictory else find(pairs.examples)
         if not rows:
             continue
         out = kind in dropped
-        findings.append(_finding(kind, sentence, pairs, rows, total, out))
+        finding = _finding(kind, sentence, pairs, rows, total, out)
+        if contradictory and pairs.lines:
+            finding = replace(finding, commonest=_commonest_lines(pairs, finding.pairs, _commonest(repeated)))
+        findings.append(finding)
         if out:
             pairs = _without(pairs, rows)
     if len(pairs.examples) < 2:
@@ -109,8 +148,8 @@ def check(
             + "".join(f" {finding.text()}" for finding in findings if finding.left_out)
         )
     if valid is None:
-        share = {} if valid_fraction is None else {"valid_fraction": valid_fraction}
-        splits = split_pairs(pairs, split_seed=split_seed, **share)
+        share = proposed_share(len(pairs.examples)) if valid_fraction is None else valid_fraction
+        splits = split_pairs(pairs, valid_fraction=share, split_seed=split_seed)
     else:
         rows = _leaking(pairs, valid)
         if rows:
@@ -133,8 +172,13 @@ def check(
         findings.append(_finding("markup", sentence, pairs, rows, len(pairs.examples), False))
     findings += _one_answer(splits)
     findings += _ceiling(splits)
-    findings += _few(splits)
+    findings += _few(splits, given=valid is not None)
     return Checked(splits, tuple(findings))
+
+
+def proposed_share(pairs: int) -> float:
+    """The share of pairs to hold out unless a person chooses one: a tenth, or 60 pairs where a fifth has as many."""
+    return max(VALID_FRACTION, LITTLE_SHOWN / pairs) if MOST_PROPOSED * pairs >= LITTLE_SHOWN else VALID_FRACTION
 
 
 def _choose(keep: Collection[str], leave_out: Collection[str]) -> set[str]:
@@ -174,7 +218,7 @@ def _unusable(pairs: Pairs) -> list[Finding]:
     findings = []
     for why, lines in pairs.skipped.items():
         said = t("{n} row cannot be used: {why}.", "{n:,} rows cannot be used: {why}.", n=len(lines), why=why)
-        findings.append(Finding("unusable", said, len(lines), total, lines))
+        findings.append(Finding("unusable", said, len(lines), total, lines, rows=pairs.rows.get(why, ())))
     return findings
 
 
@@ -185,6 +229,25 @@ def _long(examples: Sequence[Example]) -> _Found:
         "{n:,} pairs have a side of more than {long:,} characters.",
         n=len(rows),
         long=LONG,
+    )
+
+
+def _outlying(examples: Sequence[Example]) -> _Found:
+    """The few pairs whose longer side is far longer than that of half of the pairs."""
+    lengths = [max(len(pair.source), len(pair.target)) for pair in examples]
+    usual = math.floor(statistics.median(lengths)) if lengths else 0
+    rows = [row for row, length in enumerate(lengths) if length > max(OUTLYING * usual, OUTLYING_LEAST)]
+    if not rows or len(examples) < 10 or len(rows) > max(1, RARE * len(examples)):
+        return [], ""
+    return rows, t(
+        "{n} pair is more than {times} times as long as usual: {longest:,} characters on its longer side, where half "
+        "of the pairs have at most {usual:,}.",
+        "{n:,} pairs are more than {times} times as long as usual: up to {longest:,} characters on the longer side, "
+        "where half of the pairs have at most {usual:,}.",
+        n=len(rows),
+        times=OUTLYING,
+        longest=max(lengths),
+        usual=usual,
     )
 
 
@@ -199,12 +262,25 @@ def _duplicates(examples: Sequence[Example]) -> _Found:
     return rows, t("{n} pair repeats an earlier one.", "{n:,} pairs repeat an earlier one.", n=len(rows))
 
 
-def _contradictory(examples: Sequence[Example]) -> _Found:
-    """The pairs whose source has another target more often or, if as often, earlier."""
+def _commonest(examples: Sequence[Example]) -> dict[str, str]:
+    """The commonest answer to each source that has several: of those that are equally common, the first."""
     answers: dict[str, Counter[str]] = {}
     for pair in examples:
         answers.setdefault(pair.source, Counter())[pair.target] += 1
-    best = {source: max(counts, key=counts.__getitem__) for source, counts in answers.items() if len(counts) > 1}
+    return {source: max(counts, key=counts.__getitem__) for source, counts in answers.items() if len(counts) > 1}
+
+
+def _commonest_lines(pairs: Pairs, others: Sequence[Example], best: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """The commonest answer to the source of each of the `others`, with its first line."""
+    lines: dict[tuple[str, str], int] = {}
+    for pair, line in zip(pairs.examples, pairs.lines, strict=True):
+        lines.setdefault((pair.source, pair.target), line)
+    return tuple((best[pair.source], lines[pair.source, best[pair.source]]) for pair in others)
+
+
+def _contradictory(examples: Sequence[Example], repeated: Sequence[Example] = ()) -> _Found:
+    """The pairs that have another answer than the commonest one, which is counted with all `repeated` pairs."""
+    best = _commonest(repeated or examples)
     rows = [row for row, pair in enumerate(examples) if pair.source in best and best[pair.source] != pair.target]
     several = t(
         "{n} source has several answers: at most {most:,} of {pairs:,} pairs can be answered as they stand.",
@@ -214,8 +290,8 @@ def _contradictory(examples: Sequence[Example]) -> _Found:
         pairs=len(examples),
     )
     rarer = t(
-        "{n} pair does not have the commonest answer to its source (of equals, the first).",
-        "{n:,} pairs do not have the commonest answer to their source (of equals, the first).",
+        "{n} pair has another answer than the commonest one, or than the first of several that are equally common.",
+        "{n:,} pairs have another answer than the commonest one, or than the first of several that are equally common.",
         n=len(rows),
     )
     return rows, f"{several} {rarer}"
@@ -252,10 +328,10 @@ def _lengths(examples: Sequence[Example]) -> _Found:
 def _scripts(examples: Sequence[Example]) -> _Found:
     rows: set[int] = set()
     for texts in ([pair.source for pair in examples], [pair.target for pair in examples]):
-        scripts = [_main_script(text) for text in texts]
+        scripts = [main_script(text) for text in texts]
         counts = Counter(script for script in scripts if script)
-        rare = {script for script, count in counts.items() if count <= RARE_SCRIPT * len(texts)}
-        rows |= {row for row, script in enumerate(scripts) if script in rare or _has_mixed_word(texts[row])}
+        rare = {script for script, count in counts.items() if count <= RARE * len(texts)}
+        rows |= {row for row, script in enumerate(scripts) if script in rare or has_mixed_word(texts[row])}
     return sorted(rows), t(
         "{n} pair has a script that the others do not have, or words that mix letters of two scripts.",
         "{n:,} pairs have a script that the others do not have, or words that mix letters of two scripts.",
@@ -274,6 +350,7 @@ def _garbled(examples: Sequence[Example]) -> _Found:
 
 _CHECKS: Mapping[PairFault, Callable[[Sequence[Example]], _Found]] = {
     "long": _long,
+    "outlying": _outlying,
     "garbled": _garbled,
     "duplicates": _duplicates,
     "contradictory": _contradictory,
@@ -323,58 +400,45 @@ def _one_answer(splits: Splits) -> list[Finding]:
     return [Finding("one answer", sentence, count, len(valid))]
 
 
-def _few(splits: Splits) -> list[Finding]:
-    train, valid = len(splits["train"]), len(splits["valid"])
-    if train + valid >= FEW:
-        if valid >= FEWEST_HELD_OUT:
-            return []
+def _few(splits: Splits, *, given: bool) -> list[Finding]:
+    """Too few pairs to learn from, or too few that are held out, with the remedy; `given`: those come from a file."""
+    valid = len(splits["valid"])
+    total = len(splits["train"]) + valid
+    if total < FEW:
         sentence = t(
-            "Only {n} pair will be held out, whose score says next to nothing: hold out more, at least {fewest} pairs, "
-            "better {better}.",
-            "Only {n:,} pairs will be held out, whose score says next to nothing: hold out more, at least {fewest} "
-            "pairs, better {better}.",
+            "{pairs} pairs are far too few to learn a rule from, and {n} held-out pair can hardly show whether one was "
+            "learned. Some hundreds are needed.",
+            "{pairs} pairs are far too few to learn a rule from, and {n:,} held-out pairs can hardly show whether one "
+            "was learned. Some hundreds are needed.",
+            pairs=total,
             n=valid,
-            fewest=FEWEST_HELD_OUT,
-            better=LITTLE_SHOWN,
         )
-        return [Finding("few held out", sentence, valid, train + valid)]
-    sentence = t(
-        "{pairs} pairs are far too few to learn a rule from, and {n} held-out pair can hardly show whether one was "
-        "learned. Some hundreds are needed.",
-        "{pairs} pairs are far too few to learn a rule from, and {n:,} held-out pairs can hardly show whether one was "
-        "learned. Some hundreds are needed.",
-        pairs=train + valid,
+        return [Finding("few", sentence, total, total)]
+    if valid >= LITTLE_SHOWN:
+        return []
+    little = t(
+        "Only {n} pair is held out, whose score shows little.",
+        "Only {n:,} pairs are held out, whose score shows little.",
         n=valid,
     )
-    return [Finding("few", sentence, train + valid, train + valid)]
+    return [Finding("few held out", f"{little} {_remedy(valid, total, given=given)}", valid, total)]
 
 
-@cache
-def _script(letter: str) -> str:
-    """The script of a letter, by the first word of its name; empty for what is not a letter."""
-    if not letter.isalpha():
-        return ""
-    script = unicodedata.name(letter, "").partition(" ")[0]
-    return "EAST ASIAN" if script in _EAST_ASIAN else script if script not in ("MODIFIER", "FULLWIDTH") else ""
-
-
-def _main_script(text: str) -> str:
-    if text.isascii():
-        return "LATIN" if any(map(str.isalpha, text)) else ""
-    counts: Counter[str] = Counter()
-    for letter, count in Counter(text).items():
-        if script := _script(letter):
-            counts[script] += count
-    return max(counts, key=counts.__getitem__) if counts else ""
-
-
-def _has_mixed_word(text: str) -> bool:
-    """Whether a word mixes letters of scripts that look alike, as Latin letters in a Cyrillic word do."""
-    if text.isascii() or len(_MIXABLE.intersection(map(_script, set(text)))) < 2:
-        return False
-    for word in text.split():
-        if not word.isascii():
-            scripts = {_script(letter) for letter in word} & _MIXABLE
-            if len(scripts) > 1 and not (scripts == {"LATIN", "GREEK"} and len(word) < 4):  # µm, Δx are units
-                return True
-    return False
+def _remedy(valid: int, total: int, *, given: bool) -> str:
+    """What to do where fewer than 60 pairs are held out."""
+    if given:
+        return t("Bring at least {least} validation pairs.", least=LITTLE_SHOWN)
+    enough = math.ceil(LITTLE_SHOWN / MOST_PROPOSED)  # with so many pairs, the proposal holds out 60
+    share = next((share for share in SHARES if round(share * total) >= LITTLE_SHOWN), SHARES[-1])
+    held_out = round(share * total)
+    if total >= enough:
+        return t("Hold out {share} % of all pairs ({held_out:,}).", share=round(100 * share), held_out=held_out)
+    if held_out > valid:
+        return t(
+            "Hold out {share} % of all pairs ({held_out:,}), or bring {more:,} more, so that {least} can be held out.",
+            share=round(100 * share),
+            held_out=held_out,
+            more=enough - total,
+            least=LITTLE_SHOWN,
+        )
+    return t("Bring {more:,} more, so that {least} can be held out.", more=enough - total, least=LITTLE_SHOWN)

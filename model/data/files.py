@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from model.data.text_files import parallel, read_lines
 from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.folder import write_bytes
 from model.text.pieces import clean
+from model.user_error import readable
 from model.wording import later, t
 
 Languages = tuple[str, str]
@@ -99,14 +100,16 @@ _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
 _PUNCTUATION = ".,;:!?…¡¿\"'“”„‘’«»()。！？，"
 _MAX_LISTED = 5  # line numbers or columns in a message
+SHOWN = 20  # pairs, or unusable rows of a kind, that are kept to look at
+_LONGEST_ROW = 120  # characters of an unusable row that are kept
 
 
 @dataclass(frozen=True)
 class Pairs:
     """Sentence pairs from one or two files.
 
-    `skipped` maps each reason to the line numbers of unusable rows; `unused` names the columns that were not read;
-    `lines` has the line of each pair, if they come from a file.
+    `skipped` maps each reason to the line numbers of unusable rows, and `rows` has the texts of the first of them;
+    `unused` names the columns that were not read; `lines` has the line of each pair, if they come from a file.
     """
 
     examples: tuple[Example, ...]
@@ -115,6 +118,7 @@ class Pairs:
     target_name: str
     unused: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def n_skipped(self) -> int:
@@ -190,7 +194,7 @@ def read_pairs(
             name=path.name,
         )
     rows = (
-        (row.line, row.problem, *((row.cells[source], row.cells[target]) if row.cells else ("", "")))
+        (row.line, row.problem, row.cells if row.problem else (row.cells[source], row.cells[target]))
         for row in table.rows
     )
     pairs = _checked(path.name, list(rows), table.columns[source], table.columns[target])
@@ -205,7 +209,7 @@ def read_parallel(source: Path, target: Path, *, encoding: str | None = None) ->
         DataError: a file cannot be read, or the numbers of lines differ.
     """
     pairs = zip(*parallel(source, target, encoding=encoding), strict=True)
-    rows = [(n, "", left, right) for n, (left, right) in enumerate(pairs, start=1)]
+    rows = [(line, "", pair) for line, pair in enumerate(pairs, start=1)]
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
 
 
@@ -220,21 +224,26 @@ def _column(table: Table, name: str | None, common_names: tuple[str, ...]) -> in
     return at
 
 
-def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:
-    """The pairs in the usable rows; each row is given as (line, problem, source, target)."""
+def _checked(name: str, rows: Sequence[tuple[int, str, tuple[str, ...]]], source_name: str, target_name: str) -> Pairs:
+    """The pairs in the usable rows; each row is given as (line, problem, cells): source and target, if no problem."""
     examples: list[Example] = []
     lines: list[int] = []
     skipped: dict[str, list[int]] = {}
-    for line, problem, source, target in rows:
-        source, target = clean(source).strip(), clean(target).strip()
-        problem = problem or pair_problem(source, target)
+    texts: dict[str, list[str]] = {}
+    for line, problem, cells in rows:
+        cells = tuple(clean(cell).strip() for cell in cells)
+        problem = problem or pair_problem(*cells)
         if problem:
             skipped.setdefault(problem, []).append(line)
+            if len(kept := texts.setdefault(problem, [])) < SHOWN:
+                kept.append(readable(" → ".join(cell or t("(empty)") for cell in cells), _LONGEST_ROW))
         else:
+            source, target = cells
             examples.append(Example(source, target))
             lines.append(line)
     unusable = {why: tuple(numbers) for why, numbers in skipped.items()}
-    pairs = Pairs(tuple(examples), unusable, source_name, target_name, lines=tuple(lines))
+    shown = {why: tuple(kept) for why, kept in texts.items()}
+    pairs = Pairs(tuple(examples), unusable, source_name, target_name, lines=tuple(lines), rows=shown)
     if len(examples) < pairs.n_skipped:
         raise DataError(
             "{name} has more unusable rows than pairs ({examples}). {skipped_sentence}",

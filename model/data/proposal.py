@@ -173,14 +173,12 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
         return "words", (
             t(
                 "Whole words, because the {size:,} tokens of the training answers spell nearly every validation "
-                "answer; "
-                "they are also the easiest to read in a picture of attention.",
+                "answer.",
                 size=size,
             )
             if words.unspellable
             else t(
-                "Whole words, because the {size:,} tokens of the training answers spell every validation answer; they "
-                "are also the easiest to read in a picture of attention.",
+                "Whole words, because the {size:,} tokens of the training answers spell every validation answer.",
                 size=size,
             )
         )

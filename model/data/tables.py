@@ -132,7 +132,7 @@ _NEARLY_ALL = 0.9
 
 @dataclass(frozen=True)
 class Row:
-    """One row and the line where it starts, counted from 1; `problem` says why its cells cannot be used."""
+    """One row and the line where it starts, counted from 1; `problem` says why its cells, however many, are no use."""
 
     line: int
     cells: tuple[str, ...]
@@ -178,12 +178,12 @@ class Table:
         return (0,) if self._counts_rows else ()
 
     def _is_decimal(self, column: int) -> bool:
-        cells = [row.cells[column].strip() for row in self.rows if row.cells][:_SNIFFED]
+        cells = [row.cells[column].strip() for row in self.rows if not row.problem][:_SNIFFED]
         return len(cells) > 2 and all(cell.isdecimal() for cell in cells)
 
     @property
     def _counts_rows(self) -> bool:
-        cells = [row.cells[0].strip() for row in self.rows if row.cells][:_SNIFFED]
+        cells = [row.cells[0].strip() for row in self.rows if not row.problem][:_SNIFFED]
         if len(self.columns) < 3 or len(cells) < 3 or not all(cell.isdecimal() and len(cell) < 10 for cell in cells):
             return False
         numbers = list(map(int, cells))
@@ -298,7 +298,7 @@ def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
 def _checked(row: Row, width: int) -> Row:
     if len(row.cells) == width:
         return row
-    return Row(row.line, (), t("not divided into {width} columns as the other rows are", width=width))
+    return replace(row, problem=t("not divided into {width} columns as the other rows are", width=width))
 
 
 def _tsv(text: str) -> Iterator[Row]:
@@ -356,13 +356,13 @@ def _jsonl(name: str, text: str) -> Table:
         try:
             cells = _strings(decode(line.encode()))
         except FormatError:
-            rows.append(Row(number, (), t("not JSON")))
+            rows.append(Row(number, (line,), t("not JSON")))
             continue
         columns = columns or tuple(cells)
         if not cells:
-            rows.append(Row(number, (), t("not strings")))
+            rows.append(Row(number, (line,), t("not strings")))
         elif any(column not in cells for column in columns):
-            rows.append(Row(number, (), t("keys other than those of the first line")))
+            rows.append(Row(number, (line,), t("keys other than those of the first line")))
         else:
             rows.append(Row(number, tuple(cells[column] for column in columns)))
     if not columns:

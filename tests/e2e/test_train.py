@@ -26,7 +26,15 @@ def test_the_form_fits_the_screen_nothing_covers_it_and_a_large_file_is_answered
     settle(page)
     page.get_by_role("combobox", name="Data").click()
     page.get_by_role("option", name="Your own sentence pairs").click()
-    page.get_by_role("textbox", name="Or paste pairs, one on each line").wait_for()
+    pasted = page.get_by_role("textbox", name="Or paste pairs, one on each line")
+    pasted.fill("".join(f"word {n % 20} {n // 20}\tWort {n % 20} {n // 20}\n" for n in range(400)))
+    pasted.press("Control+Enter")
+    expect(pasted).to_be_hidden()
+    settle(page)
+    edge = box_of(page.get_by_role("button", name="Start training"))
+    assert edge["y"] + edge["height"] < SCREEN["height"], "the fields have closed, so that the plan is in sight"
+    page.get_by_text("Change the pairs").click()
+    expect(pasted).to_be_visible()
     # In words that are seen: Streamlit itself shows them only to a pointer that hovers.
     large = {"name": "large.tsv", "mimeType": "text/plain", "buffer": b"word\tWort\n" * 120_000}
     page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files(large)

@@ -6,6 +6,8 @@ Processes are stand-ins.
 import argparse
 import json
 import shutil
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +73,9 @@ def test_the_form_says_what_the_run_would_take() -> None:
 @pytest.mark.usefixtures("training")
 def test_the_list_of_models_says_the_same_time_as_the_form_and_what_was_timed_keeps_it() -> None:
     def times(at: AppTest) -> dict[str, str]:
-        lines = [line.split(" · ") for line in at.radio(key="train_preset_reverse").options]
+        options = at.radio(key="train_preset_reverse").options
+        lines = [line.replace("\N{NO-BREAK SPACE}", " ").split(" · ") for line in options]
+        assert not any(" to " in line for line in options), "no line breaks within a time"
         return {plain_name.strip("*"): time[0] if time else "" for plain_name, _, *time in lines}
 
     at = planned(visit("train"))
@@ -225,6 +229,27 @@ def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> N
     assert ("two CPU cores that do nothing else" in words(at)) != refused
     lines = at.radio(key="train_preset_reverse").options
     assert refused or all(":gray[" in line for line in lines), "each has a time, if a rough one"
+
+
+@pytest.mark.usefixtures("training")
+def test_times_are_called_estimates_until_this_plan_was_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial, timed = dry_run.run_trial, threading.Event()
+
+    def later(command: tuple[str, ...], wanted: Callable[[], bool] = lambda: True) -> Plan | None:
+        assert timed.wait(60)
+        return trial(command, wanted)
+
+    monkeypatch.setattr(dry_run, "run_trial", later)
+    at = visit("train")
+    assert "Times and sizes are estimates, the times for two CPU cores that do nothing else." in words(at)
+    timed.set()
+    assert "are estimates" not in words(planned(at)), "this plan was timed"
+    timed.clear()
+    choose(at, train_reverse_max_steps=120)
+    assert "Times and sizes are estimates, the times from another run that was timed on this machine." in words(at)
+    assert "two CPU cores that do nothing else" not in words(at)
+    timed.set()
+    assert "are estimates" not in words(planned(at))
 
 
 def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -> None:

@@ -40,7 +40,7 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     upload(at, "my pairs.tsv", rows)
     assert at.table[0].value.iloc[0].tolist() == ["word 0", "Wort 0"]
     assert "20 pairs: 18 to learn from, 2 held out to check what was learned. There is no" in words(at)
-    assert "1 row cannot be used: an empty side. Line 21." in words(at)
+    assert "1 row cannot be used: an empty side. Line 21: only one side → (empty)." in words(at)
     assert any("20 pairs are far too few to learn a rule from" in each.value for each in at.warning), "by the button"
     assert button(at, "Start training").proto.type == "secondary"
     assert at.text_input(key="train_name").value == "my-pairs", "named after the file"
@@ -68,7 +68,7 @@ def test_data_that_cannot_be_learned_from_get_a_message(content: bytes, sentence
 @pytest.mark.usefixtures("training")
 def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     at = own_data("".join(f"{number} -> {digits}\n" for number, digits in number_words()))
-    assert "300 pairs: 270 to learn from, 30 held out to check what was learned (the score of fewer" in words(at)
+    assert "300 pairs: 240 to learn from, 60 held out to check what was learned. There is" in words(at)
     tokens = at.segmented_control(key="train_files_tokenizer")
     assert tokens.value == "characters"
     assert at.table[0].value.iloc[0].tolist() == ["six hundred forty", "640"], "as it was pasted"
@@ -82,7 +82,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert "Fitted to these pairs" not in words(visit("train"))
     tokens.set_value("words").run()
     assert not at.exception
-    assert "30 of 30 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
+    assert "60 of 60 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
     assert button(at, "Start training").proto.type != "secondary", "300 pairs are enough to begin with"
     assert re.search(r"cannot be spelled with these tokens, which lack “\d+”", as_read(at.warning[0].value))
     assert re.search(r" → ⟨\d+⟩", words(at))
@@ -117,6 +117,9 @@ def test_what_is_held_out_can_be_chosen() -> None:
     choose(at, train_held_out=0.2)
     assert "40 pairs: 32 to learn from, 8 held out" in words(at)
     assert options(at).valid_share == 0.2
+    choose(at, train_held_out="as proposed")
+    assert "40 pairs: 36 to learn from, 4 held out" in words(at)
+    assert options(at).valid_share is None
     choose(at, train_held_out="a file of your own")
     assert "Choose the file of validation pairs" in words(at)
     upload(at, "valid.csv", b"Word 3,Wort 3\nnew,neu\n", "Validation pairs")
@@ -127,6 +130,39 @@ def test_what_is_held_out_can_be_chosen() -> None:
     assert "training pair has the source" not in words(at)
     assert options(at).valid_data.read_bytes() == b"old,alt\nnew,neu\n"
     assert options(at).valid_share is None
+
+
+@pytest.mark.usefixtures("training")
+def test_the_fields_for_pairs_close_when_pairs_were_read_and_open_when_none_were() -> None:
+    def fold(at: AppTest) -> tuple[str, bool]:
+        (fold,) = (each.proto for each in at.expander if each.text_area)
+        return fold.label, fold.expanded
+
+    at = own_data()
+    assert fold(at) == ("Your pairs", True)
+    at = own_data(TWENTY)
+    assert fold(at) == ("Change the pairs", False)
+    at.text_area(key="train_pasted").set_value("no pairs\nat all\n")
+    assert fold(run(at)) == ("Your pairs", True)
+    assert "these lines are not pairs" in words(at)
+
+
+@pytest.mark.usefixtures("training")
+def test_lines_to_look_at_have_both_answers_and_the_rows_that_cannot_be_used() -> None:
+    rows = [f"word {n}\tWort {n}\n" for n in range(120)]
+    at = own_data("".join([*rows, "word 4\tanders\n", "only one\t\n", "a\tb\tc\n", f"long\t{'lang ' * 40}\n"]))
+    assert [table.iloc[0].tolist() for table in tables(at)] == [
+        ["122", "only one → (empty)"],
+        ["124", "long", ("lang " * 40).strip()],  # far longer than others
+        ["123", "a → b → c"],
+        ["124", "long", ("lang " * 40).strip()],  # and than its source
+        ["word 4", "Wort 4 (line 5)", "anders (line 121)"],
+    ], "beside each other, and below them what needs the whole width"
+    labels = [as_read(box.label) for box in at.checkbox]
+    assert any(label.endswith("Line 121: “word 4” → “Wort 4” (line 5) or “anders” (line 121).") for label in labels)
+    choose(at, train_found_outlying=True)
+    assert options(at).leave_out == ["outlying"]
+    assert "Lines to look at" not in words(own_data("".join(rows)))
 
 
 @pytest.mark.usefixtures("training")
@@ -158,7 +194,7 @@ def test_what_was_found_begins_with_what_cannot_be_used_and_ends_with_advice() -
     rows = [f"word {n} -> Wort {n}\n" for n in range(120)]
     at = own_data("".join([*rows, "<b>one</b> -> eins\n", rows[0], " -> nothing\n"]))
     found = [
-        ("markdown", "1 row cannot be used: an empty side. Line 123."),
+        ("markdown", "1 row cannot be used: an empty side. Line 123: (empty) → nothing."),
         ("checkbox", "1 pair repeats an earlier one. Line 122: “word 0” → “Wort 0”."),
         ("markdown", "1 pair has HTML in it, such as <b> or &nbsp;, which the model learns as text."),
     ]

@@ -21,7 +21,8 @@ from explorer.web.figures import draw_table
 from explorer.web.runs import choose_one
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
-from model.data.files import VALID_FRACTION
+from model.data.checks import LITTLE_SHOWN, MOST_PROPOSED, SHARES, Finding
+from model.data.files import MAX_VALID, VALID_FRACTION
 from model.data.number_words import SAMPLE_PAIRS, number_words
 from model.data.proposal import Proposal, TokenKind
 from model.data.tables import ENDINGS, pasted_table
@@ -31,12 +32,12 @@ from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
 _PREFERRED = "reverse"
-SHARES = (0.05, 0.1, 0.2, 0.3)
-OWN_FILE = message("a file of your own")
+PROPOSED, OWN_FILE = message("as proposed"), message("a file of your own")
 TABLES = tuple(ending.removeprefix(".") for ending in ENDINGS)
 TABLE, TWO = "one table", "two text files"
 MAX_PASTED = 1_000_000  # characters; more has to be a file
 _HEADER, _READ_FROM, _PASTED, _ENCODING = "train_header", "_train_read_from", "train_pasted", "train_encoding"
+_SHAPE, _ONE, _TWO = "train_shape", "train_files_one", "train_files_two"
 
 
 class Unanswered(DataError):
@@ -47,8 +48,8 @@ class Unanswered(DataError):
 class Data:
     """The data of a run: task, data settings, default preset, further arguments, and a suggested name.
 
-    The user's own data also have a proposal and, once chosen, the kind of tokens as settings; `few` is the sentence
-    on pairs that are too few to learn a rule from, `questions` the number of findings to leave out or keep.
+    The user's own data also have a proposal and, once chosen, the kind of tokens as settings, and what the check found;
+    `few` is the sentence on pairs that are too few to learn a rule from.
     """
 
     task: str
@@ -59,7 +60,12 @@ class Data:
     proposal: Proposal | None = None
     tokens: Changes = ()
     few: str = ""
-    questions: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def questions(self) -> int:
+        """The number of findings that can be left out or kept."""
+        return sum(finding.choice is not None for finding in self.findings)
 
     @property
     def kind(self) -> TokenKind | None:
@@ -162,17 +168,24 @@ def _samples(name: str, _fetch: bool) -> tuple[list[tuple[str, str]], dict[str, 
 
 def _own_pairs(checkpoints: Path) -> Data | None:
     """Draw the choice of files, columns and held-out pairs; return None while there are no usable pairs."""
-    paths = _choose_files(checkpoints)
-    if not paths:
-        return None
+    box = st.container()  # drawn last: it closes when the pairs have been read
+    data = None
     try:
-        return _read(paths, checkpoints)
+        paths = tuple(store(*file, checkpoints) for file in _given())
+        if paths:
+            data = _read(paths, checkpoints)
+        else:
+            privacy = t(
+                "The pairs stay on the machine that runs Headlight. A small model can learn from a few hundred of them."
+            )
+            st.caption(privacy)
     except Unanswered as question:
         st.info(plain(str(question)))
-        return None
     except (DataError, OSError) as unusable:
         st.error(plain(why(unusable)))
-        return None
+    with box:
+        _choose_files(closed=data is not None)
+    return data
 
 
 def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
@@ -187,7 +200,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     source = _choose_encoding(source)
     if table:
         columns_of(source.paths[0], None, source.encoding)  # a file that cannot be read has no settings
-    summary, held_out = st.container(), st.container()
+    summary, held_out, found = st.container(), st.container(), st.container()
     settings = st.expander(t("How it is read"), key="train_reading")
     with settings:
         if table:
@@ -210,9 +223,11 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         division = divide(reading)
     with summary:
         st.caption(plain(division.sentence(source, pairs)))
-        draw_findings([finding for finding in division.findings if finding.kind != "few"])
         first = [{t("source"): pair.source, t("target"): pair.target} for pair in pairs.first]
         draw_table(first, t("The first {n} pair", "The first {n} pairs", n=len(first)), wrap=True)
+    findings = tuple(finding for finding in division.findings if finding.kind != "few")
+    with found:
+        draw_findings(findings)
     proposal = division.proposal
     wanted = paths[0].name.partition(".")[0]
     few = next((finding.sentence for finding in division.findings if finding.kind == "few"), "")
@@ -224,7 +239,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
         wanted_name=wanted,
         proposal=proposal,
         few=few,
-        questions=sum(finding.choice is not None for finding in division.findings),
+        findings=findings,
     )
 
 
@@ -292,19 +307,25 @@ def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -
 
 def _choose_division(source: Source, checkpoints: Path) -> Reading:
     """Draw the choice of validation pairs: a share of the pairs, or a separate file."""
-    options: list[float | str] = [*SHARES, OWN_FILE] if len(source.paths) == 1 else list(SHARES)
+    options: list[float | str] = [PROPOSED, *SHARES, *([OWN_FILE] if len(source.paths) == 1 else [])]
     chosen = st.selectbox(
         t("Held out for validation"),
         options,
-        index=SHARES.index(VALID_FRACTION),
         format_func=lambda choice: (
-            t("{share} of the pairs", share=percent(choice)) if choice != OWN_FILE else translated(OWN_FILE)
+            translated(choice) if isinstance(choice, str) else t("{share} of the pairs", share=percent(choice))
         ),
         key="train_held_out",
-        help=t("These pairs are never trained on. Pairs with the same source stay together."),
+        help=t(
+            "These pairs are never trained on. Pairs with the same source stay together. Proposed: {share} of the "
+            "pairs, or {least} where that is at most {most} of them. Of very many pairs, {limit:,} are held out.",
+            share=percent(VALID_FRACTION),
+            least=LITTLE_SHOWN,
+            most=percent(MOST_PROPOSED),
+            limit=MAX_VALID,
+        ),
     )
-    if not isinstance(chosen, str):
-        return Reading(source, chosen or VALID_FRACTION)
+    if chosen != OWN_FILE:
+        return Reading(source, chosen if isinstance(chosen, float) else None)
     file = st.file_uploader(
         t("Validation pairs, in a table like the other"),
         type=list(TABLES),
@@ -321,29 +342,49 @@ def upload_megabytes() -> int:
     return megabytes(MAX_BYTES // 2**20)
 
 
-def _choose_files(checkpoints: Path) -> tuple[Path, ...]:
-    """Draw the choice of files; return the path of a table or of two parallel texts, or () until they are stored."""
-    names = {TABLE: t("paste, or one table"), TWO: t("two text files")}
-    label = t("Where the pairs come from")
-    shape = choose_one(label, list(names), key="train_shape", format_func=names.__getitem__)
-    try:
-        return tuple(store(*file, checkpoints) for file in (_two_files() if shape == TWO else _one_table()))
-    except (OSError, DataError) as unusable:
-        st.error(plain(why(unusable)))
-        return ()
+def _given() -> Sequence[tuple[str, bytes]]:
+    """The names and contents of the files that were chosen: one table, uploaded or else pasted, or two texts."""
+    state = st.session_state
+    if state.get(_SHAPE) == TWO:
+        files = state.get(_TWO) or []
+        return [(file.name, file.getvalue()) for file in files[:2]] if len(files) > 1 else []
+    if (file := state.get(_ONE)) is not None:
+        return [(file.name, file.getvalue())]
+    text = state.get(_PASTED) or ""
+    if text.strip():
+        pasted = pasted_table(text)
+        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
+    return []
 
 
-def _one_table() -> Sequence[tuple[str, bytes]]:
+def _choose_files(*, closed: bool) -> None:
+    """Draw the fields for files and pasted pairs, in a fold that is closed once pairs have been read."""
+    with st.expander(t("Change the pairs") if closed else t("Your pairs"), expanded=not closed):
+        names = {TABLE: t("paste, or one table"), TWO: t("two text files")}
+        label = t("Where the pairs come from")
+        shape = choose_one(label, list(names), key=_SHAPE, format_func=names.__getitem__)
+        if shape == TWO:
+            st.file_uploader(
+                t("Two text files, line by line: the source first"),
+                accept_multiple_files=True,
+                max_upload_size=upload_megabytes(),
+                key=_TWO,
+            )
+        else:
+            _one_table()
+
+
+def _one_table() -> None:
     """Draw the file upload and the box to paste into; an uploaded file takes precedence."""
     file = st.file_uploader(
         t("A table, spreadsheet, translation memory or message catalogue"),
         type=list(TABLES),
         max_upload_size=upload_megabytes(),
-        key="train_files_one",
+        key=_ONE,
     )
     if file is not None:
-        return [(file.name, file.getvalue())]
-    text = st.text_area(
+        return
+    st.text_area(
         t("Or paste pairs, one on each line"),
         key=_PASTED,
         persist_state="session",
@@ -356,29 +397,7 @@ def _one_table() -> Sequence[tuple[str, bytes]]:
         ),
     )
     st.button(t("Fill in a sample"), on_click=_fill_in_sample)
-    if (text or "").strip():
-        pasted = pasted_table(text)
-        return [(f"my-pairs{pasted.ending}", pasted.text.encode(errors="replace"))]
-    st.caption(_privacy())
-    return ()
-
-
-def _privacy() -> str:
-    return t("The pairs stay on the machine that runs Headlight. A small model can learn from a few hundred of them.")
 
 
 def _fill_in_sample() -> None:
     st.session_state[_PASTED] = "\n".join(f"{words} -> {digits}" for words, digits in number_words(SAMPLE_PAIRS))
-
-
-def _two_files() -> Sequence[tuple[str, bytes]]:
-    files = st.file_uploader(
-        t("Two text files, line by line: the source first"),
-        accept_multiple_files=True,
-        max_upload_size=upload_megabytes(),
-        key="train_files_two",
-    )
-    if len(files) < 2:
-        st.caption(_privacy())
-        return ()
-    return [(file.name, file.getvalue()) for file in files[:2]]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import streamlit as st
 
 from explorer.locale.messages import t
-from explorer.locale.text import capitalised, plain, quoted, shortened
+from explorer.locale.text import capitalised, plain
 from explorer.web.figures import draw_table
 from model.config import PairFault
 from model.data.checks import CHOICES, LEFT_OUT, Finding
-from model.data.files import name_lines
 
-_SIDE = 40  # characters of each side of the first pair
 _UNUSED = ("unusable", "leaking")  # kinds of findings whose pairs are not trained on in any case
 
 
@@ -35,7 +34,7 @@ def chosen() -> tuple[tuple[PairFault, ...], tuple[PairFault, ...]]:
 
 
 def draw_findings(findings: Sequence[Finding]) -> None:
-    """Draw what was found, the worst first, and the pairs that have it in a fold; nothing if nothing was found."""
+    """Draw what was found, the worst first; nothing if nothing was found."""
     if not findings:
         return
     with st.container(border=True, gap="small"):
@@ -53,36 +52,39 @@ def draw_findings(findings: Sequence[Finding]) -> None:
         for finding in findings:
             if finding.choice is None and finding.kind not in _UNUSED:
                 st.markdown(f":material/info: :small[{plain(_sentence(finding))}]")
-        with_pairs = [finding for finding in findings if finding.lines and finding.pairs]
-        if with_pairs:
-            with st.expander(t("Lines to look at")):
-                for finding in with_pairs:
-                    _draw_lines(finding)
 
 
 def _sentence(finding: Finding) -> str:
-    """The sentence of a finding, with the numbers of the first lines that have it, and the first of these pairs."""
-    if not finding.lines:
-        return finding.sentence
-    lines = capitalised(name_lines(finding.lines))
-    if not finding.pairs:
-        return f"{finding.sentence} {lines}."
-    source, target = (quoted(shortened(side, _SIDE)) for side in (finding.pairs[0].source, finding.pairs[0].target))
-    pair = t(
-        "{lines}: {source} → {target}.",
-        "{lines}, of which the first: {source} → {target}.",
-        n=len(finding.lines),
-        lines=lines,
-        source=source,
-        target=target,
-    )
-    return f"{finding.sentence} {pair}"
+    """The sentence of a finding, with the numbers of the first lines that have it, and the first of them."""
+    return f"{finding.sentence} {capitalised(finding.where())}." if finding.lines else finding.sentence
 
 
-def _draw_lines(finding: Finding) -> None:
-    rows = [
-        {t("line"): str(line), t("source"): pair.source, t("target"): pair.target}
-        for line, pair in zip(finding.lines, finding.pairs, strict=False)
+def draw_lines(findings: Sequence[Finding]) -> None:
+    """Draw the first lines of each finding in a fold, two tables side by side; nothing if there are none."""
+    with_lines = [finding for finding in findings if finding.lines]
+    if not with_lines:
+        return
+    with st.expander(t("Lines to look at")):
+        columns = cycle(st.columns(2, gap="large"))
+        for finding in with_lines:
+            with st.container() if finding.commonest else next(columns):  # two answers need the whole width
+                st.caption(plain(finding.sentence))
+                rows = _rows(finding)
+                draw_table(rows, t("The first {n} line with it", "The first {n} lines with it", n=len(rows)))
+
+
+def _rows(finding: Finding) -> list[dict[str, str]]:
+    """The first lines of a finding: rows that cannot be used, sources with both answers, or pairs."""
+    if finding.rows:
+        return [{t("line"): str(line), t("row"): row} for line, row in zip(finding.lines, finding.rows, strict=False)]
+    pairs = zip(finding.lines, finding.pairs, strict=False)
+    if not finding.commonest:
+        return [{t("line"): str(line), t("source"): pair.source, t("target"): pair.target} for line, pair in pairs]
+
+    def at(answer: str, line: int) -> str:
+        return t("{answer} (line {line})", answer=answer, line=line)
+
+    return [
+        {t("source"): pair.source, t("commonest answer"): at(*commonest), t("another answer"): at(pair.target, line)}
+        for (line, pair), commonest in zip(pairs, finding.commonest, strict=True)
     ]
-    st.caption(plain(finding.sentence))
-    draw_table(rows, t("The first {n} pair with it", "The first {n} pairs with it", n=len(rows)), file=finding.kind)

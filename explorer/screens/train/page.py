@@ -29,6 +29,7 @@ from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
+from explorer.screens.train.findings import draw_lines
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -84,7 +85,7 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.container(key="train_form").columns(2, gap="large")
+    left, right = st.container(key="train_form").columns([4, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
@@ -100,7 +101,6 @@ def _draw_form(runs: Runs) -> None:
         time, naming = st.columns([2, 3])
         with time:
             steps = updates_field(preset, data.task)
-        ends = st.container()
         if data.questions:
             sentence = t(
                 "The check of these pairs asks {n} question: what is ticked there is left out.",
@@ -109,6 +109,7 @@ def _draw_form(runs: Runs) -> None:
             )
             st.caption(sentence)
         panel = st.container()
+    draw_lines(data.findings)
     order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
     fitted = data.fitted(PRESETS[choice])
     with st.expander(t("Settings")):
@@ -153,15 +154,14 @@ def _draw_form(runs: Runs) -> None:
             "and resume it; it goes on when you close the page.",
             n=setting(preset, changes, "eval_every"),
         )
-        if not unfit:
-            st.caption(plain(" ".join((expected_sentence(order, preset), watched))))
-    if not unfit and (perfect := setting(preset, changes, "stop_when_right")):
+        perfect = setting(preset, changes, "stop_when_right")
         early = t(
             "It ends early after {n} evaluation without a mistake.",
             "It ends early after {n} evaluations in a row without a mistake.",
             n=perfect,
         )
-        ends.caption(early)
+        if not unfit:
+            st.caption(plain(" ".join((expected_sentence(order, preset), watched, early if perfect else ""))))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -212,17 +212,20 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
             return duration
         return t("{n:,} update: {duration}", "{n:,} updates: {duration}", n=own, duration=duration)
 
-    lines = {
-        name: " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset))))
-        for name, preset in presets.items()
-    }
+    lines = {}
+    for name, preset in presets.items():
+        unbroken = time(name, preset).replace(" ", "\N{NO-BREAK SPACE}")
+        lines[name] = " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), unbroken)))
     st.radio(
         t("Model"),
         list(lines),
         format_func=lines.__getitem__,
         key=f"train_preset_{data.task}",
         persist_state="session",
-        help=t("Sizes and settings to start from. You can change each of them below."),
+        help=t(
+            "Sizes and settings to start from. You can change each of them below. Times in grey are estimates: that of "
+            "a model is measured when you choose it."
+        ),
     )
 
 
@@ -305,16 +308,25 @@ def _plan(
         if st.button(t("Estimate again")):
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
+        if condition := _condition(sizes):
+            st.caption(condition)
     elif plan is None:
         timing = t(
-            "A few updates are being timed on this machine (up to {seconds:.0f} s); until then, sizes are estimates.",
+            "A few updates are being timed on this machine (up to {seconds:.0f} s).",
             seconds=TIMEOUT_SECONDS,
         )
-        st.caption(timing)
+        st.caption(f"{timing} {_condition(sizes)}".strip())
     else:
         st.caption(plain(plan.summary()))
-    if sizes is not None and not plan_service().timed:
-        st.caption(t("The times are estimates for two CPU cores that do nothing else."))
+
+
+def _condition(sizes: Sizes | None) -> str:
+    """What times and `sizes` hold for while the plan itself was not timed; empty if there are none."""
+    if sizes is None:
+        return ""
+    if plan_service().timed:
+        return t("Times and sizes are estimates, the times from another run that was timed on this machine.")
+    return t("Times and sizes are estimates, the times for two CPU cores that do nothing else.")
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:

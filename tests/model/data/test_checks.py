@@ -31,6 +31,7 @@ def test_nothing_is_found_in_good_pairs(pairs: own_data.Pairs) -> None:
 COPIES = [("dog", "Hund"), ("dog", "Hund"), ("dog", "Hund")]
 FAULTS = [
     ("long", [("x" * 1001, "y" * 900)], 1),
+    ("outlying", [("word " * 150, "Wort " * 150)], 1),
     ("garbled", [("the door", "die TÃ¼r"), ("it\u00e2\u20ac\u2122s", "es ist"), ("a", "\ufffdb")], 3),
     ("duplicates", COPIES, 2),
     ("contradictory", [("bank", "Bank"), ("bank", "Ufer"), ("bank", "Bank.")], 2),
@@ -99,9 +100,70 @@ def test_contradictions_bound_the_score() -> None:
     assert best.count == len(valid) - right > 0
     assert f"at most {right} " in best.sentence
     assert best_score(valid) == right / len(valid)
+    assert finding.commonest[1] == ("Wort 1", 2)
+    assert "“word 0” → “Wort 0” (line 1) or “anders 0” (line 61)" in finding.text()
+    assert best.commonest == (), "only where there are other answers to show"
     without = check(pairs_of(*rows, clean=0), leave_out=["contradictory"])
     assert {pair.target.split()[0] for split in without.splits.values() for pair in split} == {"Wort"}, "the earlier"
     assert "best score" not in found(without)
+
+
+def test_the_commonest_answer_is_shown_though_it_comes_later() -> None:
+    rows = [("bank", "Ufer"), ("bank", "Bank"), ("bank", "Bank")]
+    for keep in ([], ["duplicates"]):
+        finding = found(check(pairs_of(*rows), keep=keep))["contradictory"]
+        assert (finding.lines, finding.commonest) == ((121,), (("Bank", 122),)), "counted before repeats are left out"
+
+
+def test_far_longer_pairs_are_found_while_they_are_few() -> None:
+    texts = [(f"a {n}", f"b {n}") for n in range(100)]
+    long = [("word " * 12, f"b {n}") for n in range(8)]
+
+    def outlying(n_texts: int, n_long: int) -> Finding | None:
+        return found(check(pairs_of(*texts[:n_texts], *long[:n_long], clean=0))).get("outlying")
+
+    finding = outlying(100, 2)
+    assert finding is not None
+    assert finding.lines == (101, 102)
+    assert finding.sentence == (
+        "2 pairs are more than 10 times as long as usual: up to 60 characters on the longer side, where half of the "
+        "pairs have at most 4."
+    )
+    assert outlying(12, 1) is not None, "one of few pairs may be"
+    assert outlying(100, 8) is None, "so many belong to these data"
+    assert outlying(8, 1) is None, "of so few pairs, none are usual"
+    short = [(f"{n}", f"{n}") for n in range(100)]
+    assert "outlying" not in found(check(pairs_of(*short, ("b" * 50, "c"), clean=0))), "50 characters are no length"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "held_out"), [(20, 2), (299, 30), (300, 60), (437, 60), (600, 60), (601, 60), (1000, 100), (20_000, 1000)]
+)
+def test_sixty_pairs_are_held_out_where_they_are_at_most_a_fifth(pairs: int, held_out: int) -> None:
+    examples = tuple(Example(f"word {n}", f"Wort {n}") for n in range(pairs))
+    checked = check(Pairs(examples, {}, "1", "2"))
+    assert len(checked.splits["valid"]) == held_out
+    assert ("few held out" in found(checked)) == (100 <= pairs < 300)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "share", "remedy"),
+    [
+        (150, None, "Hold out 30 % of all pairs (45), or bring 150 more, so that 60 can be held out."),
+        (150, 0.3, "Bring 150 more, so that 60 can be held out."),
+        (250, None, "Hold out 30 % of all pairs (75), or bring 50 more, so that 60 can be held out."),
+        (400, 0.1, "Hold out 20 % of all pairs (80)."),
+        (800, 0.05, "Hold out 10 % of all pairs (80)."),
+    ],
+)
+def test_the_remedy_for_too_few_held_out_pairs_is_one_that_helps(pairs: int, share: float | None, remedy: str) -> None:
+    filling = pairs_of(*[(f"word {n}", f"Wort {n}") for n in range(pairs)], clean=0)
+    checked = check(filling, valid_fraction=share)
+    valid = len(checked.splits["valid"])
+    said = found(checked)["few held out"].sentence
+    assert said == f"Only {valid} pairs are held out, whose score shows little. {remedy}"
+    given = check(filling, pairs_of(("new", "neu"), ("old", "alt"), clean=0))
+    assert found(given)["few held out"].sentence.endswith("Bring at least 60 validation pairs.")
 
 
 def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
@@ -117,7 +179,7 @@ def test_sources_that_differ_in_marks_alone_stay_in_one_split() -> None:
 
 
 def test_choices_that_cannot_be() -> None:
-    with pytest.raises(DataError, match="'few' cannot be kept or left out; these can: long, garbled"):
+    with pytest.raises(DataError, match="'few' cannot be kept or left out; these can: long, outlying, garbled"):
         check(pairs_of(), keep=["few"])
     with pytest.raises(DataError, match="duplicates: keep or leave out, but not both"):
         check(pairs_of(), keep=["duplicates"], leave_out=["duplicates"])

@@ -146,6 +146,16 @@ def test_rows_that_are_no_pairs_are_left_out_and_named(
     assert list(got(found)) == pairs
     assert found.skipped == skipped
     assert found.n_skipped == sum(map(len, skipped.values()))
+    assert {why: len(texts) for why, texts in found.rows.items()} == {why: len(lines) for why, lines in skipped.items()}
+
+
+def test_rows_that_cannot_be_used_are_kept_as_short_harmless_text(tmp_path: Path) -> None:
+    text = "a\tb\n" * 40 + "\x1b[2J\u202e\tb\n" + f"{'long ' * 999}\n" + "alone\n" * 30
+    found = read_pairs(write(tmp_path / "a.tsv", text))
+    [hidden], divided = found.rows.values()
+    assert hidden == "U+001B[2JU+202E → b"
+    assert divided[0] == f"{'long ' * 24}"[:119] + "…"
+    assert divided[1:] == ("alone",) * 19, "of many, the first are kept"
 
 
 @pytest.mark.parametrize("beginning", ["My pairs\n", "# exported 2024\n\n", "My pairs,\n", "My pairs\nsource,target\n"])
@@ -207,6 +217,7 @@ def test_two_files_line_by_line(tmp_path: Path) -> None:
     write(target, "x\n\nz\n")
     pairs = read_parallel(source, target)
     assert pairs.skipped_sentence() == "1 row left out: an empty side (line 2)."
+    assert pairs.rows == {"an empty side": (f"{PAIRS[1][0]} → (empty)",)}
     write(target, "x\ny\n")
     with pytest.raises(DataError, match=r"a\.en has 3 lines and a\.de has 2; they must correspond line by line"):
         read_parallel(source, target)
