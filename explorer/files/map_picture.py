@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts import palette
-from explorer.charts.palette import FRAME, LIGHT
+from explorer.charts.palette import LIGHT
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import KIND_TITLES, name_in_layer, row_label
 from explorer.decoding.shown_maps import ShownMaps
@@ -231,7 +231,7 @@ def _labelled_tile(
                 yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
     for row, column in map_.marks.cells:
         corner = left + places[column] * width / columns, row * height / rows
-        yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
+        yield Box(*corner, width / columns, height / rows, edge=LIGHT.frame, line=1.2)
 
 
 def _has_masked(view: ShownMaps) -> bool:

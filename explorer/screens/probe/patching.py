@@ -84,7 +84,7 @@ def _draw_pair(subject: Subject, translation: Translation) -> str:
         t("The other sentence, which differs in one word and has as many tokens"),
         key="patching_other",
         max_chars=MOST_OTHER,
-        help=t("At first, a similar word that changes one word of the answer. Type any other sentence."),
+        help=t("At first, one word is replaced by a similar one. Type any other sentence."),
     ).strip()
 
 
