@@ -4,7 +4,7 @@
 import { compareDecodings, compareHeads, compareRows } from "./comparison.js";
 import { saveFigures } from "./desk_files.js";
 import { templateOf } from "./desk_views.js";
-import { children, finder, make, say, sayAll } from "./dom.js";
+import { children, finder, make, say } from "./dom.js";
 import { added, changeName } from "./head_changes.js";
 import { showMap } from "./labelled_map.js";
 import { TITLES, shortKind } from "./names.js";
@@ -41,7 +41,7 @@ export async function drawComparison(D, box, { answer, changed }) {
     if (call !== D.comparisons) return;
     say(text, found.said);
     text.hidden = !found.said;
-    for (const [i, line] of box.querySelectorAll(".pair").entries()) sayAll(line, ...(found.pair?.[i] ?? []));
+    for (const [i, line] of box.querySelectorAll(".pair").entries()) line.replaceChildren(...(found.pair?.[i] ?? []));
     drawFigures(figures, found.figures);
     const isBold = (found.pair ?? []).flat().some((part) => typeof part !== "string");
     say(legend, [isBold && t("Bold: words that only one sentence has."), found.legend].filter(Boolean).join(" "));

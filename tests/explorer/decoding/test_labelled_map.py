@@ -52,6 +52,10 @@ def test_the_difference_in_a_row_of_maps_has_positions_for_the_names_beside_it()
     assert own[2] == [f"{i + 1}" for i in range(len(a.columns))]
     assert (others[0][0], others[0][2]) == (list(a.row_labels), list(a.column_labels))
     assert own[3] < others[0][3], "it needs less room"
+    framed = dataclasses.replace(minus, marks=PairMarks(cells=((1, 2), (3, 0))))
+    own = wire.read(encode(framed, "", grid=[a, b, framed]))[0]["grid"][0]
+    assert own[0] == ["1", minus.row_labels[1], "3", "4", "5"], "the row and the column that differ most have names"
+    assert own[2] == ["1", "2", minus.column_labels[2], "4", "5"]
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert (others[0][1], two[0][1][:1]) == ([], [f"→ {a.predicted[0]}"]), "two maps have room for what rows predict"
 
@@ -171,6 +175,8 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 1), (2, 2)), ((2, 2), (2, 3)))
     assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
+    one = marked(a, cross("a red dog .", "ein roter Hund .", (1, 1)))[2]
+    assert one == "The frame marks the one weight that differs by 0.2 or more."
     assert pair_in_words(compare(a, b), 1).startswith(
         "Most different: “3 roter → Hund / 3 rote → Katze” gives “2 red / "
     )

@@ -7,7 +7,7 @@ import pytest
 from explorer.decoding.attention_maps import NO_PIECES, attention_maps
 from explorer.decoding.comparison import compare, pair_in_words, with_marks
 from explorer.decoding.labelled_map import LabelledMap, head_map
-from explorer.decoding.pair_marks import marked, matched, matched_rows
+from explorer.decoding.pair_marks import marked, matched, matched_rows, own_words
 from tests.explorer.decoding.test_labelled_map import cross
 from tests.explorer.planted import planted_trace
 
@@ -80,3 +80,19 @@ def test_maps_know_which_tokens_continue_a_word() -> None:
     assert attention_maps(trace, "encoder").continued == ({1}, frozenset(), {1})
     assert attention_maps(trace, "decoder").continued[2] == {2, 4}
     assert attention_maps(trace, "cross", "words").continued == NO_PIECES
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "own"),
+    [
+        ("A man and a woman.", "A woman and a man.", ([], [])),
+        ("A red hat.", "A blue hat.", (["red"], ["blue"])),
+        ("Ein Mann singt.", "Mann, ein großer, singt.", ([], [",", "großer", ","])),
+    ],
+)
+def test_words_of_one_text_alone_are_known_wherever_the_others_stand(
+    a: str, b: str, own: tuple[list[str], list[str]]
+) -> None:
+    found = own_words(a, b)
+    assert tuple([word.rstrip() for word, is_own in side if is_own] for side in found) == own
+    assert tuple("".join(word for word, _ in side) for side in found) == (a, b)
