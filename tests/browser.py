@@ -74,10 +74,13 @@ _FOLLOW_RUNS = """(([RERUN, NEW_SESSION, FINISHED, FOR_RERUN]) => {
     }
   };
 })"""
-# Whether no run is asked for or in progress, every placeholder is replaced, and this has held for three frames.
+# Whether no run is asked for or in progress, every placeholder is replaced, every component has drawn something (some
+# time after Streamlit has made its container), and all this has held for three frames.
 _SETTLED = """([idle]) => {
   const runs = window.scriptRuns ?? {};
-  const still = document.querySelector(idle) && !document.querySelector("[data-testid=stSkeleton]");
+  const drawn = [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
+    room => (room.shadowRoot ?? room).childElementCount);
+  const still = drawn && document.querySelector(idle) && !document.querySelector("[data-testid=stSkeleton]");
   window.framesSettled = still && !runs.asked && !runs.running ? (window.framesSettled ?? 0) + 1 : 0;
   return window.framesSettled > 3;
 }"""

@@ -122,9 +122,9 @@ def _spec(
     ]
     runs = alt.Chart().mark_point(filled=True, size=12, opacity=0.6, color=GREY, yOffset=8)
     layers.append(runs.encode(y=names_axis, x=alt.X("run:Q", **x)))
-    for decided in (True, False):
+    for decided in (True, False):  # without names for screen readers: one of the two may have no rows
         colour = alt.value(GREY) if not decided else alt.Color("decided:N", legend=None, scale=alt.Scale(domain=[True]))
         some = base.transform_filter(alt.datum.decided == decided).encode(color=colour)
-        layers.append(some.mark_bar(size=3).encode(x=alt.X("low:Q", **x), x2="high:Q"))
-        layers.append(some.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("shift:Q", **x)))
+        layers.append(some.mark_bar(size=3, aria=False).encode(x=alt.X("low:Q", **x), x2="high:Q"))
+        layers.append(some.mark_point(filled=True, size=70, opacity=1, aria=False).encode(x=alt.X("shift:Q", **x)))
     return specification(*layers, height=len(texts) * ROW + _AXIS) | {"padding": {"bottom": 2}}

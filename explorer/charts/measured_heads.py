@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from explorer.charts.plotly_charts import (
     curves,
     heatmap,
     labels,
+    width_of,
 )
 from explorer.decoding.names import index_name, numbered, short_head, short_layer
 from explorer.locale.messages import t, translated
@@ -90,7 +92,9 @@ def layer_head_map(
 def _leave_bar_out(figure: go.Figure) -> None:
     """Of maps side by side on one scale, one has the colour bar."""
     figure.update_traces(showscale=False)
-    figure.update_layout(margin_r=NO_BAR)
+    slanted = figure.layout.xaxis.tickangle == -45
+    last = width_of(unescape(figure.layout.xaxis.ticktext[-1])) if slanted else 0
+    figure.update_layout(margin_r=max(NO_BAR, round(0.72 * last)))  # the last name leans out to the right
 
 
 def _spread(figure: go.Figure, values: Scores, span: tuple[float, float]) -> None:
@@ -172,9 +176,9 @@ def pruning_plot(curve: PruningCurve) -> Plot:
 def _patch_titles(stack: Stack, stacks: Collection[Stack]) -> tuple[str, str]:
     """The title of a map of patches and of its columns, for a model with these stacks."""
     if len(stacks) == 1:
-        return t("Prompt and continuation"), t("token (← of the other sentence)")
+        return t("Prompt and continuation"), t("token (← other sentence)")
     if stack == "encoder":
-        return t("Source side"), t("source token (← of the other sentence)")
+        return t("Source side"), t("source token (← other sentence)")
     return t("Target side"), t("decoder has read")
 
 
