@@ -302,6 +302,18 @@ def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> N
     assert "none differs by 0.2 or more. The frame marks the largest difference." in found.caption
 
 
+def test_both_maps_of_a_picture_have_numbers_or_none_has() -> None:
+    """Cells without a number are said to be small, so that a map without numbers cannot stand beside one with them."""
+    small = cross("a dog", "ein Hund", (1, 1))
+    for size, has_numbers in ((20, True), (21, False)):
+        large = cross(" ".join("k" * size), " ".join("w" * size))
+        large.values[0, 0] = 0.001
+        view = ShownMaps("both", "", (small, large), (), ("", ""), ViewOptions(view="head"), row=0)
+        texts = [mark.text for mark in picture_of(view).marks if isinstance(mark, Text)]
+        assert texts.count(".90") == has_numbers
+        assert (".05" in texts) == ("Cells without a number are below 0.005." in texts[-1]) == has_numbers
+
+
 def test_figure_and_picture_have_the_marks() -> None:
     first, second, _ = marked(cross("a dog", "ein Hund", (1, 1)), cross("a cat", "eine Katze"))
     header, _ = wire.read(encode(first, ""))
