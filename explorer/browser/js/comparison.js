@@ -273,14 +273,12 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
-/** Why two maps cannot be subtracted, or that their tokens are the same. @param {Sheet} a @param {Sheet} b */
+/** Why two maps cannot be subtracted. @param {Sheet} a @param {Sheet} b */
 function comparability(a, b) {
   const [first, second] = [a, b].map(({ rows, columns }) => `${rows.length} × ${columns.length}`);
   if (first !== second)
     return t("The maps differ in size ({first} and {second}), so there is no difference to draw.", { first, second });
-  const isSame = a.rows.join("\n") === b.rows.join("\n") && a.columns.join("\n") === b.columns.join("\n");
-  if (!isInLine(a, b)) return t("Words stand in other places, so there is no difference to draw.");
-  return isSame ? t("Both maps have the same tokens.") : "";
+  return isInLine(a, b) ? "" : t("Words stand in other places, so there is no difference to draw.");
 }
 
 /** The counterparts that differ most, and what their rows look at; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
