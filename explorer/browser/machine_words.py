@@ -72,12 +72,10 @@ def words_of(block: Block, config: ModelConfig) -> str:
                 "The sentence is split into tokens; <eos> marks its end. Each has an id, its number in the vocabulary."
             )
         if not config.has_encoder:
-            return t(
-                "The decoder reads the prompt, then every word chosen up to now, and in the next step the next one."
-            )
+            return t("The decoder reads the prompt, then every word up to now, and one word more in the next step.")
         return t(
-            "The decoder reads the target so far: the start token <sos>, then every word chosen up to now. The word "
-            "that is chosen next is read in the next step."
+            "The decoder reads the target so far: the start token <sos>, then every word up to now. In the next "
+            "step it reads one word more."
         )
     if block.kind == "embedding":
         return _embedding_words(config)

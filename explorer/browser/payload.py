@@ -29,7 +29,6 @@ from explorer.browser.structs import (
 )
 from explorer.decoding.attention_maps import FORMS, attention_maps, has_subwords
 from explorer.decoding.decoding import Decoding
-from explorer.locale.messages import translated
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.decoding.temperature import TEMPERATURES
@@ -91,7 +90,7 @@ def header(decoding: Decoding) -> DecodingHeader:
             predicted_ids=[int(i) for i in decoding.path],
             probabilities=_numbers(trace.probabilities) if np.isfinite(trace.probabilities).all() else None,
             chosen=list(decoding.chosen),
-            by=translated(decoding.chosen_by),
+            by=decoding.chosen_by,
             given=decoding.n_prompt,
         ),
         alternatives=Alternatives(

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from explorer.decoding.coordinates import Place
 from explorer.decoding.model_diagram import ModelDiagram
-from explorer.locale.messages import Later
+from explorer.locale.messages import Later, message
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
+
+NEXT_READ = message("next token read")  # what follows a row of a given target: the model need not have predicted it
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +30,8 @@ class Decoding:
         src_unknown: which source tokens the model sees as <unk>; the final <eos> may be left out.
         trained: False puts an "untrained" badge on the views.
         chosen: rows, from 0, whose token is not the likeliest one.
-        chosen_by: how those tokens got there: "chosen", "drawn at random", "taken by beam search".
+        chosen_by: how those tokens got there: "chosen", "drawn at random", "taken by beam search";
+            NEXT_READ: the whole target was given.
         joined: [tgt, k], which of the likeliest tokens continue the word before them; empty if unknown.
         log_sums: [tgt, temperature], for the bars at other temperatures (see model/decoding/temperature.py).
         diagram: the model as a small diagram, in which each place of attention can be chosen.

@@ -50,7 +50,7 @@ class LabelledMap:
     out of another; 0 if each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks`
     are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
-    the difference. `counted` are the cells among which captions name the largest, [query, key], after the sentence
+    the difference. `counted` are the cells among which captions name the largest, [query, key], before the sentence
     `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes. `continued`
     are the rows, what they predict, and the columns that continue the word of the token before.
     """
@@ -243,7 +243,7 @@ def map_caption(map_: LabelledMap) -> str:
         strength[~several] = np.nan  # a row with one open cell has no choice
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
     largest = _largest(map_, row, column, chosen=bool(chosen)) if not map_.signed or np.nanmax(strength) else ""
-    sentences = [*filter(None, [map_.note]), largest or t("Both maps are equal in every cell.")]
+    sentences = [largest or t("Both maps are equal in every cell."), *filter(None, [map_.note])]
     if (map_.mask != VISIBLE).any():
         sentences.append(closed_cells(map_.mask))
     return " ".join(sentences)

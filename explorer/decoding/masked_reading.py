@@ -1,34 +1,35 @@
-"""Read sentences in one padded batch with chosen masks, and keep the arrays with a label for every position."""
+"""Read a sentence with chosen masks, alone or padded beside a longer one; every position has a label."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
 from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
-from model.config import PAD, AttentionKind
+from model.config import PAD, AttentionKind, ModelConfig
 from model.points import Head
 from model.text.tokenizer import Tokenizer
 from model.trace import Codes
 from model.transformer import Transformer
 
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
-MAX_SENTENCES = 4  # in one batch; more would not make the figure clearer
+_MORE = 2  # words and tokens that are repeated to make a longer sentence
+_MOST_MORE = 4  # tokens that an example has more than the sentence that it gives padding
 
 Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its target: source ids (without <eos>), path, labels of what is read and predicted, and texts."""
+    """A sentence and its target: text, source ids (without <eos>), path, and labels of what is read and predicted."""
 
     text: str
     ids: tuple[int, ...]
@@ -36,20 +37,27 @@ class Sentence:
     src_tokens: tuple[str, ...]
     read_tokens: tuple[str, ...]
     label_tokens: tuple[str, ...]
-    answer: str
-    is_beginning: bool = False  # of another sentence, with the beginning of its target
 
 
 def sentence_of(translation: Translation) -> Sentence:
     """A translation as a sentence with its target."""
     trace = translation.trace
     tokens = (trace.src_tokens, trace.read_tokens, trace.predicted_tokens)
-    return Sentence(translation.source.text, translation.source.ids, translation.path, *tokens, translation.text)
+    return Sentence(translation.source.text, translation.source.ids, translation.path, *tokens)
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A longer sentence that gives another one padding: its text, source ids (without <eos>), and path."""
+
+    text: str
+    ids: tuple[int, ...]
+    path: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedReading:
-    """One sentence of a batch that was read with chosen masks; its labels cover padding, too.
+    """A sentence that was read with chosen masks, the first of its batch; its labels cover padding, too.
 
     Shapes:
         scores, weights: [query, key] of the requested head. decoder: all weights of decoder self-attention [layer,
@@ -57,8 +65,6 @@ class MaskedReading:
         are empty if a head was requested.
     """
 
-    text: str
-    row: int
     batch: PaddedBatch
     src_tokens: tuple[str, ...]
     read_tokens: tuple[str, ...]
@@ -79,12 +85,12 @@ class MaskedReading:
 
     def real_queries(self, kind: AttentionKind) -> NDArray[np.bool_]:
         """Which rows of a map are tokens rather than padding."""
-        real: NDArray[np.bool_] = ((self.batch.src if kind == "encoder" else self.batch.tgt)[self.row] != PAD).numpy()
+        real: NDArray[np.bool_] = ((self.batch.src if kind == "encoder" else self.batch.tgt)[0] != PAD).numpy()
         return real
 
     def codes(self, kind: AttentionKind, switches: Switches) -> Codes:
         """Why the cells of a map are open or closed, [query, key]."""
-        return mask_codes(self.batch.src, self.batch.tgt, kind, self.row, switches)
+        return mask_codes(self.batch.src, self.batch.tgt, kind, 0, switches)
 
     def map(
         self, kind: AttentionKind, values: Weights, title: str, switches: Switches | None = None, **changes: Any
@@ -96,13 +102,13 @@ class MaskedReading:
         codes = None if switches is None else self.codes(kind, switches)
         counted = np.outer(self.real_queries(kind), self._real_keys(kind))
         if not counted.all():
-            changes = {"counted": counted, "note": t("Of real tokens only:")} | changes
+            changes = {"counted": counted, "note": t("Cells of padding do not count for this.")} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:
         """As :meth:`map` of decoder self-attention; captions speak of the weights on the next position alone."""
         ahead = np.eye(len(values), values.shape[1], k=1, dtype=np.bool_)
-        note = t("Only weights one token ahead count here.")
+        note = t("Only weights one token ahead count for this.")
         return self.map("decoder", values, title, switches, counted=ahead, note=note)
 
     def n_padding(self, kind: AttentionKind) -> int:
@@ -130,56 +136,49 @@ class MaskedReading:
 
 
 def read_masked(
-    model: Transformer, sentences: tuple[Sentence, ...], switches: Switches, head: Head | None, padding: str
-) -> tuple[MaskedReading, ...]:
-    """Read sentences in one batch with these masks, for one head or, without it, for what the rows predict.
+    model: Transformer, sentence: Sentence, longer: Longer | None, switches: Switches, head: Head | None, padding: str
+) -> MaskedReading:
+    """Read a sentence, in one batch with a longer one, for one head or, without it, for what the rows predict.
 
     `padding` is the label of a padding token.
     """
     shown = head or FIRST_DECODER_HEAD
-    batch = padded_batch(model.config, [each.ids for each in sentences], [each.path for each in sentences])
+    batch = padded_batch(
+        model.config, *zip(*((each.ids, each.path) for each in (sentence, longer) if each), strict=True)
+    )
     reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[shown], predicts=head is None)
     (details,) = reading.recorder.details[shown]
-    n_src, n_tgt = batch.src.size(1), batch.tgt.size(1)
 
-    def padded(tokens: tuple[str, ...], length: int) -> tuple[str, ...]:
-        return tokens + (padding,) * (length - len(tokens))
+    def padded(tokens: tuple[str, ...], ids: Tensor) -> tuple[str, ...]:
+        return tokens + (padding,) * (ids.size(1) - len(tokens))
 
-    return tuple(
-        MaskedReading(
-            each.text,
-            row,
-            batch,
-            padded(each.src_tokens, n_src),
-            padded(each.read_tokens, n_tgt),
-            padded(each.label_tokens, n_tgt),
-            details["scores"][row].numpy(),
-            details["weights"][row].numpy(),
-            reading.recorder.weights("decoder", row=row),
-            reading.probabilities[row].numpy(),
-            reading.likeliest[row].numpy(),
-        )
-        for row, each in enumerate(sentences)
+    return MaskedReading(
+        batch,
+        padded(sentence.src_tokens, batch.src),
+        padded(sentence.read_tokens, batch.tgt),
+        padded(sentence.label_tokens, batch.tgt),
+        details["scores"][0].numpy(),
+        details["weights"][0].numpy(),
+        reading.recorder.weights("decoder", row=0),
+        reading.probabilities[0].numpy(),
+        reading.likeliest[0].numpy(),
     )
 
 
-def companions_of(sentence: Sentence, tokenizer: Tokenizer, summary: dict[str, Any]) -> tuple[str, ...]:
-    """Choose examples of the model to read beside a sentence; see :func:`companions_among`."""
-    examples = {example.source: len(tokenizer.encode(example.source)) for example in examples_of(summary)}
-    return companions_among(sentence.text, len(sentence.ids), examples)
+def longer_example(sentence: Sentence, tokenizer: Tokenizer, texts: Iterable[str]) -> str:
+    """The shortest of `texts` that has a few more tokens than a sentence; "" without one.
 
-
-def companions_among(text: str, length: int, examples: dict[str, int]) -> tuple[str, ...]:
-    """Choose sentences to read beside `text`: the next longer ones and the shortest, one of each length.
-
-    `length` and the values of `examples` count tokens without <eos>. None has more than twice as many tokens, so that
-    the map is not mostly padding. Without such an example, the first three quarters of
-    the words of `text`.
+    A map that is mostly padding shows little, and has no room for numbers.
     """
-    by_length = {n_tokens: example for example, n_tokens in reversed(list(examples.items())) if n_tokens != length}
-    longer = [by_length[n] for n in sorted(by_length) if length < n <= 2 * length]
-    shorter = [by_length[n] for n in sorted(by_length) if n < length]
-    chosen = tuple(dict.fromkeys(longer[:1] + shorter[:1] + longer[1:] + shorter[1:]))[: MAX_SENTENCES - 1]
-    words = text.split()
-    begun = " ".join(words[: min(len(words) - 1, math.ceil(0.75 * len(words)))]) if len(words) > 1 else text[:3]
-    return chosen or tuple(each for each in (begun,) if each != text)
+    length = len(sentence.ids)
+    longer = {text: n for text in texts if length < (n := len(tokenizer.encode(text).ids)) <= length + _MOST_MORE}
+    return min(longer, key=longer.__getitem__, default="")
+
+
+def lengthened(sentence: Sentence, tokenizer: Tokenizer, config: ModelConfig) -> Longer:
+    """A sentence that ends with its first words again, and its target with its first tokens, if the model reads it."""
+    words, path = sentence.text.split(), sentence.path
+    again = words[:_MORE] if len(words) > 1 else [sentence.text[:_MORE]]
+    ids = tokenizer.encode(" ".join((sentence.text, *again))).ids
+    more = min(_MORE, config.max_positions - len(path))
+    return Longer(" ".join((sentence.text, *again)), ids[: config.longest_source], (*path[:-1], *path[:more], path[-1]))

@@ -22,19 +22,18 @@ from explorer.decoding.attention_file import (
     row_at,
     trace_of,
 )
-from explorer.decoding.decoding import Decoding, place_in
+from explorer.decoding.decoding import NEXT_READ, Decoding, place_in
 from explorer.decoding.view_options import is_view
 from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer
 from explorer.locale import language
 from explorer.locale.catalogue import packs
-from explorer.locale.messages import later, message, t
+from explorer.locale.messages import later, t
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 from model.user_error import readable
 
 MOST_DIGITS = 4  # more would not fit into two bytes
-NEXT_READ = message("next token read")  # what follows a row of a given target: the model need not have predicted it
 MOST_EXACT = 200_000  # weights up to which a page has float32 by default; it is then smaller than a megabyte
 Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")

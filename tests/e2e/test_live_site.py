@@ -146,6 +146,12 @@ def test_a_link_of_the_app_opens_at_its_place_and_back_goes_back(page: Page, sit
     expect(page.locator("figcaption:visible").first).to_be_visible()
 
 
+def test_earlier_weights_read_the_target_that_the_trained_model_wrote(page: Page, site: str) -> None:
+    for trained, reads in (("0", "→ next token read: "), ("1500", "→ predicts ")):
+        visit(page, f"{site}inside/", model="reverse", text="hello", step="2", trained_1500=trained)
+        expect(page.locator(".machine .says")).to_contain_text(reads)
+
+
 def test_the_browsers_language_counts_until_another_is_chosen_which_links_keep(browser: Browser, site: str) -> None:
     context = browser.new_context(locale="de-AT")
     page = context.new_page()

@@ -137,6 +137,15 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".strips .name")).to_contain_text(["Values V of “read”", "memory", "W_V"])
     machine.locator(".follow select").select_option("")
     expect(stages).to_be_hidden()
+    # Earlier weights read a target that others wrote: nothing says that they chose it.
+    said, told = machine.locator(".says"), machine.locator(".told")
+    for trained, reads, wrote in ((12, "liest → next token read: ein", False), (300, "liest → predicts ein", True)):
+        visit(f"/inside?model=phrases-en-de&text=She is reading a book&step=3&trained_300={trained}")
+        expect(said).to_contain_text(reads)
+        expect(told).to_contain_text("Chosen: ein" if wrote else "The target is given: its next token, ein, has")
+        expect(told).not_to_contain_text("The target is given" if wrote else "Chosen")
+        whole.get_by_role("button", name="Next word").click()
+        expect(told).to_contain_text("is chosen from these" if wrote else "The target is given: in the next step")
     # Where all heads stand side by side, the number is one of the followed head.
     at = "step=3&block=decoder.1.cross_attn.h3.output&follow=target.output"
     visit(f"/inside?model=adjective-swap&text=I read red books&{at}")

@@ -2,9 +2,9 @@
 
 import re
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
-from tests.browser import box_of
+from tests.browser import box_of, click_cell, settle
 from tests.e2e.address import Visit
 
 _PIXEL = """(canvas, [row, column, across, down]) => {
@@ -14,13 +14,14 @@ _PIXEL = """(canvas, [row, column, across, down]) => {
   return [...canvas.getContext("2d").getImageData(...at, 1, 1).data];
 }"""
 
-_WRITE = """() => {
-  window.texts = [];
+# The texts that a map writes as it is drawn again.
+_REDRAW = """canvas => {
+  const texts = [];
   const fill = CanvasRenderingContext2D.prototype.fillText;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
-    texts.push(text);
-    fill.call(this, text, ...at);
-  };
+  CanvasRenderingContext2D.prototype.fillText = (text) => texts.push(text);
+  canvas.dispatchEvent(new MouseEvent("click", { clientX: -1, clientY: -1 }));
+  CanvasRenderingContext2D.prototype.fillText = fill;
+  return texts;
 }"""
 
 
@@ -37,6 +38,9 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
         assert all(edge == inside for edge in edges) != closed
         alike = colour(weights, row, column, 0.2, 0.2)
         assert inside != alike, "the score is shown, closed or not"
+    between = [colour(scores, row, column, 0, 0.5) for row, column in ((1, 2), (2, 3), (1, 1), (1, 3))]
+    assert between[0] == between[1], "a line divides what stays open from what is closed"
+    assert between[0] not in between[2:]
     page.get_by_text("Causal mask", exact=True).click()
     page.get_by_text("Padding mask", exact=True).click()
     page.get_by_text("No cell is closed").wait_for()
@@ -44,14 +48,41 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
 
 
-def test_every_score_of_a_long_sentence_has_a_number_and_the_map_is_on_the_first_screen(visit: Visit) -> None:
-    page = visit("/masks?model=multi30k-en-de&text=A+young+woman+is+reading+a+newspaper+on+a+bench.")
+def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit: Visit) -> None:
+    text = "Two+children+are+playing+football+on+the+grass+near+a+house."
+    page = visit(f"/masks?model=multi30k-en-de&text={text}")
     page.set_viewport_size({"width": 1366, "height": 768})
-    scores = page.locator(".labelled canvas").first
-    assert box_of(scores)["y"] + box_of(scores)["height"] < 768
-    page.evaluate(_WRITE)
-    scores.click(position={"x": 1, "y": 1})  # draws it again
-    written = page.evaluate("texts")
-    numbers = [text for text in written if re.fullmatch(r"-?\d?\.\d", text)]
-    assert len(numbers) == 11 * 11, "also when it is drawn again"
-    assert ".0" in numbers, "what rounds to 0 is not written as 0"
+    for address, tokens in ((page.url, 16), (f"{page.url}&masks_batch=this+sentence", 14)):
+        page.goto(address)
+        settle(page)
+        for canvas in page.locator(".labelled canvas").all():
+            assert box_of(canvas)["y"] + box_of(canvas)["height"] < 768
+        written = page.locator(".labelled canvas").first.evaluate(_REDRAW)
+        named = {word: sum(word in text for text in written) for word in ("Zwei", "<pad>")}
+        assert named == {"Zwei": 2, "<pad>": 2 * (tokens - 14)}, "as a row and as a column"
+        numbers = [text for text in written if re.fullmatch(r"-?\d?\.\d", text)]
+        assert len(numbers) == tokens**2, "also when it is drawn again"
+        assert ".0" in numbers, "what rounds to 0 is not written as 0"
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    expect(page.locator(".labelled canvas").first).to_have_attribute("data-plot", re.compile(r"^[\d.]+,[\d.]+,3\d,"))
+    assert page.locator(".labelled .box").first.evaluate("box => box.scrollHeight <= box.clientHeight")
+
+
+def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
+    """The same for a pointer and for a finger, and in view."""
+    page = visit("/masks?model=adjective-swap&text=I+read+red+books")
+    page.set_viewport_size({"width": 390, "height": 560})
+    scores, line = page.locator(".labelled canvas").first, page.locator(".labelled output").first
+    said = {}
+    for row, column in ((1, 0), (1, 6), (1, 2)):
+        click_cell(scores, row, column)
+        said[row, column] = str(line.text_content())
+        expect(line).to_be_in_viewport()
+    assert re.search(r": score −?\d\.\d{4}$", said[1, 0]), "an open cell"
+    assert said[1, 2].endswith("; the causal mask closes this cell, so its weight is 0")
+    assert said[1, 6].endswith("; the padding mask closes this cell, so its weight is 0")
+    left, top, cell = (float(number) for number in str(scores.get_attribute("data-plot")).split(",")[:3])
+    scores.hover(position={"x": left + 2.5 * cell, "y": top + 1.5 * cell})
+    assert line.text_content() == said[1, 2]
+    page.get_by_text("Causal mask", exact=True).click()
+    expect(line).not_to_contain_text("closes this cell")

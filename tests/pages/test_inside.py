@@ -178,6 +178,9 @@ def test_the_machine_at_an_earlier_step_of_training_shows_the_same_place_with_th
     then = decoding(at)
     assert mount(at, "machine")["start"] == place, "the same place"
     assert then["target"]["tokens"] == now["target"]["tokens"], "the same target"
+    assert (now["target"]["by"], then["target"]["by"]) == ("chosen", "next token read"), (
+        "those weights did not write it"
+    )
     early = load_model(CHECKPOINTS / "reverse", snapshot=0)
     source = torch.tensor([[*early.source.encode("hello").ids, EOS]])
     path = runtime.translate("reverse", "hello", DecodeConfig()).path

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.masked_reading import sentence_of
+from explorer.screens.masks.readings import longer_than, masked_reading
+from explorer.web import runtime
+from model.analysis.mask_effects import Switches
+from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
 from model.trace import FUTURE, PADDING
 from tests.explorer.sent import Message, messages
 from tests.pages.page import choose, maps, tables, visit, words
@@ -28,16 +33,9 @@ def is_open(z: Any) -> np.ndarray:
 @pytest.mark.usefixtures("toys")
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
-    (sentence,) = (box for box in at.selectbox if box.label == "Sentence of the batch")
-    asked = [option.split(" (")[0] for option in sentence.options]
-    assert (sentence.value, asked) == (1, [f"1. {SENTENCE}", "2. I read red"]), "opens on padding"
-    choose(at, **{str(sentence.key): 0})
-    assert "so it has no padding" in words(at)
-    assert "beginning of your sentence" not in words(at), "it is the whole sentence"
-    choose(at, **{str(sentence.key): 1})
-    assert "beginning of your sentence; its target is the beginning of that target" in words(at)
-    filled = "Padding fills “I read red” up to the length of “I read red books”, in one batch with it."
-    assert filled in words(at)
+    # No example is longer than the visitor's sentence: its own first words make a longer one.
+    assert f"up to the length of the longer one in its batch: “{SENTENCE} I read”." in words(at)
+    assert "as long as the model reads" not in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
     assert np.array_equal(drawn["closing"], codes), "the cells that the masks close are marked before they do"
@@ -54,7 +52,8 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert np.allclose(weights[both], expected[both], atol=1e-5)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
-    assert f"Of real tokens only: The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
+    assert f"The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
+    assert words(at).count("Cells of padding do not count for this.") == 2
     assert "Real tokens give padding" not in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
@@ -67,7 +66,9 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "cells of real tokens" not in words(at)
     assert f"tokens look ahead: “{names[row]}” gives {100 * ahead.max():.0f} % to “{names[key]}”" in words(at)
     assert f"on average {100 * ahead.sum(axis=1).mean():.0f} % goes to later positions" in words(at)
-    assert 0 < padding[0].sum() < len(padding), "a sentence with padding is in view"
+    target = runtime.translate("adjective-swap", SENTENCE, DecodeConfig()).trace
+    assert names == [*target.read_tokens, *["<pad>"] * 2], "the visitor's own sentence, with padding"
+    assert padding[0].sum() == real == len(target.read_tokens)
     assert np.array_equal(both, np.tril(padding))
     choose(at, masks_padding=False)
     assert is_open(maps(at)[1]).all()
@@ -76,8 +77,42 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "No cell is closed" in words(at)
     assert "closing" not in sent(at)[0][1]
     assert "hatched edges" not in words(at)
-    choose(at, text="We eat green apples")
-    assert [box.value for box in at.selectbox if box.key == sentence.key] == [1], "not a former choice"
+    choose(at, text="We eat")
+    assert "the longer one in its batch: “I read red books”." in words(at), "an example"
+
+
+@pytest.mark.usefixtures("shipped")
+def test_padding_fills_the_visitors_sentence_if_the_model_reads_a_longer_one() -> None:
+    """Of any length, in source and target; padding leaves the weights of its tokens as they are alone."""
+    for model, text in (
+        ("multi30k-en-de", "Two children are playing football on the grass near a house."),
+        ("multi30k-en-de", "Dog"),
+        ("reverse", "headlight"),
+        ("reverse-decoder", "abcdefghijklmnopqrstuvwxyz"),
+    ):
+        translation = runtime.translate(model, text, DecodeConfig())
+        alone, longer = sentence_of(translation), longer_than(translation)
+        assert len(longer.path) > len(alone.path)
+        kind: AttentionKind
+        for kind in ATTENTION_KINDS if translation.trace.src_tokens else ("decoder",):
+            bare, padded = (
+                masked_reading(model, alone, Switches(), (kind, 0, 0), each).weights for each in (None, longer)
+            )
+            rows, keys = bare.shape
+            assert padded.shape > bare.shape
+            assert np.allclose(padded[:rows, :keys], bare, atol=1e-5)
+            assert not padded[:rows, keys:].any()
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_sentence_as_long_as_the_model_reads_has_no_padding_and_says_so() -> None:
+    at = masks(model="dates", text="3 March 2024" * 20)
+    source = runtime.translate("dates", "3 March 2024" * 20, DecodeConfig()).source.ids
+    assert len(source) == runtime.describe("dates").model_config.longest_source
+    assert "as long as the model reads" not in words(at), "its target is shorter"
+    choose(at, masks_kind="encoder")
+    assert "This is as long as the model reads, so no longer sentence can give it padding." in words(at)
+    assert "longer one in its batch" not in words(at)
 
 
 @pytest.mark.usefixtures("toys")
@@ -90,9 +125,9 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     at = masks()
     choose(at, masks_batch="this sentence")
     assert "padding ╳" not in words(at)
-    assert "Of real tokens only" not in words(at)
+    assert "Cells of padding do not count" not in words(at)
     assert "the future ╱" in words(at)
-    assert "beginning of your sentence" not in words(at)
+    assert "longer one in its batch" not in words(at)
 
 
 @pytest.mark.usefixtures("shipped")
@@ -128,5 +163,5 @@ def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation() -> 
     (weights,) = maps(at)
     ahead = np.diag(weights, 1)
     assert f"The largest weight is {ahead.max():.3f}, where" in words(at)
-    assert "Only weights one token ahead count here." in words(at)
+    assert "Only weights one token ahead count for this." in words(at)
     assert weights.max() > ahead.max()

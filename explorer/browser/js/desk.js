@@ -6,6 +6,7 @@ import { cardNow, drawPanel, mountView, loadView, prepareView, templateOf, VIEWS
 import { finder, say } from "./dom.js";
 import { added, editsOf, readChanges, WHOLE, writeChanges } from "./head_changes.js";
 import { METHOD } from "./method.js";
+import { NEXT_READ } from "./names.js";
 import { decodingOf, put } from "./store.js";
 import { formatView, parseView } from "./view_options.js";
 import { inSentence, t } from "./words.js";
@@ -221,6 +222,7 @@ async function answerTo(D, path, card = D.card, text = D.text, changes = D.chang
   const { message, ...answer } = await D.engine.decode(card.name, text, request);
   message.header.seq = seq;
   message.header.decoding.diagram = card.diagram;
+  if (card.name.includes("@")) message.header.decoding.target.by = NEXT_READ; // earlier weights did not write the target
   put(message, seq);
   kept.delete(seq);
   const found = { ...answer, seq, name: card.name };

@@ -1,13 +1,14 @@
 // The hatching of masked cells in maps.
 
-import { columnAt } from "./canvas.js";
+import { columnAt, columnUnder } from "./canvas.js";
 import { patternOf } from "./colours.js";
 
 export const PADDING = 2; // the code of a cell that is masked since its key is padding
 const PALE = 0.65; // how much of a cell's colour is covered
 
 /** Hatches the masked cells, and the edges of those that a later mask closes; of these, padding is pale. @param {import("./maps.js").Pen} pen */
-export function hatch({ ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows }) {
+export function hatch(pen) {
+  const { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows } = pen;
   for (let i = 0; i < rows * keys; i++) {
     const code = mask[i] || closing?.[i];
     if (!code) continue;
@@ -23,4 +24,21 @@ export function hatch({ ctx, theme, left, top, cell, tall, places, keys, mask, c
     ctx.fillRect(x + edge, y + edge, cell - 2 * edge, tall - 2 * edge);
     ctx.globalAlpha = 1;
   }
+  if (closing) border(pen, closing);
+}
+
+/** Draws the border between the cells that a later mask closes and those that stay open. @param {import("./maps.js").Pen} pen @param {Uint8Array} closing */
+function border({ ctx, theme, left, top, cell, tall, places, keys, rows }, closing) {
+  const isOpen = (/** @type {number} */ row, /** @type {number} */ place) =>
+    !closing[row * keys + columnUnder(places, place)];
+  ctx.beginPath();
+  for (let row = 0; row < rows; row++)
+    for (let place = 0; place < keys; place++) {
+      const [x, y, here] = [left + place * cell, top + row * tall, isOpen(row, place)];
+      if (place && here !== isOpen(row, place - 1)) ctx.rect(x, y, 0, tall);
+      if (row && here !== isOpen(row - 1, place)) ctx.rect(x, y, cell, 0);
+    }
+  Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 2 });
+  ctx.stroke();
+  ctx.lineWidth = 1;
 }

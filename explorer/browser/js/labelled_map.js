@@ -3,10 +3,11 @@
 import { cellUnder, columnBeside, contextOf } from "./canvas.js";
 import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
+import { PADDING } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { AXIS, FREE, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
@@ -27,9 +28,10 @@ const WIDE = 36; // size of a cell with room for a sign, a digit and two decimal
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const OBLONG = 0.05; // the least number that is written into a cell of such a form
 const GAP = 8; // between the maps of a row, in pixels
-const HIGH = 460; // of a map that does not scroll, in pixels
+// The height of a map that does not scroll: a share of the window's, and at least so many pixels.
+const [HIGH, LEAST_HIGH] = [0.6, 460];
 // What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
-const [ABOVE, LEAST_HIGH] = [370, 300];
+const [ABOVE, LEAST_LEFT] = [370, 300];
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
@@ -82,6 +84,7 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   const tell = (/** @type {MapState["at"]} */ at) => {
     choose(S, at);
+    if (at) S.find("output").scrollIntoView({ block: "nearest" }); // on a phone it may be below the screen
     S.chosen?.(at);
   };
   canvas.onclick = (event) => tell(over(event));
@@ -141,6 +144,7 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
+  const high = Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -149,22 +153,22 @@ function draw(S) {
         return fitCells(
           [{ keys, queries, beside, above: labels.above }],
           ((wide + gap) * share) / all[0][3] - gap,
-          HIGH,
+          high,
         );
       }),
     );
   const steep = fit(false); // in narrow cells, labels of the keys stand upright
   const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
-  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= HIGH;
+  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= high;
   S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   const [framed] = header.frames;
-  const high = Math.max(LEAST_HIGH, window.innerHeight - ABOVE);
-  const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > high;
-  frame.style.maxHeight = isBelow ? `${high}px` : "";
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
+  const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
+  frame.style.maxHeight = isBelow ? `${left}px` : "";
   if (S.isNew && framed) bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
   S.isNew = false;
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
@@ -178,9 +182,8 @@ function draw(S) {
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const ctx = contextOf(canvas);
   ctx.font = `${NUMBER}px ${theme.font}`;
-  const inside = (closing ? FREE : 1) * S.plot.cell - 2;
   const longest = signedNumber(least ? 0.11 : -top, decimals, true);
-  const isRoomy = !signed || ctx.measureText(longest).width <= inside;
+  const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
@@ -255,14 +258,20 @@ function choose(S, at) {
   if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, [at.column]);
 }
 
+/** The score of a cell that a mask closes afterwards. @param {number} code @param {string} score */
+const closedLater = (code, score) =>
+  code === PADDING
+    ? t("score {score}; the padding mask closes this cell, so its weight is 0", { score })
+    : t("score {score}; the causal mask closes this cell, so its weight is 0", { score });
+
 /** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, bare }, at) {
+function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, closing, bare }, at) {
   if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;
-  const number = signed || isMinus ? inSentence(values[i].toFixed(4)) : fourDecimals(values[i]);
+  const number = signed || isMinus ? inSentence(values[i].toFixed(4)).replace("-", "−") : fourDecimals(values[i]);
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
-  const said = mask[i] ? whyMasked(mask[i]) : `${name} ${number}`;
+  const said = mask[i] ? whyMasked(mask[i]) : closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
 }

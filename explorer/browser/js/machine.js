@@ -168,13 +168,19 @@ function draw(S) {
   drawChanged(S);
   const says = S.find(".says");
   const at = S.trail.data ? S.step + 1 : 0; // the stages leave little room
-  const words = [target.tokens[S.step], target.predicted[S.step], `${target.probabilities[S.step]}`, `${at}`];
+  const words = [
+    target.tokens[S.step],
+    target.predicted[S.step],
+    `${target.probabilities[S.step]}`,
+    `${at}`,
+    target.by,
+  ];
   if (says.dataset.words !== words.join(" ")) {
     const [read, word] = words.map((text) => make("bdi", "token target", text));
     const share = make("span", "named", wholePercent(target.probabilities[S.step]));
     const parts = at
       ? pieces("step {step}: {read} → {word}", { step: at, read, word })
-      : [...readsOn({ by: "" }, read, word), " ", share];
+      : [...readsOn(target, read, word, target.chosen.includes(S.step) ? "chosen" : "predicted"), " ", share];
     says.replaceChildren(...parts);
     says.dataset.words = words.join(" ");
   }

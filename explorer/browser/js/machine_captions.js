@@ -2,7 +2,7 @@
 
 import { AFTER } from "./machine_link.js";
 import { MAPS } from "./machine_state.js";
-import { TITLES } from "./names.js";
+import { NEXT_READ, TITLES } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { t } from "./words.js";
 
@@ -64,6 +64,12 @@ export function captionOf(S, block) {
       : t("Rows are queries, columns are keys; blue is below 0, orange above. Q·Kᵀ, ÷ √d and Mask have one scale.");
   return t("Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.");
 }
+
+/** What a block does. The next word of a given target is not chosen. @param {MachineState} S @param {MachineBlock} block */
+export const wordsOf = ({ data }, { kind, name }) =>
+  kind === "word" && data.target.by === NEXT_READ
+    ? t("The target is given: in the next step the decoder reads its next token, likeliest of these or not.")
+    : data.facts[name].words;
 
 /** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
 export function nameOf(S, { name, layer, stack, kind, attention }) {

@@ -72,7 +72,7 @@ export function planLines(blocks, width, wish) {
     frames: all.flatMap(({ frames }) => frames),
     labels: [
       ...(lines.encoder ? [{ flow: "memory", text: t("memory"), x: START + CLEAR, y: lines.decoder.shelf }] : []),
-      { flow: "loop", text: t("the chosen word is read in the next step"), x: START, y: height - LOOP / 3 },
+      { flow: "loop", text: t("this word is read in the next step"), x: START, y: height - LOOP / 3 },
     ],
     rows,
     tight,

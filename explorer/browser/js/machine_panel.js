@@ -3,7 +3,7 @@
 import { isolated } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say } from "./dom.js";
 import { formulaOf } from "./formula.js";
-import { captionOf, nameOf } from "./machine_captions.js";
+import { captionOf, nameOf, wordsOf } from "./machine_captions.js";
 import { positionTool } from "./machine_change.js";
 import { paintPicture } from "./machine_diagram.js";
 import { AFTER } from "./machine_link.js";
@@ -24,6 +24,7 @@ import {
   sidesOf,
   tokensOf,
 } from "./machine_state.js";
+import { NEXT_READ } from "./names.js";
 import { wholePercent, listed, grouped } from "./numbers.js";
 import { withTerms } from "./terms.js";
 import { redraw } from "./view.js";
@@ -65,8 +66,10 @@ function overview(S) {
   const { data, step } = S;
   const { encoder, positions } = data.diagram;
   const read = tokensOf(S, "target");
-  const predicted = data.target.predicted[step];
-  const share = data.target.probabilities[step];
+  const next = {
+    word: make("bdi", "token target", data.target.predicted[step]),
+    share: wholePercent(data.target.probabilities[step]),
+  };
   const lstm = !positions;
   const mentioned = /** @type {Set<string>} */ (new Set());
   const linked = (/** @type {(string | Node)[]} */ parts) =>
@@ -119,13 +122,16 @@ function overview(S) {
     paragraph(
       name(`${t("Next word:")} `),
       ...pieces(
-        "the last vector becomes a score for each of the {vocabulary} tokens in its target vocabulary (linear), and the scores become probabilities (softmax). Chosen: {word}, {share}. In the next step the decoder reads it.",
-        {
-          vocabulary: grouped(data.vocabulary),
-          word: make("bdi", "token target", predicted),
-          share: wholePercent(share),
-        },
+        "the last vector becomes a score for each of the {vocabulary} tokens in its target vocabulary (linear), and the scores become probabilities (softmax).",
+        { vocabulary: grouped(data.vocabulary) },
       ),
+      " ",
+      ...(data.target.by === NEXT_READ
+        ? pieces(
+            "The target is given: its next token, {word}, has {share}. In the next step the decoder reads it.",
+            next,
+          )
+        : pieces("Chosen: {word}, {share}. In the next step the decoder reads it.", next)),
     ),
     ...(lstm
       ? []
@@ -133,7 +139,7 @@ function overview(S) {
           paragraph(
             ...(data.diagram.norm === "pre"
               ? pieces(
-                  "Before every attention and every network, {norm} brings each token's numbers to a common scale; after it, {plus} adds what went in to what came out. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
+                  "Before every attention and every network, and after the last layer, {norm} brings each token's numbers to a common scale; {plus} adds the numbers from before the norm to the result. In “Attention Is All You Need”, norm follows the sum, and both are called {both}.",
                   names,
                 )
               : pieces(
@@ -250,7 +256,7 @@ function drawLinks(S, block) {
 function words(S, block, content) {
   const { head, part } = S.opened;
   const facts = S.data.facts[block.name];
-  const said = head || part ? (partOf(S, block)?.words ?? "") : facts.words;
+  const said = head || part ? (partOf(S, block)?.words ?? "") : wordsOf(S, block);
   const stop = stopShown(S);
   if (stop?.stage) return drawStop(S, content, stop, said);
   const text = make("div", "text");
@@ -417,7 +423,7 @@ export function drawList(S) {
   const { blocks } = S.data;
   const numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
   const items = blocks.map((block) => {
-    const { shape, words: text } = S.data.facts[block.name];
+    const { shape } = S.data.facts[block.name];
     const reads = block.reads.map((name) => `${numberOf.get(name)}`);
     const from = reads.length ? ` ${t("Reads {blocks}.", { blocks: listed(reads) })}` : "";
     const looks = block.attention
@@ -433,7 +439,7 @@ export function drawList(S) {
         : looks.length
           ? ` ${t("Now, mean over the heads: {keys}.", { keys: looks.join(", ") })}`
           : "";
-    return `${nameOf(S, block)}, ${shapeText(shape, S.step)}.${from} ${text}${now}`;
+    return `${nameOf(S, block)}, ${shapeText(shape, S.step)}.${from} ${wordsOf(S, block)}${now}`;
   });
   const list = children(S.find("details ol"), items.length, () => make("li"));
   items.forEach((item, i) => say(list[i], item));

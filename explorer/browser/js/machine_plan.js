@@ -69,7 +69,7 @@ function labelsOf(wires) {
   if (loop)
     labels.push({
       flow: "loop",
-      text: t("the chosen word is read in the next step"),
+      text: t("this word is read in the next step"),
       x: loop.points[2][0] + 8,
       y: loop.points[2][1],
     });

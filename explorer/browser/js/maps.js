@@ -27,7 +27,6 @@ import { t } from "./words.js";
 // The smallest type in cells and beside rows, and the width and height of a cell with room for a number in it, in pixels.
 const SMALL = [10, 20, 14];
 const MAGNIFIED = [7, 14, 7]; // in a presentation
-export const FREE = 0.8; // share of a cell inside its hatched edges
 const WRITTEN_FROM = 0.05; // weight from which numbers are written where they are crowded in a presentation
 export const AXIS = 17; // height of an axis title, in pixels
 const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
@@ -370,7 +369,7 @@ function writeNumbers(
   const crowded = full < leastType(ctx.canvas);
   const from = crowded ? WRITTEN_FROM : 0.005;
   const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
-  const room = (closing ? FREE : 1) * cell - edges;
+  const room = cell - edges;
   const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : write(values[i], i)));
   // In a crowd, the rare ">.99" is condensed.
   const longest = crowded ? ".00" : texts.reduce((most, text) => (text.length > most.length ? text : most), "");

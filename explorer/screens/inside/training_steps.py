@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from explorer.decoding.decoding import NEXT_READ
 from explorer.decoding.examples import opening_step
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
@@ -19,17 +20,19 @@ from model.config import DecodeConfig
 def after_training(translation: Translation) -> Translation:
     """Draw the slider if the model has snapshots; return the same target read by the weights of the chosen step.
 
+    Those did not choose its tokens: they read it as a given target.
+
     A lesson shows the machine without the slider.
     """
     name = translation.model
     if address.page() != "inside":
         return translation
     steps = runtime.snapshot_steps(name)
+    if len(steps) < 2:
+        _link_models_with_steps(name)
+        return translation
     # On a wide screen it is beside the page's heading (frame.css), so that the diagram is high up.
     line = st.container(horizontal=True, vertical_alignment="center", key="controls_training")
-    if len(steps) < 2:
-        _link_models_with_steps(line, name)
-        return translation
     chosen = line.select_slider(
         t("Steps of training"),
         steps,
@@ -49,11 +52,11 @@ def after_training(translation: Translation) -> Translation:
     then = runtime.translate(runtime.at_step(name, chosen), translation.source.text, DecodeConfig(), translation.path)
     with line:
         draw_caption(changed(translation, then, chosen, min(session.selection().step, len(translation.path))))
-    return then
+    return replace(then, chosen_by=NEXT_READ)
 
 
-def _link_models_with_steps(line: DeltaGenerator, name: str) -> None:
-    """Say that no earlier weights were kept, with links to shipped models that have some.
+def _link_models_with_steps(name: str) -> None:
+    """Say below the machine (frame.css) that no earlier weights were kept, with links to shipped models that have some.
 
     An imported model gets only those of its own languages.
     """
@@ -68,7 +71,7 @@ def _link_models_with_steps(line: DeltaGenerator, name: str) -> None:
     ]
     if not others:
         return
-    with line:
+    with st.container(horizontal=True, vertical_alignment="center", key="foot_training"):
         draw_caption(t("This model kept no earlier weights. What training changed:"))
         for other in others:
             at = {"model": other, "inside_tab": "The machine"}
@@ -83,7 +86,7 @@ def changed(now: Translation, then: Translation, trained: int, step: int) -> str
     """A sentence on the token of one step (from 1) of the same target, then and now."""
     return t(
         "The same target, read after {trained:,} steps of training: {token} has {before} at step {step}, and {after} "
-        "at the end of training. All numbers below are of that time.",
+        "at the end of training. The machine has the numbers of that time.",
         trained=trained,
         token=quoted(now.trace.predicted_tokens[step - 1]),
         before=weight_percent(float(then.trace.probabilities[step - 1])),

@@ -14,16 +14,17 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Runs
-from explorer.screens.masks.readings import readings
+from explorer.screens.masks.readings import masked_reading
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
-from explorer.web.figures import draw_figure, draw_map, draw_table
+from explorer.web.figures import draw_figure, draw_map, draw_table, table_height
 from explorer.web.page_parts import URL, controls, draw_caption
 from explorer.web.runs import metrics_of
 from model.analysis.mask_effects import Switches, attention_to_future, most_ahead
 from model.config import DecodeConfig
 from model.folder import METRICS, CheckpointError
 
+_MOST_ROWS = 16  # of the table that do not scroll
 _SAME = 0.005  # probabilities that differ by less count as the same
 REFERENCE = "given_reference"
 _FOR = "given_reference_for"  # in the session: the sentence that the typed translation belongs to
@@ -35,10 +36,10 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     with controls("given"):
         translation, is_right = _with_target(translation)
         _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
-    left, right = st.columns([2, 3], gap="large")
+    left, right = st.columns([5, 6], gap="medium")
     lifted = left.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
-    (closed,), (opened,) = (
-        readings(translation.model, (sentence_of(translation),), Switches(causal=causal)) for causal in (True, False)
+    closed, opened = (
+        masked_reading(translation.model, sentence_of(translation), Switches(causal=causal)) for causal in (True, False)
     )
     weights = (opened if lifted else closed).decoder[layer, head]
     tokens = closed.read_tokens
@@ -61,7 +62,7 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
         token = t("right token") if is_right else t("model's own token")
         st.markdown(f"##### {t('Probability of the {token}', token=token)}")
         alt = t("The probability of the {token} with the mask and without it", token=token)
-        draw_table(columns, alt, file="probabilities")
+        draw_table(columns, alt, file="probabilities", height=table_height(len(tokens), _MOST_ROWS))
         masked, bare = closed.probability_of_target, opened.probability_of_target
         draw_caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
 
@@ -174,8 +175,8 @@ def _draw_pair(text: str) -> None:
     # Both read the right translation (that of the model with the mask), each with the masks that it was trained with.
     forced = runtime.translate(WITHOUT, text, DecodeConfig(), good.path)
     lifted = Switches(causal=False)
-    (cheat,) = readings(WITHOUT, (sentence_of(forced),), lifted)
-    (honest,) = readings(WITH, (sentence_of(good),), Switches())
+    cheat = masked_reading(WITHOUT, sentence_of(forced), lifted)
+    honest = masked_reading(WITH, sentence_of(good), Switches())
     columns: Columns = {
         t("trained"): [t("with the mask"), t("without it")],
         t("target given: right token (%)"): [round(100 * run.probability_of_target, 2) for run in (honest, cheat)],
