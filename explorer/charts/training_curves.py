@@ -202,8 +202,13 @@ def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figur
     return Figure(_spec(t("learning rate"), 0, height=160), data, caption, t("The learning rate"))
 
 
-def comparison_figure(runs: Mapping[str, Metrics], measure: str, height: int = HEIGHT) -> Figure:
-    """Draw a measure of several runs (at most `MAX_CURVES`) against the step, a loss on a logarithmic axis."""
+def comparison_figure(
+    runs: Mapping[str, Metrics], measure: str, height: int = HEIGHT, among: Sequence[str] = ()
+) -> Figure:
+    """Draw a measure of several runs (at most `MAX_CURVES`) against the step, a loss on a logarithmic axis.
+
+    A run has the same colour and dashes in all figures that draw some runs `among` the same ones.
+    """
     chosen = dict(list(runs.items())[:MAX_CURVES])
     points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
     lasts = {name: run[-1] for name, run in points.items() if run}
@@ -224,8 +229,9 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str, height: int = H
     spec = _spec(
         translated(axis),
         0,
-        curves,
-        dotted=curves,
+        tuple(among) or curves,
+        drawn=curves,
+        dotted=tuple(among) or curves,
         top=100.0 if measure in _IN_PERCENT else None,
         zero=False,
         log="loss" in measure,
@@ -338,6 +344,7 @@ def _spec(
     max_steps: int,
     curves: tuple[str, ...] = (),
     *,
+    drawn: tuple[str, ...] = (),
     dotted: tuple[str, ...] = (),
     top: float | None = None,
     zero: bool = True,
@@ -346,7 +353,7 @@ def _spec(
     labels: tuple[float, ...] = (),
     height: int = HEIGHT,
 ) -> dict[str, Any]:
-    """Specify curves against the step, with a legend for `curves`, and dots on those in `dotted`."""
+    """Specify curves against the step, with a legend for `curves` or those `drawn`, and dots on those in `dotted`."""
     base = alt.Chart().encode(
         x=step_axis(max_steps),
         y=value_axis(top=top, labels=labels, **({"type": "log", "nice": False} if log else {"zero": zero})),
@@ -355,13 +362,15 @@ def _spec(
             alt.Tooltip("step:Q", format=",d", title=t("step")),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
-        **(named("curve", curves, labelLimit=220) if curves else {}),
+        **(named("curve", curves, labelLimit=220, values=list(drawn or curves)) if curves else {}),
     )
     layers = [base.mark_line(strokeWidth=2)]
-    if dotted:  # a single evaluation would be an invisible line
-        points = dots(base, "curve")
-        filtered = points.transform_filter(alt.FieldOneOfPredicate(field="curve", oneOf=list(dotted)))
-        layers.append(points if dotted == curves else filtered)
+    points = dots(base, "curve") if curves else base.mark_circle(size=28, opacity=1)
+    if not curves or dotted != curves:  # of the other curves, a single value, which would be an invisible line
+        points = points.transform_joinaggregate(values="count()", groupby=["curve"])
+        each = {"or": [{"field": "curve", "oneOf": list(dotted)}, "datum.values == 1"]}
+        points = points.transform_filter(alt.LogicalOrPredicate(**each))
+    layers.append(points)
     if marked:
         layers.append(marker())
     return specification(*layers, height=height)

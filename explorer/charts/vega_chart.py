@@ -16,9 +16,9 @@ _NUMBER = {"grouping": [3], "currency": ["", ""]}  # of a language, without its 
 
 
 def step_axis(max_steps: int = 0) -> alt.X:
-    """The axis of steps, which ends at `max_steps` or, without it, at the last step of the data."""
+    """The axis of steps from 0, which ends at `max_steps` or, without it, at the last step of the data."""
     axis = alt.Axis(format=",d", tickCount=6, grid=False)
-    scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
+    scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(domainMin=0, nice=False)
     return alt.X("step:Q", title=t("step"), scale=scale, axis=axis)
 
 
@@ -31,7 +31,7 @@ def value_axis(field: str = "value", top: float | None = None, labels: Sequence[
         domain.domainMin, ticks = labels[0], {"values": list(labels)}
     if scale.get("type") == "log":  # over several powers of ten, most lines have no label
         ticks["gridOpacity"] = {"condition": {"test": "datum.label", "value": 1}, "value": 0}
-    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.12~r", **ticks))
+    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.4~r", **ticks))
 
 
 def named(field: str, names: Sequence[str], **legend: Any) -> dict[str, Any]:

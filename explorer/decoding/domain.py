@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from explorer.decoding.examples import length_of, lengths_in_training
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, percent, quoted, shortened
+from model.checkpoint import read_tokenizers
 from model.config import SPECIALS
 from model.data import TASKS, get_task
 from model.data.task import Task
@@ -67,7 +70,53 @@ def doubts_of(translation: Translation, summary: Mapping[str, Any]) -> list[str]
     if not summary["trained"] or summary["imported"]:
         return []
     task = str(summary.get("task"))
-    return doubts(translation, get_task(task) if task in TASKS else None)
+    said = doubts(translation, get_task(task) if task in TASKS else None)
+    if translation.trace.edits:
+        return said
+    lengths = _untrained_length(translation, summary)
+    if lengths and not said:
+        said = [t("Do not trust the answer.")]
+    return [*said, *lengths, *_in_small_letters(translation, summary)]
+
+
+def _untrained_length(translation: Translation, summary: Mapping[str, Any]) -> list[str]:
+    """Say that a source is longer or shorter than all of somebody's own pairs, of which no task says it."""
+    of_letters = (summary.get("data") or {}).get("tokenizer") == "characters"
+    range_ = lengths_in_training(summary, letters=of_letters)
+    n = length_of(translation.source.text, letters=of_letters)
+    if range_ is None or range_[0] <= n <= range_[1]:
+        return []
+    if n > range_[1]:
+        return [_longer(n, range_[1], letters=of_letters)]
+    if of_letters:
+        return [
+            t(
+                "The sentence has {n} token; the shortest in training had {shortest}.",
+                "The sentence has {n:,} tokens; the shortest in training had {shortest}.",
+                n=n,
+                shortest=range_[0],
+            )
+        ]
+    return [
+        t(
+            "The sentence has {n} word; the shortest in training had {shortest}.",
+            "The sentence has {n:,} words; the shortest in training had {shortest}.",
+            n=n,
+            shortest=range_[0],
+        )
+    ]
+
+
+def _in_small_letters(translation: Translation, summary: Mapping[str, Any]) -> list[str]:
+    """Name words that the vocabulary lacks as they are written, but has in small letters."""
+    source = translation.source
+    small = {token.lower(): token for token, unknown in zip(source.tokens, source.unknown, strict=True) if unknown}
+    changed = [word for word, token in small.items() if word != token]
+    if not changed:
+        return []
+    known = read_tokenizers(Path(summary["folder"]))[0]
+    words = [quoted(word) for word in changed if known.encode(word).unknown == (False,)]
+    return [t("It knows {words} in small letters.", words=listed(words[:MOST_NAMED]))] if words else []
 
 
 def _unseen(translation: Translation) -> list[str]:
@@ -118,24 +167,26 @@ def _too_long(translation: Translation, task: Task | None) -> list[str]:
     tokens, words = len(source), len(source.text.split())
     sentences = []
     if task.longest and tokens > task.longest:
-        sentences.append(
-            t(
-                "The sentence has {n} token; the longest in training had {longest}.",
-                "The sentence has {n:,} tokens; the longest in training had {longest}.",
-                n=tokens,
-                longest=task.longest,
-            )
-        )
+        sentences.append(_longer(tokens, task.longest, letters=True))
     if task.longest_words and words > task.longest_words:
-        sentences.append(
-            t(
-                "The sentence has {n} word; the longest in training had {longest}.",
-                "The sentence has {n:,} words; the longest in training had {longest}.",
-                n=words,
-                longest=task.longest_words,
-            )
-        )
+        sentences.append(_longer(words, task.longest_words, letters=False))
     return sentences
+
+
+def _longer(n: int, longest: int, *, letters: bool) -> str:
+    if letters:
+        return t(
+            "The sentence has {n} token; the longest in training had {longest}.",
+            "The sentence has {n:,} tokens; the longest in training had {longest}.",
+            n=n,
+            longest=longest,
+        )
+    return t(
+        "The sentence has {n} word; the longest in training had {longest}.",
+        "The sentence has {n:,} words; the longest in training had {longest}.",
+        n=n,
+        longest=longest,
+    )
 
 
 def _unsure(translation: Translation, task: Task | None) -> list[str]:

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.cache import cached
 from explorer.decoding.decoding import step_worth_seeing
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed, quoted
 from model.data import TASKS, get_task
-from model.data.files import same_source
+from model.data.files import DATA_FILE, same_source
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, DataError, Example, Prompt
 from model.file_formats import Evaluation, FormatError, checked, decode
-from model.folder import CONFIG, METRICS, read_json
+from model.folder import CONFIG, METRICS, modified, read_json
 
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation
@@ -164,15 +165,41 @@ def place_in_data(summary: Mapping[str, Any], text: str) -> str:
     """Whether a model was trained on a source, in a sentence with the right answer; empty if that is not known."""
     splits = _splits(summary)
     for split in sorted(splits, key=lambda name: name != "train"):
-        answers = [example.target for example in splits[split] if same_source(example.source) == same_source(text)]
-        if not answers:
+        pairs = [example for example in splits[split] if same_source(example.source) == same_source(text)]
+        if not pairs:
             continue
-        right = listed([quoted(answer) for answer in dict.fromkeys(answers)][:MOST_ANSWERS], "or")
+        right = listed([quoted(answer) for answer in dict.fromkeys(pair.target for pair in pairs)][:MOST_ANSWERS], "or")
+        if split == "train" and text.split() not in [pair.source.split() for pair in pairs]:
+            return t("It was trained on this source in other capitals, with the answer {answer}.", answer=right)
         if split == "train":
             return t("It was trained on this source, with the answer {answer}.", answer=right)
         return t("This source was held out of its training; the right answer is {answer}.", answer=right)
     known = "train" in splits and not read_json(Path(summary["folder"]) / CONFIG).get("added_data")
     return t("This source is new: none of its pairs has it.") if known else ""
+
+
+def length_of(text: str, *, letters: bool) -> int:
+    """The length of a source in letters, or in words as they are written."""
+    return len(text.strip() if letters else text.split())
+
+
+def lengths_in_training(summary: Mapping[str, Any], *, letters: bool) -> tuple[int, int] | None:
+    """The shortest and the longest source among somebody's own training pairs.
+
+    None for other tasks, and if the model has also learned from pairs that are not in its folder.
+    """
+    folder = Path(summary["folder"])
+    if summary.get("task") != FILES or summary.get("init") or read_json(folder / CONFIG).get("added_data"):
+        return None
+    return _lengths(str(folder), modified(folder / DATA_FILE), letters)
+
+
+@cached
+def _lengths(folder: str, changed: float, letters: bool) -> tuple[int, int] | None:
+    del changed  # part of the key only
+    pairs = _splits({"task": FILES, "folder": folder}).get("train", ())
+    lengths = [length_of(pair.source, letters=letters) for pair in pairs]
+    return (min(lengths), max(lengths)) if lengths else None
 
 
 def _splits(summary: Mapping[str, Any]) -> dict[str, tuple[Example, ...]]:

@@ -24,10 +24,12 @@ from explorer.runs.process import (
     free_name,
     launches,
     read_launch,
+    rename_launch,
     start_process,
     terminate,
 )
 from explorer.runs.status import RunStatus, read_status
+from explorer.runs.uploads import discard
 from explorer.runs.viewer_mode import refuse
 from model import faults
 from model.file_formats import NOTE_CHARACTERS, Note, fits
@@ -276,7 +278,7 @@ class Runs:
         self._refuse_taken(new)
         folder = self.folder(new)
         replace_file(self.folder(name), folder)
-        forget_launch(self.checkpoints, name)
+        rename_launch(self.checkpoints, name, new)
         card = folder / CARD
         heading = f"# {name}\n"
         text = read_card(folder)
@@ -284,7 +286,7 @@ class Runs:
             write_bytes(card, f"# {new}\n{text[len(heading) :]}".encode())
 
     def delete(self, name: str) -> None:
-        """Delete a run or model with everything in it.
+        """Delete a run or model with everything in it, and what was uploaded for it alone.
 
         Raises:
             RunError: it came with Headlight, or is being trained.
@@ -296,7 +298,10 @@ class Runs:
             shutil.rmtree(doomed, ignore_errors=True)
             replace_file(folder, doomed)  # atomic, even if the deletion fails
             shutil.rmtree(doomed, ignore_errors=True)
+        launch = self.launch(name)
         forget_launch(self.checkpoints, name)
+        if launch is not None:
+            discard(launch.words, self.checkpoints)
 
     def _refuse_taken(self, name: str) -> None:
         check_name(name)

@@ -77,7 +77,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("parameters"): summary.get("parameters"),
         t("when"): _moment(entry.date),
         t("note"): _first_line(entry.note),
-        t("updates"): number(results, "trained_steps"),
+        t("updates"): _updates(entry),
     }
 
 
@@ -85,7 +85,12 @@ def card(entry: Entry, verdict: Verdict | None) -> str:
     """What a narrow screen says of an entry in one line: verdict, score with its interval, and data."""
     scores, test = _scored(entry)
     score = _score(entry, scores)
-    said = score if test or not score else t("{score} on validation", score=score)
+    if not score:
+        said = ""
+    elif by_heart(entry.summary.get("task")):
+        said = t("{score} on training pairs", score=score)
+    else:
+        said = t("{score} on test sentences", score=score) if test else t("{score} on validation", score=score)
     return " · ".join(filter(None, (verdict_text(entry, verdict), said, _short_data(entry))))
 
 
@@ -174,6 +179,13 @@ def verdict_text(entry: Entry, verdict: Verdict | None) -> str:
     return "" if entry.summary.get("trained") else t("untrained")
 
 
+def _updates(entry: Entry) -> float | None:
+    """The updates that a run has made, of one in training those so far; None if they are not known."""
+    if entry.busy and entry.status is not None:
+        return float(entry.status.step)
+    return number(entry.summary.get("results") or {}, "trained_steps")
+
+
 def _first_line(note: str) -> str | None:
     """The first line of a note, shortened for the list; None without a note."""
     return shortened(note.strip().splitlines()[0], _NOTE_CHARACTERS) if note.strip() else None
@@ -189,7 +201,7 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
     parts = []
     data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
     results = entry.summary.get("results") or {}
-    if (steps := number(results, "trained_steps")) is not None:
+    if (steps := _updates(entry)) is not None:
         trained = t(
             "{data}, {parameters} parameters, {n} update, seed {seed}, split seed {split}",
             "{data}, {parameters} parameters, {n:,.0f} updates, seed {seed}, split seed {split}",

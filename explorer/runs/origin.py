@@ -12,12 +12,14 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
+from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
 from explorer.runs.settings import KINDS, label_of, unread_by
 from explorer.runs.status import RunStatus
 from explorer.runs.uploads import LANGUAGES
 from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
+from model.data import TASKS, get_task
 from model.data.files import DATA_FILE
 from model.folder import STATE, STATUS, TOKENIZER, CheckpointError, read_config, read_json
 
@@ -186,6 +188,10 @@ def settings_of(folder: Path) -> dict[str, Any]:
         "trained_longer": ", ".join(longer),
     }
     settings |= {name: value for name, value in origin.items() if value}
+    results, most = config.get("results"), settings.get("max_steps")
+    made = _whole(results.get("trained_steps"), 0) if isinstance(results, dict) else 0
+    if isinstance(most, int) and 0 < made < most:
+        settings["max_steps"] = t("{n:,} of at most {most:,}", n=made, most=most)
     return {name: value for name, value in settings.items() if name not in _NOT_COMPARED}
 
 
@@ -237,6 +243,8 @@ def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
 def _text(name: str, value: Any) -> str:
     if value is None:
         return "–"
+    if name == "task":
+        return t("own pairs") if value == FILES else translated(get_task(value).title) if value in TASKS else str(value)
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):

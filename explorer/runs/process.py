@@ -38,12 +38,16 @@ class RunError(UserError):
 
 @dataclass(frozen=True)
 class Launch:
-    """A process started from a page for the run called `name`, and when (seconds since 1970)."""
+    """A process started from a page for the run called `name`, and when (seconds since 1970).
+
+    `words` are the arguments of all processes of the run so far: some name the files that it was started with.
+    """
 
     name: str
     pid: int
     started: float
     arguments: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
     @property
     def alive(self) -> bool:
@@ -74,10 +78,11 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
         )
     started = lower_priority(process.pid, nice)
     threading.Thread(target=_reap, args=(process,), daemon=True).start()
-    launch = Launch(name, process.pid, started, tuple(arguments))
-    write_json(
-        folder / f"{name}.json", {"pid": launch.pid, "started": launch.started, "arguments": list(launch.arguments)}
-    )
+    earlier = read_launch(checkpoints, name)
+    words = tuple(dict.fromkeys((*arguments, *(earlier.words if earlier else ()))))
+    launch = Launch(name, process.pid, started, tuple(arguments), words)
+    record = {"pid": launch.pid, "started": started, "arguments": list(arguments), "words": list(words)}
+    write_json(folder / f"{name}.json", record)
     return launch
 
 
@@ -180,9 +185,18 @@ def read_launch(checkpoints: Path, name: str) -> Launch | None:
     """Read the record of the process last started from a page for this run; None without a readable one."""
     try:
         values = read_json(checkpoints / LAUNCHES / f"{name}.json")
-        return Launch(name, int(values["pid"]), float(values["started"]), tuple(map(str, values["arguments"])))
+        arguments = tuple(map(str, values["arguments"]))
+        words = tuple(map(str, values.get("words", arguments)))  # earlier versions wrote none
+        return Launch(name, int(values["pid"]), float(values["started"]), arguments, words)
     except (ValueError, KeyError, TypeError, OverflowError):  # a CheckpointError is a ValueError
         return None
+
+
+def rename_launch(checkpoints: Path, name: str, new: str) -> None:
+    """Rename the record of a run's processes, and delete their log, which names the run as before."""
+    with suppress(FileNotFoundError):  # it was started from a terminal
+        os.replace(checkpoints / LAUNCHES / f"{name}.json", checkpoints / LAUNCHES / f"{new}.json")
+    _log(checkpoints, name).unlink(missing_ok=True)
 
 
 def forget_launch(checkpoints: Path, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from explorer.decoding.model_summary import by_heart
 from explorer.locale.durations import span
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import count, fixed, listed, quoted
+from explorer.locale.text import fixed, listed, quoted
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State
 from model.analysis.run_curves import Curves, bounds, is_perfect, loss_text
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
+from model.data.checks import FEWEST_HELD_OUT
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
@@ -35,13 +36,17 @@ MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
-def progress(status: RunStatus, reason: str = "") -> str:
-    """State how far the run is, and how long it will still take; `reason`: why it ended where it did."""
-    position = (
-        t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
-        if status.max_steps
-        else t("no step yet")
-    )
+def progress(status: RunStatus, reason: str = "", *, early: bool = False) -> str:
+    """State how far the run is, and how long it will still take; `reason`: why it ended where it did.
+
+    `early`: it may end before its last step.
+    """
+    if not status.max_steps:
+        position = t("no step yet")
+    elif early and status.busy:
+        position = t("step {step:,} of at most {max_steps:,}", step=status.step, max_steps=status.max_steps)
+    else:
+        position = t("step {step:,} of {max_steps:,}", step=status.step, max_steps=status.max_steps)
     if status.state == "finished":
         if status.step < status.max_steps:
             ended = t(
@@ -50,10 +55,11 @@ def progress(status: RunStatus, reason: str = "") -> str:
         else:
             ended = t("Finished at step {step:,}.", step=status.step)
         return f"{ended} {reason}".strip()
-    if status.busy and status.left is not None and status.step and status.tokens_per_s:
-        left, speed = span(*status.left), count(status.tokens_per_s)
-        return t("{position}, {duration} left, at {speed} tokens/s", position=position, duration=left, speed=speed)
-    return position
+    if not status.busy or status.left is None or not status.step:
+        return position
+    if early:
+        return t("{position}, {duration} left unless it ends early", position=position, duration=span(*status.left))
+    return t("{position}, {duration} left", position=position, duration=span(*status.left))
 
 
 def why_ended(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> str:
@@ -75,10 +81,7 @@ def why_ended(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) 
             "The last {n} evaluations were as good as can be.",
             n=len(last),
         )
-    patience, measure = training.get("patience"), str(training.get("select_by"))
-    scores = [{**point, "loss": -point.get("loss", math.inf)} for point in metrics.evals]
-    ranks = [(point.get(measure, -math.inf), point["loss"]) for point in scores]
-    waited = len(ranks) - 1 - ranks.index(max(ranks)) if ranks else 0
+    patience, waited = training.get("patience"), _waited(metrics, training)
     if isinstance(patience, int) and 0 < patience <= waited:
         return t(
             "The last evaluation was no better than the best before it.",
@@ -86,6 +89,30 @@ def why_ended(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) 
             n=waited,
         )
     return ""
+
+
+def _waited(metrics: Metrics, training: Mapping[str, Any]) -> int:
+    """The number of evaluations since the best one."""
+    measure = str(training.get("select_by"))
+    scores = [{**point, "loss": -point.get("loss", math.inf)} for point in metrics.evals]
+    ranks = [(point.get(measure, -math.inf), point["loss"]) for point in scores]
+    return len(ranks) - 1 - ranks.index(max(ranks)) if ranks else 0
+
+
+def may_end_early(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> bool:
+    """Whether enough evaluations are left for a run with these settings to end before its last step."""
+    every, patience, wanted = (training.get(name) for name in ("eval_every", "patience", "stop_when_right"))
+    if not isinstance(every, int) or every < 1:
+        return False
+    last = int(metrics.evals[-1]["step"]) if metrics.evals else 0
+    left = max((status.max_steps - 1) // every - last // every, 0)
+    held_out = metrics.latest("sentences")
+    right = [point.get("exact_match", 0) >= point.get("reachable", 1) for point in metrics.evals]
+    row = len(list(takewhile(bool, reversed(right))))
+    enough = held_out is None or held_out >= FEWEST_HELD_OUT
+    by_score = isinstance(wanted, int) and wanted > 0 and enough and row + left >= wanted
+    by_patience = isinstance(patience, int) and patience > 0 and _waited(metrics, training) + left >= patience
+    return by_score or by_patience
 
 
 def kept_step(metrics: Metrics, summary: Mapping[str, Any]) -> int:
@@ -130,15 +157,25 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
             continue  # not measured, or without meaning
         value = metrics.latest(measure)
         name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
-        quality.append((name, _UNKNOWN if value is None else score_text(measure, value, sentences)))
-    losses = (
-        (t("Training loss"), plain_loss(metrics.train[-1]) if metrics.train else None),
-        (t("Validation loss"), metrics.latest("loss")),
-    )
-    return (
-        *((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses),
-        *quality,
-    )
+        text = _UNKNOWN if value is None else score_text(measure, value, sentences)
+        if "(" in text:
+            name = t("{score}, of {sentences:,} (95 % interval)", score=label, sentences=sentences)
+        quality.append((name, text))
+    return (*_newest_losses(metrics), *quality)
+
+
+def _newest_losses(metrics: Metrics) -> tuple[tuple[str, str], ...]:
+    """The newest training and validation loss, each with its step: they are logged at different ones."""
+    losses = []
+    if metrics.train:
+        loss = plain_loss(metrics.train[-1])
+        text = _UNKNOWN if loss is None else loss_text(loss)
+        losses.append((t("Training loss, step {step:,.0f}", step=metrics.train[-1]["step"]), text))
+    if metrics.evals:
+        loss = metrics.evals[-1].get("loss")
+        text = _UNKNOWN if loss is None else loss_text(loss)
+        losses.append((t("Validation loss, step {step:,.0f}", step=metrics.evals[-1]["step"]), text))
+    return tuple(losses)
 
 
 def score_text(score: str, value: float, sentences: int) -> str:
@@ -159,17 +196,15 @@ def range_text(name: HeadlineName, value: float, sentences: int) -> str:
 def sample_table(
     samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
 ) -> tuple[dict[str, list[str]], str] | None:
-    """Tabulate the newest sample translations beside the previous ones, with a caption; None if there are none."""
+    """Tabulate the newest sample translations, with a caption; None if there are none."""
     if not samples:
         return None
     step, newest = samples[-1]
-    previous = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
     columns = {
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
-        t("model's answer"): [sample.prediction for sample in newest],
+        t("model's answer"): [sample.prediction or t("(nothing)") for sample in newest],
         t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
-        t("one evaluation earlier"): [previous.get(sample.source, "") for sample in newest],
     }
     right = sum(sample.prediction == sample.target for sample in newest)
     return columns, t(

@@ -52,7 +52,6 @@ class RunStatus:
     step: int = 0
     max_steps: int = 0
     left: tuple[float, float] | None = None
-    tokens_per_s: float | None = None
     error: str = ""
     updated: float = 0.0
     probe_step: int | None = None
@@ -140,7 +139,6 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         step=_number(values, "step"),
         max_steps=_number(values, "max_steps"),
         left=_left(values),
-        tokens_per_s=_seconds(values.get("tokens_per_s")),
         error=error,
         updated=_updated(values),
         probe_step=probe if isinstance(probe, int) else None,

@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from explorer.locale.messages import message
+from explorer.runs.process import launches
 from explorer.runs.viewer_mode import refuse
 from model.folder import STATUS, CheckpointError, modified, read_json, write_bytes
 
@@ -44,6 +46,15 @@ def store(name: str, content: bytes, checkpoints: Path) -> Path:
     else:
         os.utime(folder)  # counts as new, so that it is not deleted
     return path
+
+
+def discard(words: Sequence[str], checkpoints: Path) -> None:
+    """Delete the uploads among the arguments of a deleted run, unless another run was started with them."""
+    home, needed = checkpoints / UPLOADS, _used_folders(checkpoints)
+    needed |= {Path(word).parent.name for launch in launches(checkpoints) for word in launch.words}
+    for folder in {Path(word).parent for word in words}:
+        if folder.parent == home and folder.name not in needed:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _safe_name(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from explorer.charts.training_curves import evaluation_table, loss_figure, rate_figure, score_figure
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain, why
 from explorer.runs.command import like_command, longer_command, quoted_command
@@ -20,7 +21,7 @@ from explorer.runs.origin import Repeatable, repeatable
 from explorer.runs.settings import refusal
 from explorer.runs.viewer_mode import viewing
 from explorer.web import address, runtime
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.long_work import asked, with_progress
 from model.data.task import DataError
 from model.folder import METRICS, CheckpointError
@@ -36,6 +37,7 @@ RUN, ENTRY = "run", "entry"  # keys of the choices on Train and on Runs, and nam
 NEW = ""
 Option = TypeVar("Option", bound=str)
 WRONG_ANSWERS = message("Find all wrong validation answers")
+_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
 
@@ -129,6 +131,26 @@ def metrics_of(runs: Runs, name: str) -> Metrics:
     return load_metrics(runs.folder(name) / METRICS)
 
 
+def draw_curves(metrics: Metrics, alike: bool, *, key: str, max_steps: int = 0, mark: int | None = None) -> None:
+    """Draw the losses of a run beside its scores or learning rate, and a table of its evaluations."""
+    if not metrics.train and not metrics.evals:
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_figure(loss_figure(metrics, max_steps, mark, alike=alike))
+    with right:
+        if not metrics.evals:
+            draw_figure(rate_figure(metrics, max_steps))
+            return
+        figure = st.container()  # the switch is below it, so that both curves start at the same height
+        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key=f"{key}_curve", format_func=translated)
+        with figure:
+            draw_figure(_FIGURES[chosen](metrics, max_steps, mark))
+    table = st.expander(t("The evaluations as a table"), on_change="rerun", key=f"{key}_table")
+    if table.open:
+        table.dataframe(evaluation_table(metrics), hide_index=True)
+
+
 def draw_again(runs: Runs, name: str, key: str) -> None:
     """Draw the two buttons with their forms, Train again and Train longer; nothing for a model in training."""
     if st.session_state.pop(_WATCH, False):  # first, because a run that is trained longer is busy by now
@@ -168,7 +190,7 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    about = t("“{name}” continues from update {n:,}.", name=name, n=run.steps)
+    about = t("“{name}” continues from step {n:,}.", name=name, n=run.steps)
     st.caption(plain(f"{about} {run.longer_sentence}"))
     twice = max(2 * run.steps, run.steps + 1)
     steps = int(st.number_input(t("Updates in total"), value=twice, step=1, key=f"{key}_steps_{name}"))
@@ -204,7 +226,7 @@ def draw_wrong_answers(entry: Entry, *, quiet: bool = False) -> None:
     if entry.problem or not entry.summary.get("model"):
         st.info(t("There is no model in this folder yet."))
     elif entry.busy:
-        st.info(t("The model is being trained; its wrong answers can be listed afterwards."))
+        st.caption(t("The model is being trained; its wrong answers can be listed afterwards."))
     elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
         st.caption(t("No wrong validation answer: at the end of training, all were exactly right."))
     else:

@@ -40,8 +40,11 @@ class Curves:
     def of(cls, train: Sequence[Mapping[str, float]], evals: Sequence[Mapping[str, float]]) -> Curves:
         """Read the curves from the lines of a metrics.jsonl, with the plain training loss if it was logged.
 
+        The loss of the first update is left out where the next line is about several: it is that of random weights.
         The score is BLEU if it was measured, unless all answers are right at the end.
         """
+        if len(train) > 1 and train[0]["step"] == 1 and train[1]["step"] > 2:
+            train = train[1:]
         has_bleu = any("bleu" in line for line in evals) and evals[-1].get("exact_match") != 1
         return cls(
             [(line["step"], line.get("nll", line["loss"])) for line in train if "loss" in line],

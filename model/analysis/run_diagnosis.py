@@ -103,7 +103,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
         return Diagnosis(
             "diverged",
             t(
-                "Diverged: the training loss rose from {lowest} at update {step:,.0f} to {now}. {advice}",
+                "Diverged: the training loss rose from {lowest} at step {step:,.0f} to {now}. {advice}",
                 lowest=loss_text(lowest),
                 step=step,
                 now=loss_text(now),
@@ -118,7 +118,7 @@ def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
         return Diagnosis(
             "diverged",
             t(
-                "Diverged: the training loss was {worst} at update {step:,.0f}, worse than guessing, and little has "
+                "Diverged: the training loss was {worst} at step {step:,.0f}, worse than guessing, and little has "
                 "been learned since. {advice}",
                 worst=loss_text(worst),
                 step=at,
@@ -151,9 +151,9 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
     if _share(curves, last) >= FEW_WRONG:
         first = next(step for step, value in curves.score if value >= last)
         again = [step for step, _ in takewhile(lambda point: point[1] >= last, reversed(curves.score))][-1]
-        reached = t("first reached at update {step:,.0f}", step=first)
+        reached = t("first reached at step {step:,.0f}", step=first)
         if again > first:
-            reached = t("{reached}, and again since update {step:,.0f}", reached=reached, step=again)
+            reached = t("{reached}, and again since step {step:,.0f}", reached=reached, step=again)
         learned = (
             t(
                 "Learned by heart, for validation has the very pairs that it learned: {score}, {reached}.",
@@ -165,7 +165,7 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
         )
     else:
         learned = t(
-            "Learned, on validation: {score}; it was {best} at update {step:,.0f}.",
+            "Learned, on validation: {score}; it was {best} at step {step:,.0f}.",
             score=score,
             best=score_text(curves, best),
             step=at,
@@ -217,7 +217,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
             _with_score(
                 curves,
                 t(
-                    "Learned by heart since update {step:,.0f}: the validation loss has risen from {lowest} to {now}, "
+                    "Learned by heart since step {step:,.0f}: the validation loss has risen from {lowest} to {now}, "
                     "while the training loss fell to {level}",
                     step=step,
                     lowest=loss_text(lowest),
@@ -426,8 +426,8 @@ def _shows_little(curves: Curves) -> str:
     if not 0 < curves.sentences < LITTLE_SHOWN:
         return ""
     return t(
-        "The score of {n} held-out pair shows little; that of {least} or more shows more.",
-        "The score of {n} held-out pairs shows little; that of {least} or more shows more.",
+        "Only {n} pair was held out, so the interval is wide: bring more pairs, or hold out {least} or more.",
+        "Only {n} pairs were held out, so the interval is wide: bring more pairs, or hold out {least} or more.",
         n=curves.sentences,
         least=LITTLE_SHOWN,
     )

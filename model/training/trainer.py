@@ -77,18 +77,26 @@ class Pace:
 
     The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
     make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
-    two minutes, without the slowest and fastest tenth.
+    two minutes, without the slowest and fastest tenth. Few spells say little of the next ones, so the range begins
+    nearly three times as wide to either side, and narrows with each spell of the first minute. The first update, which
+    also prepares the next ones, is counted only as long as there is no other.
     """
 
     def __init__(self, now: float, step: int) -> None:
         self._updates = deque([(now, step)])
         self._spell = now, step
         self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
+        self._first = True
 
     def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float]:
         """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one."""
         if step > self._updates[-1][1]:
             self._updates.append((now, step))
+        if self._first and len(self._updates) > 2:
+            self._first = False
+            self._updates.popleft()
+            self._spell = self._updates[0]
+            self._paces.clear()
         while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
             self._updates.popleft()
         began, first_step = self._spell
@@ -99,7 +107,8 @@ class Pace:
         pace, left = (now - then) / max(step - first_step, 1), max_steps - step
         paces = sorted(self._paces) or [pace]
         cut = len(paces) // 10
-        return pace * left, min(paces[cut], pace) * left, max(paces[-1 - cut], pace) * left
+        wide = 1 + 2 * max(0.0, 1 / (1 + len(self._paces)) - 1 / (1 + RECENT_SECONDS / SPELL_SECONDS))
+        return pace * left, min(paces[cut], pace) * left / wide, max(paces[-1 - cut], pace) * left * wide
 
 
 class StopRequested(Exception):
@@ -231,7 +240,7 @@ class Trainer:
         progress.epoch, progress.update = (
             (progress.epoch, progress.update + 1) if progress.update + 1 < len(updates) else (progress.epoch + 1, 0)
         )
-        due = step % self.config.log_every == 0 or step == self.config.max_steps
+        due = step == 1 or step % self.config.log_every == 0 or step == self.config.max_steps
         if due:
             self._window.check(step, self.config)  # waits for the device, whose time is then included
         self._window.seconds += time.monotonic() - began

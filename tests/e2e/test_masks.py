@@ -31,7 +31,9 @@ def colour(canvas: Locator, row: int, column: int, across: float, down: float) -
 
 def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     page = visit("/masks?model=adjective-swap&text=I+read+red+books")
-    scores, weights = page.locator(".labelled canvas").all()
+    canvases = page.locator(".labelled canvas")
+    expect(canvases).to_have_count(2)
+    scores, weights = canvases.all()
     for row, column, closed in ((0, 1, True), (1, 2, True), (1, 0, False), (2, 1, False)):
         edges = [colour(scores, row, column, 0.1, down / 20) for down in range(3, 8)]
         inside = colour(scores, row, column, 0.2, 0.2)
@@ -55,7 +57,9 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
     for address, tokens in ((page.url, 16), (f"{page.url}&masks_batch=this+sentence", 14)):
         page.goto(address)
         settle(page)
-        for canvas in page.locator(".labelled canvas").all():
+        canvases = page.locator(".labelled canvas")
+        expect(canvases).to_have_count(2)
+        for canvas in canvases.all():
             assert box_of(canvas)["y"] + box_of(canvas)["height"] < 768
         written = page.locator(".labelled canvas").first.evaluate(_REDRAW)
         named = {word: sum(word in text for text in written) for word in ("Zwei", "<pad>")}

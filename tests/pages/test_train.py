@@ -282,10 +282,11 @@ def test_a_running_run_has_its_numbers_and_can_be_stopped(training: Path) -> Non
     folder = save_run(training / "mine", state="running")
     write_status(folder, "running", eta_s=45.0, eta_low_s=30, eta_high_s=70, tokens_per_s=4200.0)
     at = visit("train", run="mine")
-    assert "step 30 of 60, 30 to 70 s left, at 4.2 k tokens/s" in at.get("progress")[0].proto.text.replace("\\", "")
-    labels = ("Training loss", "Validation loss", "Exactly right, of 8")
+    assert "step 30 of 60, 30 to 70 s left" in at.get("progress")[0].proto.text.replace("\\", "")
+    labels = ("Training loss, step 30", "Validation loss, step 30", "Exactly right, of 8 (95 % interval)")
     assert [metric(at, label) for label in labels] == ["1.00", "1.20", "50.0 % (22–78)"]
     assert len(at.get("vega_lite_chart")) == 2
+    assert "wrong answers can be listed" not in words(at), "which nobody needs now"
     press(at, "Stop")
     assert (folder / STOP).exists()
     assert "Stopping after the current batch" in words(at)
@@ -303,15 +304,15 @@ def test_before_the_first_numbers_a_run_says_when_they_come_and_has_no_empty_axe
     assert "What it translates" not in words(at)
     lines = [json.dumps({"kind": "train", "step": step, "loss": 2.0, "lr": 0.1}) + "\n" for step in (5, 10)]
     (folder / METRICS).write_text(lines[0], encoding="utf-8")
-    assert metric(run(at), "Training loss") == "2.00"
-    assert not at.get("vega_lite_chart"), "one value is no curve"
+    assert metric(run(at), "Training loss, step 5") == "2.00"
+    assert len(at.get("vega_lite_chart")) == 2, "the first values are points"
     (folder / METRICS).write_text("".join(lines), encoding="utf-8")
     assert "Learning rate 0.1 now" in words(run(at))
-    assert len(at.get("vega_lite_chart")) == 2
     bleu = [{"kind": "eval", "step": 20, "loss": 1.0, "bleu": 40.0, "exact_match": 0.25, "sentences": 60}]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in bleu), encoding="utf-8")
     assert "The first score" not in words(run(at))
-    assert (metric(at, "Exactly right, of 60"), metric(at, "BLEU, of 60")) == ("25.0 % (16–37)", "40.0 (34–46)")
+    labels = [f"{score}, of 60 (95 % interval)" for score in ("Exactly right", "BLEU")]
+    assert [metric(at, label) for label in labels] == ["25.0 % (16–37)", "40.0 (34–46)"]
     assert "BLEU 40.0 (25.0 % exactly right) at step 20" in words(at)
 
 
@@ -325,7 +326,7 @@ def test_a_run_says_how_it_is_going(training: Path) -> None:
     (folder / METRICS).write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_status(folder, "finished")
     (warning,) = (warning.value for warning in run(at).warning if "by heart" in warning.value)
-    assert "since update 60" in warning.replace("\\", "")
+    assert "since step 60" in warning.replace("\\", "")
 
 
 def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
@@ -355,7 +356,7 @@ def test_a_verdict_comes_with_its_next_step(training: Path) -> None:
     at = visit("train", run="mine")
     assert "Too few pairs to say: BLEU 66.9 of 1 sentence (95 % interval 22 to 100)" in words(at)
     assert "Train it longer" not in words(at)
-    assert metric(at, "BLEU, of 1") == "66.9 (22–100)"
+    assert metric(at, "BLEU, of 1 (95 % interval)") == "66.9 (22–100)"
     at.button(key="next_pairs").click()
     run(at)
     assert at.selectbox(key="train_task").value == "files"

@@ -16,13 +16,14 @@ from tests.pages.test_train import started
 def test_a_run_whose_last_weights_are_not_the_best_shows_those_that_it_kept(training: Path) -> None:
     folder = save_run(training / "mine")
     at = visit("train", run="mine")
-    assert (metric(at, "Validation loss"), "Kept are" in words(at)) == ("1.20", False)
+    assert (metric(at, "Validation loss, step 30"), "Kept are" in words(at)) == ("1.20", False)
     config = read_config(folder)
     write_json(folder / CONFIG, config | {"results": config["results"] | {"step": 20}})
     runtime.models_changed()
     at = visit("train", run="mine")
     assert_says(at, "Kept are the weights of step 20, the best on validation")
-    assert (metric(at, "Validation loss"), metric(at, "Exactly right, of 8")) == ("1.90", "25.0 % (7–59)")
+    assert metric(at, "Validation loss, step 20") == "1.90"
+    assert metric(at, "Exactly right, of 8 (95 % interval)") == "25.0 % (7–59)"
     assert_says(at, "Exactly right at step 20: 0 of 1 validation sentence.")
     write_status(folder, "running")
     assert "Kept are" not in words(run(at)), "they may still change"

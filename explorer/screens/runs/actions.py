@@ -31,9 +31,9 @@ def draw_outcome() -> None:
         st.success(plain(success))
 
 
-def draw_links(entry: Entry) -> None:
-    """Draw links to the pages that show an entry."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+def draw_actions(runs: Runs, entry: Entry) -> None:
+    """Draw the links and buttons for one entry; what changes its folder is behind one of them."""
+    with st.container(key="run_actions", horizontal=True, vertical_alignment="center"):
         if not entry.problem and entry.summary.get("model"):
             at = {"model": entry.name}
             label = t("Open in Translate")
@@ -41,22 +41,20 @@ def draw_links(entry: Entry) -> None:
         if entry.status is not None:
             at = {"run": entry.name}
             st.page_link("pages/train.py", label=t("Watch"), icon=":material/monitoring:", query_params=at)
-
-
-def draw_actions(runs: Runs, entry: Entry) -> None:
-    """Draw the buttons for one entry."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        changes, exists = not viewing(), runs.folder(entry.name).is_dir()
-        if changes and entry.status is not None and entry.status.resumable:
+        if not viewing() and entry.status is not None and entry.status.resumable:
             st.button(t("Resume"), key="runs_resume", on_click=attempt, args=(_PLACE, _resume, runs, entry.name))
         if not entry.problem:
             draw_again(runs, entry.name, "runs")
             _draw_page(entry)
-        if changes and exists and not entry.bundled:
-            _draw_note_form(runs, entry)
-        fixed = entry.bundled or entry.busy
-        if changes and st.button(t("Rename"), key="runs_rename", disabled=fixed):
-            st.dialog(t("Rename"))(_rename)(runs, entry.name)
+        with st.popover(t("Manage")):
+            _draw_management(runs, entry)
+
+
+def _draw_management(runs: Runs, entry: Entry) -> None:
+    changes, exists, fixed = not viewing(), runs.folder(entry.name).is_dir(), entry.bundled or entry.busy
+    if changes and exists and not entry.bundled:
+        _draw_note_form(runs, entry)
+    with st.container(horizontal=True):
         if exists:
             contents = t("Weights, tokenizers, card, metrics and snapshots as one zip file.")
             pairs = t(
@@ -70,6 +68,8 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 key="runs_export",
                 help=f"{contents} {pairs}" if entry.summary.get("task") == FILES else contents,
             )
+        if changes and st.button(t("Rename"), key="runs_rename", disabled=fixed):
+            st.dialog(t("Rename"))(_rename)(runs, entry.name)
         if changes and st.button(t("Delete"), key="runs_delete", disabled=fixed):
             st.dialog(t("Delete for good?"))(_delete)(runs, [entry])
 
@@ -128,6 +128,12 @@ def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
         else:
             warning = t("“{name}” will be deleted with its curves and snapshots.", name=entry.name)
         st.markdown(plain(warning))
+    if any(entry.summary.get("task") == FILES for entry in entries):
+        kept = t(
+            "The sentence pairs that were pasted or uploaded are deleted, too, unless another run was started with "
+            "them. Files of your own stay where they are."
+        )
+        st.markdown(kept)
     st.markdown(t("This cannot be undone."))
     names = [entry.name for entry in entries]
     with st.container(horizontal=True):
@@ -149,13 +155,16 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
-    """Draw the button that deletes the marked runs, or why there is none."""
+    """Draw the button that deletes those of the marked runs that can be deleted, and say which cannot."""
     if viewing():
         return
-    if any(entry.bundled or entry.busy for entry in entries):
-        st.caption(t("Models that came with Headlight and runs in training cannot be deleted."))
-    elif st.button(t("Delete these {n}", n=len(entries)), key="runs_delete_several"):
-        st.dialog(t("Delete for good?"))(_delete)(runs, entries)
+    own = [entry for entry in entries if not (entry.bundled or entry.busy)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = t("Delete {names}", names=_quoted([entry.name for entry in own]))
+        if own and st.button(plain(label), key="runs_delete_several"):
+            st.dialog(t("Delete for good?"))(_delete)(runs, own)
+        if len(own) < len(entries):
+            st.caption(t("Models that came with Headlight and runs in training cannot be deleted."))
 
 
 def draw_note(entry: Entry) -> None:
@@ -166,16 +175,15 @@ def draw_note(entry: Entry) -> None:
 
 def _draw_note_form(runs: Runs, entry: Entry) -> None:
     key = f"runs_note_{entry.name}"
-    with st.popover(t("Note")):
-        st.text_area(
-            t("What to remember about it"),
-            value=entry.note,
-            max_chars=NOTE_CHARACTERS,
-            key=key,
-            placeholder=t("Why it was trained, and what came of it"),
-        )
-        save = (_PLACE, _save_note, runs, entry.name, key)
-        st.button(t("Save the note"), key=f"{key}_go", type="primary", on_click=attempt, args=save)
+    st.text_area(
+        t("What to remember about it"),
+        value=entry.note,
+        max_chars=NOTE_CHARACTERS,
+        key=key,
+        placeholder=t("Why it was trained, and what came of it"),
+    )
+    save = (_PLACE, _save_note, runs, entry.name, key)
+    st.button(t("Save the note"), key=f"{key}_go", type="primary", on_click=attempt, args=save)
 
 
 def _save_note(runs: Runs, name: str, key: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
-from explorer.charts.training_curves import loss_figure
 from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of
 from explorer.decoding.names import name_in_kind
@@ -20,8 +19,8 @@ from explorer.runs.origin import losses_are_alike
 from explorer.web import runtime
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
-from explorer.web.figures import draw_figure, draw_table
-from explorer.web.runs import metrics_of
+from explorer.web.figures import draw_table
+from explorer.web.runs import draw_curves, metrics_of
 from model.checkpoint import snapshot_steps
 from model.config import AttentionKind, DecodeConfig
 from model.folder import CheckpointError
@@ -77,10 +76,6 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment], kep
         answer=quoted(moment.own_text) if moment.own_text else t("(nothing)"),
     )
     st.caption(plain(caption))
-    with st.expander(t("This head at this step as a table")):
-        draw_table(frame.table(place.layer, place.head), t("Weights of this head at this step"), file="head")
-    alike = losses_are_alike(runs.folder(name))
-    draw_figure(loss_figure(metrics_of(runs, name), mark=moment.step, alike=alike))
     st.caption(
         t(
             "At every step, the rows are the answer of the model that was kept, that of step {step:,}, so that steps "
@@ -89,6 +84,9 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment], kep
             step=kept,
         )
     )
+    with st.expander(t("This head at this step as a table")):
+        draw_table(frame.table(place.layer, place.head), t("Weights of this head at this step"), file="head")
+    draw_curves(metrics_of(runs, name), losses_are_alike(runs.folder(name)), mark=moment.step, key="film")
 
 
 def _moments(runs: Runs, name: str, text: str, steps: list[int]) -> list[Moment]:

@@ -12,12 +12,12 @@ from explorer.locale.messages import message, t
 from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import card, description, rows, texts
+from explorer.runs.origin import losses_are_alike
 from explorer.runs.progress import diagnosis_of
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
     draw_actions,
     draw_import,
-    draw_links,
     draw_note,
     draw_outcome,
     draw_several,
@@ -29,6 +29,7 @@ from explorer.web.figures import draw_table, table_height
 from explorer.web.runs import (
     ENTRY,
     choose_run,
+    draw_curves,
     draw_missing,
     draw_wrong_answers,
     forget_missing,
@@ -63,30 +64,26 @@ def draw() -> None:
         if entry.problem:
             st.caption(plain(t("{name} cannot be opened: {problem}", name=entry.name, problem=entry.problem)))
     if len(marked) > 1:
-        draw_comparison(runs, marked)
         draw_several(runs, marked)
+        draw_comparison(runs, marked)
     for entry in marked if len(marked) == 1 else ():
         _draw_one(runs, entry)
 
 
 def _draw_one(runs: Runs, entry: Entry) -> None:
-    """Draw one run or model: its actions, how it went, and its tabs."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"#### {plain(entry.name)}", width="content")
-        draw_links(entry)
-    draw_actions(runs, entry)
+    """Draw one run or model: how it went, its actions, and its tabs."""
+    st.markdown(f"#### {plain(entry.name)}")
     if not entry.busy:
         st.markdown(explained(diagnosis_of(metrics_of(runs, entry.name), False, entry.summary).sentence))
     watched = bool(entry.problem) or len(snapshot_steps(runs.folder(entry.name))) > 1
     film = "" if watched else t("It has no snapshots, in which its heads could be watched as they form.")
     st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), film)))))
     draw_note(entry)
+    draw_actions(runs, entry)
+    curves = partial(draw_curves, metrics_of(runs, entry.name), losses_are_alike(runs.folder(entry.name)), key="runs")
     film_tab = {message("Watch heads form"): partial(draw_heads, runs, entry)}
-    tabs = (film_tab if watched else {}) | {
-        message("Compare curves"): partial(draw_comparison, runs, [entry]),
-        message("Wrong answers"): partial(draw_wrong_answers, entry),
-    }
-    page_parts.draw_tabs("runs", tabs)
+    tabs = film_tab if watched else {message("Curves"): curves}
+    page_parts.draw_tabs("runs", tabs | {message("Wrong answers"): partial(draw_wrong_answers, entry)})
 
 
 def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
@@ -126,7 +123,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
     names = [entry.name for entry in entries]
     # Marks are kept by row: another list is another table.
     key = f"runs_table_{hash(tuple(names))}_{st.session_state[_TABLE]}"
-    st.caption(t("Tick one to open it below, several to compare or delete them."))
+    st.caption(t("The ticked run is open below. Tick several to compare or delete them."))
     table = rows(entries, verdicts)
     elsewhere = (t("right, 95 %"), t("BLEU, 95 %"), t("parameters"), t("updates"))  # beside a score, or of one run
     draw_table(
@@ -173,7 +170,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             t("min"): number(
                 help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM"),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=76),
             t("note"): text(width="medium"),
         },
     )

@@ -7,17 +7,11 @@ from typing import Literal
 import streamlit as st
 
 from explorer.browser.film import Film, Frame, film_view
-from explorer.charts.training_curves import (
-    evaluation_table,
-    loss_figure,
-    rate_figure,
-    score_figure,
-    score_name,
-)
+from explorer.charts.training_curves import score_name
 from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
-from explorer.locale.messages import message, t, translated
+from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -29,6 +23,7 @@ from explorer.runs.progress import (
     diagnosis_of,
     headline_numbers,
     kept_step,
+    may_end_early,
     progress,
     queue_sentence,
     sample_table,
@@ -43,13 +38,13 @@ from explorer.screens.train.next_step import draw_next_steps, draw_trial
 from explorer.web import live_page
 from explorer.web.choose_head import choose_kind
 from explorer.web.faults import contained
-from explorer.web.figures import draw_figure, draw_table
+from explorer.web.figures import draw_table
 from explorer.web.runs import (
     NEW,
     attempt,
-    choose_one,
     choose_run,
     draw_again,
+    draw_curves,
     draw_refused,
     draw_wrong_answers,
     metrics_of,
@@ -62,7 +57,6 @@ _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _RUN, _SENTENCE = "run", "sentence"  # where refusals are shown
 _METRIC_PIXELS = 174  # two beside each other on a phone
 _WITH_INTERVAL_PIXELS = 250
-_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 
 
@@ -104,7 +98,8 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
     entry = runs.entry(name)
     kept = 0 if status.busy or entry is None else kept_step(metrics, entry.summary)
     _state(runs, status, metrics, kept)
-    _curves(metrics, status.max_steps, losses_are_alike(runs.folder(name)), kept or None)
+    alike = losses_are_alike(runs.folder(name))
+    draw_curves(metrics, alike, key="run", max_steps=status.max_steps, mark=kept or None)
 
 
 def _answers(runs: Runs, name: str) -> None:
@@ -120,11 +115,12 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
     entry = runs.entry(status.name)
     summary = {} if entry is None else entry.summary
     course = diagnosis_of(metrics, status.busy, summary)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(key="watch_actions", horizontal=True, vertical_alignment="center"):
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
-    st.progress(status.share, text=plain(progress(status, why_ended(status, metrics, training))))
+    early = may_end_early(status, metrics, training)
+    st.progress(status.share, text=plain(progress(status, why_ended(status, metrics, training), early=early)))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
@@ -140,6 +136,7 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
         st.markdown(explained(course.sentence))
+    draw_next_steps(runs, status, course)
     if kept:
         sentence = t(
             "Kept are the weights of step {step:,}, the best on validation: the numbers below are theirs, and they are "
@@ -149,10 +146,9 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.caption(sentence)
     if not status.busy and entry is not None and entry.summary.get("model") and not entry.problem:
         draw_trial(entry)
-    draw_next_steps(runs, status, course)
     if metrics.train or metrics.evals:
         _numbers(up_to(metrics, kept))
-    if entry is not None and entry.summary.get("model") and not entry.problem:
+    if not status.busy and entry is not None and entry.summary.get("model") and not entry.problem:
         draw_wrong_answers(entry, quiet=True)
 
 
@@ -191,27 +187,8 @@ def _numbers(metrics: Metrics) -> None:
             st.metric(label, value, width=_WITH_INTERVAL_PIXELS if "(" in value else _METRIC_PIXELS, help=help)
 
 
-def _curves(metrics: Metrics, max_steps: int, alike: bool, mark: int | None) -> None:
-    if len(metrics.train) < 2 and not metrics.evals:  # a single value is no curve
-        return
-    left, right = st.columns(2, gap="large")
-    with left:
-        draw_figure(loss_figure(metrics, max_steps, mark, alike=alike))
-    with right:
-        if not metrics.evals:
-            draw_figure(rate_figure(metrics, max_steps))
-            return
-        figure = st.container()  # the switch is below it, so that both curves start at the same height
-        chosen = choose_one(t("Right-hand curve"), list(_FIGURES), key="run_curve", format_func=translated)
-        with figure:
-            draw_figure(_FIGURES[chosen](metrics, max_steps, mark))
-    table = st.expander(t("The evaluations as a table"), on_change="rerun", key="run_table")
-    if table.open:
-        table.dataframe(evaluation_table(metrics), hide_index=True)
-
-
 def _samples(metrics: Metrics) -> None:
-    """Draw the model's translations of a few validation sentences, now and one evaluation earlier, once there are."""
+    """Draw the model's translations of a few validation sentences, once there are."""
     table = sample_table(metrics.samples)
     if table is None:
         return

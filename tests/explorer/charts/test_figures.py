@@ -65,6 +65,9 @@ def test_loss(metrics: Metrics, logged: Callable[..., Metrics]) -> None:
     line, dots = check(loss_figure(logged(eval_line(10, 0.4, 0.1)))).spec["layer"]
     assert (line["mark"]["type"], dots["mark"]["type"]) == ("line", "circle"), "a first evaluation alone is a dot"
     assert "validation" in str(dots["transform"])
+    assert "datum.values == 1" in str(dots["transform"]), "and so is a first training loss, or a first rate"
+    assert "datum.values == 1" in str(rate_figure(metrics).spec["layer"][1]["transform"])
+    assert line["encoding"]["x"]["scale"]["domainMin"] == 0, "as on an axis of all steps"
 
 
 def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(logged: Callable[..., Metrics]) -> None:
@@ -110,6 +113,16 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
     assert re.search(r" The last until step 10: .*whole [\d.]+ \(step 10\)", said)
     said = comparison_figure({"whole": metrics, "apart": apart}, "loss").caption
     assert re.search(r" The last until step 11: .*whole [\d.]+ \(step 10\)", said), "each at its own evaluation"
+
+
+def test_runs_in_charts_of_their_own_differ_in_colour_and_dashes(metrics: Metrics) -> None:
+    charts = [comparison_figure({name: metrics}, "loss", among=("a", "b")).spec for name in ("a", "b")]
+    for channel in ("color", "strokeDash"):
+        scales = [chart["layer"][0]["encoding"][channel] for chart in charts]
+        assert scales[0]["scale"] == scales[1]["scale"], "a run looks the same in all of them"
+        assert [scale["legend"]["values"] for scale in scales] == [["a"], ["b"]]
+    assert scales[0]["scale"]["domain"] == ["a", "b"]
+    assert len({tuple(dash) for dash in scales[0]["scale"]["range"]}) == 2
 
 
 @pytest.mark.parametrize(

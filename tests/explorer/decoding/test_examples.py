@@ -91,7 +91,10 @@ def test_a_source_is_known_from_training_held_out_or_new(tmp_path: Path) -> None
     lines = [json.dumps({"split": split, "source": source, "target": target}) for split, source, target in pairs]
     (tmp_path / DATA_FILE).write_text("\n".join(lines))
     summary = {"task": "files", "folder": str(tmp_path), "data": {"split_seed": 0}}
-    assert place_in_data(summary, "A b") == "It was trained on this source, with the answer “x” or “y”."
+    assert place_in_data(summary, " a b") == "It was trained on this source, with the answer “x” or “y”."
+    assert place_in_data(summary, "A b") == (
+        "It was trained on this source in other capitals, with the answer “x” or “y”."
+    )
     assert place_in_data(summary, "c") == "This source was held out of its training; the right answer is “z”."
     assert place_in_data(summary, "d") == "This source is new: none of its pairs has it."
     (tmp_path / CONFIG).write_text('{"added_data": [{"file": "more.tsv"}]}')
@@ -106,6 +109,42 @@ def test_a_source_that_was_held_out_by_another_seed_is_looked_up_with_it() -> No
     assert f"held out of its training; the right answer is “{held_out.target}”" in place_in_data(
         summary, held_out.source
     )
+
+
+def own_pairs(folder: Path, trained: tuple[str, ...], held_out: str, **config: object) -> dict[str, Any]:
+    """The summary of a model that was trained on these sources of somebody's own."""
+    folder.mkdir()
+    (folder / CONFIG).write_text(json.dumps(config))
+    pairs = [*(("train", source) for source in trained), ("valid", held_out)]
+    lines = [json.dumps({"split": split, "source": source, "target": "x"}) for split, source in pairs]
+    (folder / DATA_FILE).write_text("\n".join(lines))
+    return {"task": "files", "folder": str(folder), "trained": True, "imported": False, "data": {}}
+
+
+def test_a_source_that_is_longer_or_shorter_than_all_own_training_sources_is_doubted(tmp_path: Path) -> None:
+    shown = translated("adjective-swap", "I read red books")
+    exact = own_pairs(tmp_path / "exact", ("I see a cat", "a a"), "b b b b b b b")
+    assert domain.doubts_of(shown, exact) == [], "no sentence is doubted whose length was trained"
+    shorter = own_pairs(tmp_path / "shorter", ("two old cats", "a"), "b b b b b b b")
+    said = "The sentence has 4 words; the longest in training had 3."
+    assert domain.doubts_of(shown, shorter) == ["Do not trust the answer.", said]
+    longer = own_pairs(tmp_path / "longer", ("I see a red cat", "a a a a a a"), "b")
+    said = "The sentence has 4 words; the shortest in training had 5."
+    assert domain.doubts_of(shown, longer) == ["Do not trust the answer.", said]
+    letters = longer | {"data": {"tokenizer": "characters"}}
+    said = "The sentence has 16 tokens; the longest in training had 15."
+    assert domain.doubts_of(shown, letters) == ["Do not trust the answer.", said]
+    more = own_pairs(tmp_path / "more", ("a",), "b", added_data=[{"file": "more.tsv"}])
+    assert domain.doubts_of(shown, more) == domain.doubts_of(shown, longer | {"init": "reverse"}) == []
+
+
+def test_unknown_words_that_are_known_in_small_letters_are_named() -> None:
+    summary = translator("phrases-en-de").loaded.summary
+    said = " ".join(domain.doubts_of(translated("phrases-en-de", "I am THE Dog, Zebra."), summary))
+    assert "“THE”, “Dog”" in said
+    assert said.endswith("It knows “the” and “dog” in small letters.")
+    for text in ("I am the zebra.", "I am a Zebra.", "I am the dog."):
+        assert "small letters" not in " ".join(domain.doubts_of(translated("phrases-en-de", text), summary))
 
 
 PARLIAMENT = "The parliament adopted the resolution on fiscal policy yesterday."

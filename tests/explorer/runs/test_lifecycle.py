@@ -292,6 +292,7 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
         assert not session.exists() or session.read_text().split()[-2:] == ["nice", str(nice)]
         assert os.getsid(launch.pid) != os.getsid(0)
         record = json.loads((tmp_path / LAUNCHES / "run.json").read_text())
-        assert Launch("run", record["pid"], record["started"], tuple(record["arguments"])) == launch
+        words = tuple(record["arguments"])
+        assert Launch("run", record["pid"], record["started"], words, words) == launch
     finally:
         process.kill()

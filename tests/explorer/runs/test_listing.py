@@ -43,6 +43,7 @@ def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
     assert outcome(own) == "The validation sentences also chose the weights: there is no test of its own"
     assert outcome(own) in description(own)
     assert card(own, "learned") == "learned · 100.0 % (94–100) exactly right on validation · p.tsv"
+    assert card(entry("a", task="files", own_file="p.tsv", trained=True), "learned") == "learned · p.tsv"
     words = entry("a", task="files", results={"test": {"exact_match": 0.01, "bleu": 9.7, "sentences": 96}})
     assert "1.0 % (0–6) exactly right, BLEU 9.7 (5–14)" in card(words, None), "each has the share of right answers"
     [row] = rows([own])
@@ -70,7 +71,7 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     assert row["scored on"] == "98 training", "its test pairs are those of training"
     assert texts([row])["right (%)"] == ["100.0"]
     assert "test sentences" not in description(phrases), "they are those that it learned"
-    assert card(phrases, "learned").startswith("learned by heart · 100.0 % exactly right · Phrases")
+    assert card(phrases, "learned").startswith("learned by heart · 100.0 % exactly right on training pairs · Phrases")
     metrics = load_metrics(ROOT / "checkpoints" / "phrases-en-de" / METRICS)
     assert "95 % interval" in diagnosis(metrics, True).sentence
     assert diagnosis(metrics, True, True).sentence.startswith(
@@ -83,7 +84,7 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     assert table[0]["right, 95 %"] == "96.2–100"
     assert texts(table) == {"right (%)": ["100.0 (96.2–100)", "–"]}
     assert "On 98 test sentences: 100.0 % (96.2–100) exactly right." in description(other)
-    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right · Dates")
+    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right on test sentences · Dates")
 
 
 def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
@@ -106,6 +107,15 @@ def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:
 
 
 LAST = {"trained_steps": 1500}
+
+
+def test_the_updates_and_the_percentage_of_a_running_run_are_of_the_same_moment() -> None:
+    scored = {"trained_steps": 10, "valid": {"exact_match": 0.5}}  # of its last evaluation
+    run = entry("a", "running", task="dates", results=scored, parameters=5000)
+    assert rows([run])[0]["updates"] == 25
+    assert verdict_text(run, None) == "running (25 %)"
+    assert ", 25 updates, " in description(run)
+    assert ", 10 updates, " in description(entry("a", "stopped", task="dates", results=scored, parameters=5000))
 
 
 @pytest.mark.parametrize(

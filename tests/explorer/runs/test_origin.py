@@ -79,6 +79,18 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
     assert not losses_are_alike(tmp_path / "nothing")
 
 
+def test_data_are_named_as_on_the_page_and_updates_as_they_were_made(tmp_path: Path) -> None:
+    def run(name: str, task: str, made: int) -> dict[str, Any]:
+        config = read_config(save_run(tmp_path / name))
+        config["data"]["task"], config["training"]["max_steps"] = task, 120
+        write_json(tmp_path / name / CONFIG, config | {"results": {"trained_steps": made}})
+        return settings_of(tmp_path / name)
+
+    early, whole = run("early", "files", 96), run("whole", "dates", 120)
+    rows = {row["setting"]: (row["a"], row["b"]) for row in differences({"a": early, "b": whole})}
+    assert rows == {"Task": ("own pairs", "Dates to ISO 8601"), "Updates (steps)": ("96 of at most 120", "120")}
+
+
 def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) -> None:
     """Two files of one name with other pairs, two sets of further pairs, other weights, and a run trained longer."""
 

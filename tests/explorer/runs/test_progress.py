@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.runs.metrics import Metrics
-from explorer.runs.progress import progress, why_ended
+from explorer.runs.metrics import Metrics, SampleTranslation
+from explorer.runs.progress import headline_numbers, may_end_early, progress, sample_table, why_ended
 from explorer.runs.status import RunStatus
 
 PERFECT, PATIENCE = (
@@ -62,3 +62,52 @@ def test_a_run_that_might_have_ended_early_says_why_it_did_not(
     sentence = progress(whole, why_ended(whole, Metrics(evals=evals), {"stop_when_right": wanted}))
     more = " It did not end early: no 3 evaluations in a row were without a mistake."
     assert sentence == f"Finished at step 150.{more if said else ''}"
+
+
+@pytest.mark.parametrize(
+    ("shares", "training", "sentences", "may"),
+    [
+        ((0.5,), {"stop_when_right": 3}, 40, True),  # at 20, 30 and 40 of 50
+        ((0.5, 0.5), {"stop_when_right": 3}, 40, False),
+        ((0.5, 1.0), {"stop_when_right": 3}, 40, True),
+        ((0.5,), {"stop_when_right": 3}, 8, False),  # that so few are right may be chance
+        ((0.5, 0.4), {"patience": 3, "select_by": "exact_match"}, 40, True),
+        ((0.4, 0.5), {"patience": 3, "select_by": "exact_match"}, 40, False),
+        ((0.5,), {"stop_when_right": 0, "patience": 0}, 40, False),
+        ((0.5,), {}, 40, False),
+        ((), {"stop_when_right": 3}, 40, True),
+    ],
+)
+def test_a_run_may_end_early_if_enough_evaluations_are_left(
+    shares: tuple[float, ...], training: dict[str, object], sentences: int, may: bool
+) -> None:
+    evals = tuple(
+        {"step": 10.0 * n, "exact_match": share, "loss": 1.0 / n, "sentences": float(sentences)}
+        for n, share in enumerate(shares, start=1)
+    )
+    going = RunStatus("a", "running", step=11, max_steps=50, left=(20.0, 60.0))
+    early = may_end_early(going, Metrics(evals=evals), training | {"eval_every": 10})
+    assert early == may
+    at_most, unless = ("at most ", " unless it ends early") if may else ("", "")
+    assert progress(going, early=early) == f"step 11 of {at_most}50, 20 to 60 s left{unless}"
+
+
+def test_the_numbers_say_their_step_and_what_their_brackets_are() -> None:
+    evaluation = {"step": 96.0, "loss": 0.0023, "exact_match": 0.0, "sentences": 40.0}
+    shown = headline_numbers(Metrics(({"step": 80.0, "loss": 0.22},), (evaluation,)), "exact_match")
+    assert shown == (
+        ("Training loss, step 80", "0.22"),
+        ("Validation loss, step 96", "0.0023"),
+        ("Exactly right, of 40 (95 % interval)", "0.0 % (0–9)"),
+    )
+    unscored = headline_numbers(Metrics(({"step": 1.0, "loss": 4.2},)), "exact_match")
+    assert unscored == (("Training loss, step 1", "4.20"), ("Exactly right", "–"))
+
+
+def test_an_empty_answer_is_written_as_nothing() -> None:
+    samples = (SampleTranslation("a", "b", ""), SampleTranslation("c", "d", "d"))
+    table = sample_table(((20, samples),))
+    assert table is not None
+    assert table[0]["model's answer"] == ["(nothing)", "d"]
+    assert table[0]["exactly right"] == ["no", "yes"]
+    assert sample_table(()) is None

@@ -62,7 +62,7 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
         "learning",
         "the score on validation rose",
     ),
-    "learned": (curves(falling(4.0, 0.001), falling(4.0, 0.001), DONE), "learned", "first reached at update 110"),
+    "learned": (curves(falling(4.0, 0.001), falling(4.0, 0.001), DONE), "learned", "first reached at step 110"),
     "BLEU 99.5": (curves(HEART, HEART, then([0.0] * 5, 99.5), 300, bleu=True), "learned", "BLEU 99.5"),
     "right but for chance": (
         curves(FALL, falling(4.0, 0.01), then([0.1 * i for i in range(10)], 1.0, 0.975), 40),
@@ -79,7 +79,7 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
     "by heart": (
         curves(HEART, RISE, [0.1] * 20),
         "memorising",
-        "Learned by heart since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss "
+        "Learned by heart since step 60: the validation loss has risen from 2.00 to 3.30, while the training loss "
         "fell to 0.014, with 10.0 % exactly right at best on validation. Bring more pairs",
     ),
     "by heart, no rise": (
@@ -99,19 +99,19 @@ PLANTED: dict[str, tuple[Curves, str, str]] = {
         dataclasses.replace(curves(HEART, HEART, [0.66 * value for value in DONE], 300), reachable=2 / 3),
         "learned",
         "198 of 300 held-out pairs exactly right (66.0 %, 95 % interval 60 to 71 %; at most 200 can be, since some "
-        "sources have several answers), first reached at update 110",
+        "sources have several answers), first reached at step 110",
     ),
     "diverged": (
         curves([4.0, 3.0, 2.0, 1.5, 1.4] + [3.5] * 15, [4.0, 2.0, 1.5, 1.6] + [3.6] * 16, [0.1] * 20),
         "diverged",
-        "the training loss rose from 1.40 at update 50 to 3.50. Lower the learning rate (the highest was 0.29) or",
+        "the training loss rose from 1.40 at step 50 to 3.50. Lower the learning rate (the highest was 0.29) or",
     ),
     "diverged from the first line on": (
         curves(falling(4.25, 690.0), falling(4.3, 700.0)),
         "diverged",
-        "from 4.25 at update 10 to 528.",
+        "from 4.25 at step 10 to 528.",
     ),
-    "diverged before it was evaluated": (curves([4.0, 2.0] + [9.0] * 18, []), "diverged", "from 2.00 at update 20"),
+    "diverged before it was evaluated": (curves([4.0, 2.0] + [9.0] * 18, []), "diverged", "from 2.00 at step 20"),
     "a last jump with good answers": (curves(HEART[:17] + [3.0] * 3, HEART, DONE, 300), "learned", "300 of 300"),
     "stuck": (
         curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
@@ -253,7 +253,7 @@ def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome
     wrong, right = ([(step, score) for step, _ in valid] for score in (0.0, 0.4))
     found = diagnose(Curves(train, valid, score=wrong), ended=True)
     assert found.verdict == "diverged"
-    assert "was 126 at update 40, worse than guessing" in found.sentence
+    assert "was 126 at step 40, worse than guessing" in found.sentence
     assert "Lower the learning rate" in found.sentence
     assert diagnose(Curves(train, valid, score=right), ended=True).verdict != "diverged"
     assert diagnose(Curves(train[1:], valid, score=wrong), ended=True).verdict != "diverged"  # it only falls
@@ -275,9 +275,7 @@ def test_a_short_run_that_got_everything_right_has_learned(
     ]
     diagnosis = diagnose(Curves.of([{"step": 50, "loss": 1.0}], evals), ended=ended)
     assert diagnosis.verdict == verdict
-    all_right = (
-        "60 of 60 held-out pairs exactly right (100.0 %, 95 % interval 94 to 100 %), first reached at update 100"
-    )
+    all_right = "60 of 60 held-out pairs exactly right (100.0 %, 95 % interval 94 to 100 %), first reached at step 100"
     assert (all_right in diagnosis.sentence) == (verdict == "learned")
     assert ("train it longer" in diagnosis.sentence) == (ended and verdict == "early")
 
@@ -285,9 +283,9 @@ def test_a_short_run_that_got_everything_right_has_learned(
 @pytest.mark.parametrize(
     ("scores", "said"),
     [
-        ([0.5, 1.0, 1.0, 1.0], "first reached at update 20."),
-        ([0.5, 0.995, 1.0, 1.0], "first reached at update 30."),  # the score that is named, not one like it
-        ([1.0, 1.0, 59 / 60, 1.0], "first reached at update 10, and again since update 40."),
+        ([0.5, 1.0, 1.0, 1.0], "first reached at step 20."),
+        ([0.5, 0.995, 1.0, 1.0], "first reached at step 30."),  # the score that is named, not one like it
+        ([1.0, 1.0, 59 / 60, 1.0], "first reached at step 10, and again since step 40."),
         ([0.5, 1.0, 59 / 60, 59 / 60], "it was 60 of 60 held-out pairs exactly right"),
     ],
 )
@@ -301,3 +299,11 @@ def test_a_score_was_first_reached_at_the_first_evaluation_that_has_it(scores: l
 def test_losses_are_written_without_powers_of_ten() -> None:
     losses = (0.0, 5.7e-05, 0.0022, 0.057, 0.123, 2.3456, 1234.5)
     assert [loss_text(loss) for loss in losses] == ["0.00", "< 0.0001", "0.0022", "0.057", "0.12", "2.35", "1,234"]
+
+
+def test_the_loss_of_the_first_update_is_that_of_random_weights_and_no_verdict_begins_with_it() -> None:
+    later = [{"step": 20, "loss": 3.0}, {"step": 40, "loss": 2.9}]
+    assert Curves.of([{"step": 1, "loss": 9.0}, *later], []) == Curves.of(later, [])
+    assert Curves.of([{"step": 1, "loss": 9.0}], []).train == [(1, 9.0)], "as long as there is no other"
+    each = [{"step": step, "loss": 9.0 / step} for step in (1, 2, 3)]
+    assert len(Curves.of(each, []).train) == 3, "of a log of every update, it is one like the others"

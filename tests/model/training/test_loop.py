@@ -98,7 +98,7 @@ def test_a_finished_run_is_a_complete_model_with_its_history(finished: Path) -> 
     lines = read_metrics(finished / METRICS)
     train = [line for line in lines if line["kind"] == "train"]
     evals = [line for line in lines if line["kind"] == "eval"]
-    assert [line["step"] for line in train] == [2, 4, 6, 8, 10, 12]
+    assert [line["step"] for line in train] == [1, 2, 4, 6, 8, 10, 12]
     assert [line["step"] for line in evals] == [4, 8, 12]
     measured = {"loss", "nll", "lr", "grad_norm", "tokens_per_s", "seconds"}
     assert set(train[0]) == {"kind", "step", "epoch", *measured}

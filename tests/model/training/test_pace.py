@@ -1,5 +1,7 @@
 """Estimates of time: steady while the machine is, and quick to follow when it changes."""
 
+from itertools import pairwise
+
 import pytest
 
 from model.training.estimate import slowdown, undisturbed_rate
@@ -18,6 +20,17 @@ def test_the_pace_of_the_last_minute_decides_and_the_range_follows_the_load() ->
             about, *ends = pace.remaining(now, step, 10_000)
         assert ends == pytest.approx([each * (10_000 - step) for each in range_of_paces])
     assert about == pytest.approx(0.25 * (10_000 - step), rel=0.02)
+
+
+def test_the_range_is_wide_at_first_and_narrows_to_the_pace_of_a_steady_machine() -> None:
+    pace, factors = Pace(-30.0, 0), []
+    assert pace.remaining(1.0, 1, 1000)[0] == pytest.approx(31 * 999)
+    for now in range(2, 91):
+        about, low, high = pace.remaining(float(now), now, 1000)
+        assert low <= about == 1000 - now <= high, "the first update, which took 31 seconds, no longer counts"
+        factors.append(high / low)
+    assert all(later < factor + 1e-9 for factor, later in pairwise(factors))
+    assert (factors[0], factors[-1]) == pytest.approx((8.1, 1.0), rel=0.01)
 
 
 def test_interruptions_hardly_change_the_measured_rate() -> None:
