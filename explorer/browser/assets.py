@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.browser import words
-from explorer.charts.palette import FRAME, palettes, strokes
+from explorer.charts.palette import palettes, strokes
 from explorer.locale import catalogue
 from explorer.locale.language import ENGLISH
 
@@ -253,7 +253,7 @@ def _compressed(content: bytes) -> bytes:
 def read(file: str) -> str:
     """The text of a script of js/; `palettes.js` has no file: it is written from the colours that Python draws with."""
     if file == "palettes.js":
-        colours = {"PALETTES": palettes(), "STROKES": strokes(), "FRAME": FRAME}
+        colours = {"PALETTES": palettes(), "STROKES": strokes()}
         return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in colours.items())
     return _read("js", file)
 

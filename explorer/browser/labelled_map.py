@@ -81,11 +81,16 @@ def encode(
 def in_row(map_: LabelledMap, n_maps: int) -> tuple[list[str], list[str], list[str], float]:
     """The labels that a map has in a row of maps, and the width, roughly in pixels, at which it shows its numbers.
 
-    The difference of two maps has positions: the names stand beside it. There, what rows predict has no room.
+    The difference of two maps has positions, since the names stand beside it, except at the cell that differs most.
+    There, what rows predict has no room.
     """
     rows, ends, columns = _labels(map_)
     if map_.signed:
-        rows, columns = ([f"{i + 1}" for i in range(len(names))] for names in (rows, columns))
+        row, column = map_.marks.cells[0] if map_.marks.cells else (-1, -1)
+        rows, columns = (
+            [name if i == named else f"{i + 1}" for i, name in enumerate(names)]
+            for names, named in ((rows, row), (columns, column))
+        )
     ends = ends if n_maps < _MANY else []
     letters = sum(max(map(len, names), default=0) for names in (rows, ends))
     beside, cell = (15, 17) if len(columns) > _UPRIGHT else (30 if map_.signed else 44, 21)

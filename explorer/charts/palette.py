@@ -18,16 +18,18 @@ class Palette:
 
     Violet and orange can be told apart in every kind of colour blindness, and from the teal of accent and attention
     scale. `masked` and `hatch` are the background and the lines of a masked cell: grey, since it is not on the scale.
+    `frame`: of cells that differ from a map beside theirs.
     """
 
     source: str
     target: str
     masked: str
     hatch: str
+    frame: str
 
 
-LIGHT = Palette(source="#7b3f98", target="#b4530a", masked="#ececec", hatch="#bdbdbd")
-DARK = Palette(source="#cda6e6", target="#f5b06a", masked="#34373b", hatch="#5b5f65")
+LIGHT = Palette(source="#7b3f98", target="#b4530a", masked="#ececec", hatch="#bdbdbd", frame="#c2255c")
+DARK = Palette(source="#cda6e6", target="#f5b06a", masked="#34373b", hatch="#5b5f65", frame="#ff6b9d")
 
 # Colours of exported figures, which are drawn on white: those of the light theme.
 _CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
@@ -39,7 +41,6 @@ HEAD_COLOURS = tuple(THEME["light"]["chartCategoricalColors"])
 DIFFERENCE_SCALE = (
     "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",
 )  # fmt: skip
-FRAME = "#c2255c"  # of cells that differ from a map beside theirs; readable on white and on black
 N_DASHES = 8
 
 

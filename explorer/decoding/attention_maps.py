@@ -22,6 +22,8 @@ from model.trace import AttentionTrace
 Form = Literal["tokens", "words", "words-next"]
 FORMS: tuple[Form, ...] = ("tokens", "words", "words-next")
 Spans = tuple[tuple[int, int], ...]
+Continued = tuple[frozenset[int], frozenset[int], frozenset[int]]
+NO_PIECES: Continued = (frozenset(), frozenset(), frozenset())
 Scores = NDArray[np.float64]
 MIXED = message("mixed")
 PLACES = (
@@ -45,6 +47,7 @@ class AttentionMaps:
         rows, predicted [query] and columns [key]: labels; `predicted` is empty for the encoder.
         row_spans, column_spans: first token and end (exclusive, from 0) of each row and column.
         leftwards: whether the sentence of the columns is written from right to left.
+        continued: the rows, what they predict, and the columns that continue the word of the token before.
 
     Scores of heads are means over the rows with a choice, that is, with more than one visible key: otherwise the first
     causal row, which sees one key, would make every decoder head look focused. NaN if there is no such row.
@@ -60,6 +63,7 @@ class AttentionMaps:
     row_spans: Spans
     column_spans: Spans
     leftwards: bool = False
+    continued: Continued = NO_PIECES
 
     @cached_property
     def effective(self) -> Scores:
@@ -141,7 +145,18 @@ def attention_maps(
         row_spans=row_spans,
         column_spans=column_spans,
         leftwards=is_leftwards_in(trace, "target" if kind == "decoder" else "source"),
+        continued=_continued(trace, kind) if form == "tokens" else NO_PIECES,
     )
+
+
+def _continued(trace: AttentionTrace, kind: AttentionKind) -> Continued:
+    source, target = (
+        frozenset(i for start, end in spans(words) for i in range(start + 1, end))
+        for words in (trace.src_words, trace.tgt_words)
+    )
+    rows, columns = source if kind == "encoder" else target, target if kind == "decoder" else source
+    read = (i for i in target if trace.read_tokens[i] == trace.predicted_tokens[i - 1])
+    return rows, frozenset() if kind == "encoder" else frozenset(i - 1 for i in read), columns
 
 
 def is_leftwards_in(trace: AttentionTrace, side: Literal["source", "target"]) -> bool:

@@ -31,7 +31,7 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if counterparts stand in line, and a sentence on what may be compared."""
+    """Two maps A and B, B minus A if counterparts stand in line, and sentences on what is compared and marked."""
 
     first: LabelledMap
     second: LabelledMap
@@ -53,7 +53,7 @@ def with_marks(comparison: Comparison) -> Comparison:
 
 
 def _comparability(a: LabelledMap, b: LabelledMap) -> str:
-    """Say why two maps cannot be subtracted, or that their tokens are the same."""
+    """Say why two maps cannot be subtracted."""
     if a.values.shape != b.values.shape:
         first, second = (f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
         return t(
@@ -61,9 +61,7 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
             first=first,
             second=second,
         )
-    if not in_line(a, b):
-        return t("Words stand in other places, so there is no difference to draw.")
-    return t("Both maps have the same tokens.") if (a.rows, a.columns) == (b.rows, b.columns) else ""
+    return "" if in_line(a, b) else t("Words stand in other places, so there is no difference to draw.")
 
 
 def pair_in_words(comparison: Comparison, row: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.decoding.attention_maps import AttentionMaps, effective_keys
+from explorer.decoding.attention_maps import NO_PIECES, AttentionMaps, Continued, effective_keys
 from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.messages import message, t, translated
@@ -51,7 +51,8 @@ class LabelledMap:
     are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
     the difference. `counted` are the cells among which captions name the largest, [query, key], before the sentence
-    `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes.
+    `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes. `continued`
+    are the rows, what they predict, and the columns that continue the word of the token before.
     """
 
     title: str
@@ -74,6 +75,7 @@ class LabelledMap:
     counted: NDArray[np.bool_] | None = None
     note: str = ""
     closing: Codes | None = None
+    continued: Continued = NO_PIECES
 
     @property
     def quantity(self) -> str:
@@ -152,7 +154,7 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
 
 def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> LabelledMap:
     """Label other values of the same shape [query, key] with the labels and mask of `maps`."""
-    changes = {"predicted": maps.predicted, "leftwards": maps.leftwards} | changes
+    changes = {"predicted": maps.predicted, "leftwards": maps.leftwards, "continued": maps.continued} | changes
     return token_map(maps.kind, values, maps.rows, maps.columns, title, maps.mask, **changes)
 
 

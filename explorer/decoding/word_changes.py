@@ -23,13 +23,18 @@ class WordSpan:
     changed: bool
 
 
+def cut_words(text: str) -> list[str]:
+    """Cut a text into words, with the space after each; they end at spaces and at punctuation marks, words too."""
+    return _WORDS.findall(text.lstrip())
+
+
 def word_spans(before: str, after: str) -> tuple[WordSpan, ...]:
     """Cut both sentences into alternating equal and changed spans.
 
-    Words end at spaces and at punctuation marks, which count as words themselves. The spans of either side, joined,
+    The spans of either side, joined,
     give that sentence. The matching is Ratcliff and Obershelp's (1988, `difflib`).
     """
-    old_words, new_words = _WORDS.findall(before.lstrip()), _WORDS.findall(after.lstrip())
+    old_words, new_words = cut_words(before), cut_words(after)
     matcher = SequenceMatcher(
         None, [word.rstrip() for word in old_words], [word.rstrip() for word in new_words], autojunk=False
     )

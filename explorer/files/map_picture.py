@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.charts import palette
-from explorer.charts.palette import FRAME, LIGHT
+from explorer.charts.palette import LIGHT
 from explorer.decoding.labelled_map import LabelledMap
 from explorer.decoding.names import KIND_TITLES, name_in_layer, row_label
 from explorer.decoding.shown_maps import ShownMaps
@@ -35,7 +35,7 @@ from explorer.locale.scripts import columns_of, ordered
 from explorer.locale.text import cell_number, fixed, shortened, weight_percent
 from model.trace import VISIBLE
 
-NUMBERS_UP_TO = 225  # cells; a larger map has no numbers in them
+NUMBERS_UP_TO = 400  # cells; beside a larger map, and in it, cells have no numbers
 FAINTEST = 1e-4  # lower end of the logarithmic scale, as on screen
 DASHES: tuple[Dashes, ...] = ((), (5, 2), (1.5, 2), (7, 2, 2, 2), (9, 3), (3, 3), (1, 3), (6, 1, 1, 1))
 LONGEST = 32  # characters of a label
@@ -65,8 +65,13 @@ def _sheet(
 
 def _has_unwritten(view: ShownMaps) -> bool:
     """Whether some cell of a map with numbers has none because its weight is too small for two decimals."""
-    numbered = (map_.seen() for map_ in view.maps if map_.values.size <= NUMBERS_UP_TO and not map_.signed)
+    numbered = (map_.seen() for map_ in view.maps if not map_.signed) if _has_numbers(view) else ()
     return view.options.view == "head" and any(((seen > 0) & (seen < 0.005)).any() for seen in numbered)
+
+
+def _has_numbers(view: ShownMaps) -> bool:
+    """Whether cells of a head have numbers: in all maps of the view, or in none."""
+    return all(map_.values.size <= NUMBERS_UP_TO for map_ in view.maps)
 
 
 def scale_of(view: ShownMaps) -> tuple[str, ...]:
@@ -221,7 +226,7 @@ def _labelled_tile(
     yield Text(left + width / 2, -rise - 0.12, translated(map_.column_title), across="center", down="bottom")
     beside = left - _longest(_row_names(map_), size) - 0.12
     yield Text(beside, height / 2, translated(map_.row_title), across="right", upright=True)
-    if map_.values.size <= NUMBERS_UP_TO:
+    if _has_numbers(view):
         depth = levels(map_, view.options.scale)
         depth = np.abs(2 * depth - 1) - 0.2 if map_.signed else depth
         for (row, column), value in np.ndenumerate(map_.seen()):
@@ -231,7 +236,7 @@ def _labelled_tile(
                 yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
     for row, column in map_.marks.cells:
         corner = left + places[column] * width / columns, row * height / rows
-        yield Box(*corner, width / columns, height / rows, edge=FRAME, line=1.2)
+        yield Box(*corner, width / columns, height / rows, edge=LIGHT.frame, line=1.2)
 
 
 def _has_masked(view: ShownMaps) -> bool:

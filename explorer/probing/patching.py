@@ -20,6 +20,7 @@ from explorer.decoding.translator import Translation
 from explorer.locale.messages import later, message, t, translated
 from explorer.locale.text import capitalised, fixed, listed, percent, quoted, rounded, two_digits
 from explorer.probing.edit_effect import with_interval
+from explorer.probing.minimal_pairs import others_of
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import read_pairs, subsample
 from model.analysis import bootstrap
@@ -29,7 +30,6 @@ from model.analysis.patching import (
     PatchGrid,
     Stack,
     changed_rows,
-    neighbours,
     patch_effects,
     patch_grid,
     patch_heads,
@@ -37,14 +37,11 @@ from model.analysis.patching import (
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, AttentionKind
-from model.scoring import evenly_spaced
 
 Floats = NDArray[np.float64]
 
 FLOOR = 1.0  # nats: the colour scale of patches ends no lower
 SMALLEST = 0.005  # nats: what a cell shows as 0.0 is no effect
-NEIGHBOURS = 4  # replacements that are tried for each token
-MOST_PLACES = 12  # tokens of a sentence that are tried
 NEAR = 0.95  # share of the largest effect from which another is called nearly alike
 LEAST_EFFECT = 0.05  # by which a head must exceed the others of its kind to be named
 PAIRS = 50  # over which effects are averaged, at most
@@ -214,38 +211,6 @@ def patched(loaded: LoadedModel, translation: Translation, other_text: str, row:
         {stack: [[label(token) for token in line] for line in ids.tolist()] for stack, ids in grid.likeliest.items()},
         tuple(place for place, (a, b) in enumerate(zip(*sources, strict=True)) if a != b),
     )
-
-
-def others_of(loaded: LoadedModel, ids: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Sources that differ from `ids` (without <eos>) in one token, replaced by one with a similar embedding.
-
-    They can all be typed: their text has these tokens again. Long sentences are changed at evenly spread places.
-    """
-    similar, others = neighbours(loaded.transformer, ids, NEIGHBOURS), []
-    for place in evenly_spaced(len(ids), MOST_PLACES):
-        for token in similar[place]:
-            changed = (*ids[:place], int(token), *ids[place + 1 :])
-            if loaded.source.encode(loaded.source.decode(changed)).ids == changed:
-                others.append(changed)
-    return others
-
-
-def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
-    """A sentence that differs in one token and changes the answer most; the sentence itself if none is found.
-
-    If there is one, the answer changes most after its first row: the decoder has then more rows that carry it.
-    """
-    ids = tuple(translation.source.ids)
-    others = others_of(loaded, ids)
-    if not others:
-        return translation.source.text
-    read = (SOS, *translation.path[translation.n_prompt : -1])
-    rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
-    fallen = np.where(rows.answer_changes, rows.fall, -np.inf)
-    later = fallen.argmax(axis=1) > 0
-    falls = fallen.max(axis=1)
-    falls = np.where(later, falls, -np.inf) if later.any() else falls
-    return loaded.source.decode(others[int(falls.argmax())]) if np.isfinite(falls.max()) else translation.source.text
 
 
 def row_changes(loaded: LoadedModel, translation: Translation, other_text: str) -> Floats:

@@ -39,10 +39,19 @@ WordClass = Literal["function", "content", "punctuation"]
 
 
 @functools.cache
+def _lists() -> dict[str, dict[str, str]]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def function_words() -> dict[str, frozenset[str]]:
     """The function words of each language that has a list, in lower case."""
-    languages = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {name: frozenset(" ".join(classes.values()).split()) for name, classes in languages.items()}
+    return {name: frozenset(" ".join(classes.values()).split()) for name, classes in _lists().items()}
+
+
+def determiners(lang: str) -> frozenset[str]:
+    """The determiners of a language, in lower case; empty if it has no list."""
+    return frozenset(_lists().get(lang, {}).get("determiners", "").split())
 
 
 def languages() -> str:

@@ -217,7 +217,7 @@ def with_one_word_changed(translation: Translation) -> str:
     Raises:
         CheckpointError: the model cannot be opened.
     """
-    from explorer.probing.patching import suggested_other  # the first screen does not need it
+    from explorer.probing.minimal_pairs import suggested_other  # the first screen does not need it
 
     if not describe(translation.model).is_transformer:
         return translation.source.text

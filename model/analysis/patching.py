@@ -66,12 +66,13 @@ def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
 class ChangedRows:
     """How the predictions change if the model reads other sources, with the same target.
 
-    Shapes: token [row], the one that is watched; instead [other, row], the likeliest with each other source;
-    fall [other, row]: by how much the log-probability of `token` falls, in nats.
+    Shapes: token [row], the one that is watched; instead [other, row], the likeliest with each other source, and
+    chance, its probability; fall [other, row]: by how much the log-probability of `token` falls, in nats.
     """
 
     token: NDArray[np.int64]
     instead: NDArray[np.int64]
+    chance: Floats
     fall: Floats
 
     @property
@@ -102,22 +103,23 @@ def changed_rows(
     sources = torch.tensor([list(src), *map(list, others)])
     target = torch.tensor([list(read)]).expand(len(sources), -1)
     log_probs = target_log_probs(model(sources, target), output_rules(model.config))  # [1 + other, row, vocab]
-    likeliest = log_probs.argmax(dim=-1)
+    most, likeliest = log_probs.max(dim=-1)
     tokens = likeliest[0] if watched is None else torch.tensor(list(watched))
     own = log_probs.gather(-1, tokens[None, :, None].expand(len(sources), -1, -1))[..., 0]
-    return ChangedRows(tokens.numpy(), likeliest[1:].numpy(), (own[0] - own[1:]).double().numpy())
+    chance, fall = (each.double().numpy() for each in (most[1:].exp(), own[0] - own[1:]))
+    return ChangedRows(tokens.numpy(), likeliest[1:].numpy(), chance, fall)
 
 
-def neighbours(model: Transformer, ids: Sequence[int], count: int) -> NDArray[np.int64]:
-    """The source tokens whose embeddings are closest to those of `ids` (cosine): [id, count], no specials."""
+def neighbours(model: Transformer, ids: Sequence[int], count: int) -> tuple[NDArray[np.int64], Floats]:
+    """The source tokens whose embeddings are closest to those of `ids`, and the cosines: [id, count], no specials."""
     with torch.inference_mode():
         embedding = model.src_embedding if model.config.has_encoder else model.tgt_embedding
         vectors = torch.nn.functional.normalize(embedding.weight.float(), dim=-1)
         similar = vectors[list(ids)] @ vectors.T
         similar[:, : len(SPECIALS)] = -torch.inf
         similar[torch.arange(len(ids)), list(ids)] = -torch.inf
-        found: NDArray[np.int64] = similar.topk(min(count, similar.size(1) - len(SPECIALS) - 1), dim=-1).indices.numpy()
-    return found
+        cosines, nearest = similar.topk(min(count, similar.size(1) - len(SPECIALS) - 1), dim=-1)
+    return nearest.numpy(), cosines.double().numpy()
 
 
 @dataclass(frozen=True, eq=False)

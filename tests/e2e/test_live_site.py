@@ -18,6 +18,7 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import compare, compare_rows, counterpart, pair_in_words, with_marks
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import map_caption
+from explorer.decoding.pair_marks import own_words
 from explorer.decoding.translator import Translation
 from explorer.site.command import main
 from model.config import AttentionKind, DecodeConfig
@@ -194,6 +195,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         "A man with a hat sits, sleeps and eats two young children.",
         "In the park two young children are playing football.",
         "Two football children are playing young in the park.",
+        "Two young girls are feeding birds in the park.",
     ):
         box.get_by_label("The other sentence").fill(text)
         box.get_by_label("The other sentence").press("Enter")
@@ -201,7 +203,14 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         maps = (counterpart(each.trace, at, model="", title="") for each in (a, b))
         found = with_marks(compare(*maps))
         words = pair_in_words(found, 5)
-        expect(said).to_have_text(f"{words} {found.caption}".replace(" %", "\u202f%"))
+        expect(said).to_have_text(words.replace(" %", "\u202f%"))
+        bold = "Bold: words that only one sentence has. "
+        is_bold = box.locator(".pair b").count() > 0
+        expect(box.locator(".legend")).to_have_text(f"{bold * is_bold}{found.caption}")
+        own = own_words(a.source.text, b.source.text), own_words(a.text, b.text)
+        for side, line in enumerate(box.locator(".pair").all()):
+            alone = [word.rstrip() for texts in own for word, is_alone in texts[side] if is_alone]
+            expect(line.locator("b")).to_have_text(alone)
         expect(box.locator(".pair")).to_have_text([f"A: {a.source.text} → {a.text}", f"B: {text} → {b.text}"])
         expect(box.locator("figcaption")).to_have_text([""] * (3 if found.difference else 2))
     assert urlencode({"panel": "compare.way-text", "other": text}) in page.url
@@ -225,7 +234,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     expect(foot).to_contain_text(re.compile(r"0\.\d+ B − A"))
     expect(foot).to_contain_text(re.compile(r"less than 0\.05 from 0|choose a cell"))
     box.get_by_label("Compare the map in view with").select_option("model")
-    expect(said).to_contain_text("≠ marks words that differ.")
+    expect(box.locator(".legend")).to_contain_text("≠ marks words that differ.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
 

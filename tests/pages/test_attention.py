@@ -253,9 +253,11 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     assert "A: I read **red** books → " in words(at)
     assert "B: I read **blue** books → " in words(at)
     assert address(at)["other"] == "I read blue books"
-    assert "≠ marks words that differ." in words(at)
+    assert "Bold: words that only one sentence has. ≠ marks words that differ." in words(at)
     files = [each.proto.label for each in at.get("download_button") if "compare_pair" in each.proto.id]
     assert files == ["PNG", "SVG", "PDF"], "both maps as one picture"
+    choose(at, compare_text="red I read books")
+    assert "B: red I read books → " in words(at), "no word of it is another one, wherever it stands"
 
 
 def test_another_step_another_model_and_an_edited_run_are_compared(toys: Path) -> None:

@@ -2,34 +2,29 @@
 // pair_marks.py have it; a test compares both.
 
 import { giveForms } from "./head_forms.js";
-import { matched } from "./matching.js";
 import { AXES, SIDES, headTitle } from "./names.js";
-import { changeSeen, decimals, listed } from "./numbers.js";
+import { changeSeen, decimals, quoted } from "./numbers.js";
+import { SIGN, counterparts, isInLine, marked, rowsMatched, worthNaming } from "./pair_marks.js";
 import { placesIn } from "./scripts.js";
-import { NAMED_FROM, rankedRow, weightsOf } from "./weights.js";
+import { NAMED_FROM, rankedRow, spansOf, weightsOf } from "./weights.js";
 import { pairOf } from "./word_changes.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Content, Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions */
-/** @typedef {{ rows: Set<number>, ends: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string, continued: Set<number>[] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions; `continued`: rows, what they predict, and columns that continue the word before */
+/** @import { Marks } from "./pair_marks.js" */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
-const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
-const MOST_FRAMED = 40; // cells; of more, those with the largest differences
 const MANY = 3; // maps in a row, from which it has no room for what rows predict
-const MOST_NAMED = 4; // rows that have counterparts
-const SIGN = "≠"; // before a token that the other map does not have there
 const LEAST_TOP = 0.1; // end of the scale of differences: a smaller largest difference stays pale
-const LEAST_NAMED = 0.001; // difference from which two weights are not the same in three decimals
 const NOISE = 0.05; // difference of two weights below which a cell has no number
 
 /**
  * The head in view beside the nearest one of another decoding; their difference is the third figure, if counterparts stand in line.
  * @param {Decoding} a @param {Decoding} b @param {At} at @param {string[]} titles @param {[string, string][]} texts sentence and translation of both
- * @returns {{ figures: Figure[], said: string, pair: Content[][] }}
+ * @returns {{ figures: Figure[], said: string, legend: string, pair: Content[][] }} `said` names what differs most, `legend` what is compared and marked
  */
 export function compareDecodings(a, b, at, titles, texts) {
   const [one, other] = [a, b].map((decoding, i) => {
@@ -46,15 +41,17 @@ export function compareDecodings(a, b, at, titles, texts) {
     header.grid = [header, ...all.map((each) => each.header)].map((each) => inRow(each, all.length));
   return {
     figures: all,
-    said: [pairInWords(one, other, at.row - 1), said, comparability(one, other)].filter(Boolean).join(" "),
+    said: pairInWords(one, other, at.row - 1),
+    legend: [said, comparability(one, other)].filter(Boolean).join(" "),
     pair: pairOf(texts),
   };
 }
 
 /** The labels that a map has in a row of maps, as `in_row` of explorer/browser/labelled_map.py. @param {MapHeader} header @param {number} maps @returns {MapHeader["grid"][0]} */
-function inRow({ rows, ends, columns, signed }, maps) {
-  const numbers = (/** @type {string[]} */ names) => names.map((_, i) => `${i + 1}`);
-  return [signed ? numbers(rows) : rows, maps < MANY ? ends : [], signed ? numbers(columns) : columns, 1];
+function inRow({ rows, ends, columns, signed, frames: [[row, column] = [-1, -1]] }, maps) {
+  const some = (/** @type {string[]} */ names, /** @type {number} */ named) =>
+    names.map((name, i) => (signed && i !== named ? `${i + 1}` : name));
+  return [some(rows, row), maps < MANY ? ends : [], some(columns, column), 1];
 }
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
@@ -145,6 +142,8 @@ function sheetOf(decoding, { kind, layer, head }) {
   const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
   const { rows, predicted, columns } = tokens;
   const places = placesIn({ data: decoding }, SIDES[kind][1], columns);
+  const [inRows, inColumns] = SIDES[kind].map((side) => piecesAfter(decoding[side].words));
+  const read = [...inRows].filter((i) => predicted.length && rows[i] === predicted[i - 1]);
   return {
     title: "",
     kind,
@@ -155,8 +154,13 @@ function sheetOf(decoding, { kind, layer, head }) {
     columns,
     places,
     unit: t("weight"),
+    continued: [inRows, new Set(read.map((i) => i - 1)), inColumns],
   };
 }
+
+/** The tokens that continue the word of the one before. @param {number[]} words */
+const piecesAfter = (words) =>
+  new Set([...words.keys()].filter((at) => !spansOf(words).some(([start]) => start === at)));
 
 /** Cell by cell, B minus A. @param {Sheet} a @param {Sheet} b @param {0 | 1} numbered whether rows get a position @param {Marks | null} marks @returns {Figure} */
 function differenceOf(a, b, numbered, marks) {
@@ -214,8 +218,6 @@ function figureOf(
 
 /** @param {string[]} tokens */
 const positioned = (tokens) => tokens.map((token, i) => `${i + 1} ${token}`);
-/** @param {string} text */
-const quoted = (text) => t("“{token}”", { token: text });
 
 /** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: Sheet[] | null }} about */
 function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
@@ -271,121 +273,12 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
-/** Why two maps cannot be subtracted, or that their tokens are the same. @param {Sheet} a @param {Sheet} b */
+/** Why two maps cannot be subtracted. @param {Sheet} a @param {Sheet} b */
 function comparability(a, b) {
   const [first, second] = [a, b].map(({ rows, columns }) => `${rows.length} × ${columns.length}`);
   if (first !== second)
     return t("The maps differ in size ({first} and {second}), so there is no difference to draw.", { first, second });
-  const isSame = a.rows.join("\n") === b.rows.join("\n") && a.columns.join("\n") === b.columns.join("\n");
-  if (!isInLine(a, b)) return t("Words stand in other places, so there is no difference to draw.");
-  return isSame ? t("Both maps have the same tokens.") : "";
-}
-
-/** Whether counterparts stand in the same places, so that one map can be subtracted from the other. @param {Sheet} a @param {Sheet} b */
-function isInLine(a, b) {
-  const pairs = [...rowsMatched(a, b), ...matched(a.columns, b.columns).pairs];
-  const isSame = a.rows.length === b.rows.length && a.columns.length === b.columns.length;
-  return isSame && pairs.every(([i, j]) => i === j);
-}
-
-/** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], said: string }} */
-function marked(a, b) {
-  const [read, written] = [matched(a.rows, b.rows), matched(a.predicted, b.predicted)];
-  const columns = matched(a.columns, b.columns);
-  const pairs = counterparts(a, b);
-  const differing = pairs.filter(({ change }) => change >= DIFFERENT);
-  const framed = (differing.length ? differing : worthNaming(pairs)).slice(0, MOST_FRAMED);
-  const marks = [0, 1].map((side) => ({
-    rows: read.only[side],
-    ends: written.only[side],
-    columns: columns.only[side],
-    cells: framed.map(({ cells }) => cells[side]),
-  }));
-  const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
-  const sentences = [
-    fewInWords(a, b) || uncompared(a, b),
-    isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
-    framesInWords(framed.length, differing.length, pairs.length),
-  ];
-  return { marks, said: sentences.filter(Boolean).join(" ") };
-}
-
-/** What the rows of two maps are matched by. @param {Sheet} a @param {Sheet} b @returns {[string[], string[]]} */
-const rowNames = (a, b) => (a.predicted.length && b.predicted.length ? [a.predicted, b.predicted] : [a.rows, b.rows]);
-
-/** The rows of two maps that have counterparts. @param {Sheet} a @param {Sheet} b */
-const rowsMatched = (a, b) => matched(...rowNames(a, b)).pairs;
-
-/** Names the rows that have no counterpart: other rows stand in their place, but not as many, or none. @param {Sheet} a @param {Sheet} b */
-function uncompared(a, b) {
-  const names = rowNames(a, b);
-  const { pairs } = matched(...names);
-  const [one, other] = names.map((side, i) => {
-    const compared = new Set(pairs.map((pair) => pair[i]));
-    return listed(side.filter((_, at) => !compared.has(at)).map(quoted));
-  });
-  const rows = listed([
-    ...(one ? [t("{words} in A", { words: one })] : []),
-    ...(other ? [t("{words} in B", { words: other })] : []),
-  ]);
-  if (!rows) return "";
-  return names[0] === a.predicted
-    ? t("Not compared, because they have no single counterpart: the rows that write {rows}.", { rows })
-    : t("Not compared, because they have no single counterpart: the rows of {rows}.", { rows });
-}
-
-/** The cells of two maps that can be compared, those that differ most first. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
-function counterparts(a, b) {
-  const columns = matched(a.columns, b.columns).pairs;
-  const pairs = rowsMatched(a, b).flatMap(([i, j]) =>
-    columns.flatMap(([k, m]) => {
-      const [at, there] = [i * a.columns.length + k, j * b.columns.length + m];
-      if (a.mask[at] || b.mask[there]) return [];
-      const change = Math.abs(Math.fround(b.values[there]) - Math.fround(a.values[at]));
-      return { change, cells: /** @type {[number, number][]} */ ([[i, k], [j, m]]) }; // prettier-ignore
-    }),
-  );
-  return pairs.sort((one, other) => other.change - one.change);
-}
-
-/** The pair that differs most, if it does in the decimals that a sentence gives. @param {ReturnType<typeof counterparts>} pairs */
-const worthNaming = ([first]) => (first && first.change >= LEAST_NAMED ? [first] : []);
-
-/** The rows that have counterparts, if these are few. @param {Sheet} a @param {Sheet} b */
-function fewInWords(a, b) {
-  const rows = rowsMatched(a, b);
-  if (rows.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(each.rows.length / 2)))) return "";
-  if (!rows.length) return t("No row has a counterpart to be compared with.");
-  const written = a.predicted.length && b.predicted.length;
-  const fields = { rows: listed(rows.map(([i]) => quoted((written ? a.predicted : a.rows)[i]))) };
-  return written
-    ? t("Few words in common: only the rows that write {rows} can be compared.", fields)
-    : t("Few words in common: only the rows of {rows} can be compared.", fields);
-}
-
-/** @param {number} framed @param {number} differing @param {number} compared */
-function framesInWords(framed, differing, compared) {
-  const least = inSentence(`${DIFFERENT}`);
-  if (!compared) return "";
-  if (!differing) {
-    const none = t(
-      "Of {n} weight compared, none differs by {least:g} or more.",
-      "Of {n:,} weights compared, none differs by {least:g} or more.",
-      { n: compared, least },
-    );
-    return framed ? `${none} ${t("The frame marks the largest difference.")}` : none;
-  }
-  if (framed < differing)
-    return t("Frames mark the {n} largest of {all} that differ by {least:g} or more.", {
-      n: framed,
-      all: t("{n} weight", "{n:,} weights", { n: differing }),
-      least,
-    });
-  return t(
-    "Frames mark {n} weight that differs by {least:g} or more.",
-    "Frames mark {n:,} weights that differ by {least:g} or more.",
-    { n: differing, least },
-  );
+  return isInLine(a, b) ? "" : t("Words stand in other places, so there is no difference to draw.");
 }
 
 /** The counterparts that differ most, and what their rows look at; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */

@@ -4,7 +4,7 @@
 import { compareDecodings, compareHeads, compareRows } from "./comparison.js";
 import { saveFigures } from "./desk_files.js";
 import { templateOf } from "./desk_views.js";
-import { children, finder, make, say, sayAll } from "./dom.js";
+import { children, finder, make, say } from "./dom.js";
 import { added, changeName } from "./head_changes.js";
 import { showMap } from "./labelled_map.js";
 import { TITLES, shortKind } from "./names.js";
@@ -34,15 +34,17 @@ export async function drawComparison(D, box, { answer, changed }) {
   const at = { kind: /** @type {import("./types").Kind} */ (kind), layer: Number(layer), head: Number(head), row };
   const choice = choiceOf(D, row, decoding, at.kind);
   drawChoices(D, box, choice, decoding, at.kind, changed);
-  const [text, figures] = [finder(box)(".said"), finder(box)(".figures")];
+  const [text, figures, legend] = [".said", ".figures", ".legend"].map(finder(box));
   const call = ++D.comparisons;
   try {
     const found = await compared(D, choice, at, decoding, answer);
     if (call !== D.comparisons) return;
     say(text, found.said);
     text.hidden = !found.said;
-    for (const [i, line] of box.querySelectorAll(".pair").entries()) sayAll(line, ...(found.pair?.[i] ?? []));
+    for (const [i, line] of box.querySelectorAll(".pair").entries()) line.replaceChildren(...(found.pair?.[i] ?? []));
     drawFigures(figures, found.figures);
+    const isBold = (found.pair ?? []).flat().some((part) => typeof part !== "string");
+    say(legend, [isBold && t("Bold: words that only one sentence has."), found.legend].filter(Boolean).join(" "));
     const save = finder(box)(".save");
     save.hidden = ["step", "heads"].includes(choice.way) || !found.figures.length;
     save.onclick = () => {
@@ -51,11 +53,15 @@ export async function drawComparison(D, box, { answer, changed }) {
         text: D.text,
         other: choice.way === "text" ? otherText(D) : D.text,
       });
-      saveFigures([...figures.children].slice(0, 2), `${found.said} ${facts}`, `${D.card.name}-compared.png`);
+      saveFigures(
+        [...figures.children].slice(0, 2),
+        [found.said, found.legend, facts].join(" "),
+        `${D.card.name}-compared.png`,
+      );
     };
   } catch (error) {
     if (call !== D.comparisons) return;
-    for (const line of box.querySelectorAll(".pair")) say(line, "");
+    for (const line of box.querySelectorAll(".pair, .legend")) say(/** @type {HTMLElement} */ (line), "");
     say(text, error instanceof Error ? error.message : `${error}`);
     drawFigures(figures, []);
   }
@@ -84,7 +90,7 @@ function choiceOf({ panel, models }, row, { maps, order, shapes }, kind) {
   };
 }
 
-/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[], pair?: import("./types").Content[][] }>} */
+/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[], legend?: string, pair?: import("./types").Content[][] }>} */
 async function compared(D, choice, at, decoding, answer) {
   const { way } = choice;
   if (way === "heads") return compareHeads(decoding, at, choice.which);

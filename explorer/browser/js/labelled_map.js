@@ -8,7 +8,6 @@ import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
-import { FRAME } from "./palettes.js";
 import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
@@ -17,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight */
 
 const WIDEST = 54; // size of a cell, in pixels
 // The length of labels, in pixels: at least, of two tokens at least, and at most.
@@ -31,6 +30,8 @@ const OBLONG = 0.05; // the least number that is written into a cell of such a f
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
 const [HIGH, LEAST_HIGH] = [0.6, 460];
+// What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
+const [ABOVE, LEAST_LEFT] = [370, 300];
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
@@ -50,7 +51,16 @@ export function showMap(root, { header, values, mask, closing }, choice) {
   const S = /** @type {MapState} */ (root.__map ??= create(root));
   const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
   const at = choice ? choice.at : isSame ? S.at : null;
-  Object.assign(S, { header, values, mask, closing, theme: themeOf(S.box, header), at, chosen: choice?.chosen });
+  Object.assign(S, {
+    header,
+    values,
+    mask,
+    closing,
+    theme: themeOf(S.box, header),
+    at,
+    isNew: !isSame,
+    chosen: choice?.chosen,
+  });
   draw(S);
   return () => {
     S.observer.disconnect();
@@ -155,6 +165,12 @@ function draw(S) {
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
+  const [framed] = header.frames;
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
+  const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
+  frame.style.maxHeight = isBelow ? `${left}px` : "";
+  if (S.isNew && framed) bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
+  S.isNew = false;
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
   const last = minus ? columns.length * (rows.length - 1) : Infinity;
   const levels = S.values.map((value, i) => {
@@ -175,6 +191,7 @@ function draw(S) {
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };
+  let isTight = false;
   const unwritten = paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
@@ -185,6 +202,7 @@ function draw(S) {
     numberOf: header.numbers ? numberOf : () => "",
     largest: LARGEST,
     isSmall: isOblong,
+    leaveOut: () => (isTight = true),
     letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
     titles: [signed && isInRow ? "" : header.row_title, header.column_title],
@@ -193,7 +211,7 @@ function draw(S) {
     ruled: true,
     sight: sightOf(frame),
     marks: [
-      ...header.frames.map(([row, column]) => ({ row, column, colour: FRAME })),
+      ...header.frames.map(([row, column]) => ({ row, column, colour: theme.frame })),
       ...(at ? [{ ...at, colour: theme.ink }] : []),
     ],
   });
@@ -214,7 +232,8 @@ function draw(S) {
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   const below = { least: inSentence(`${Number((written || 0.5 * 0.1 ** decimals).toFixed(decimals + 1))}`) };
-  if (unwritten && !minus)
+  if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
+  else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);

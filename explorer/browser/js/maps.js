@@ -1,10 +1,11 @@
 // Paints maps of weights for all views: rows are queries with query 0 on top, columns are keys with their labels above.
 
-import { columnAt, columnUnder, contextOf, isolated, paper } from "./canvas.js";
+import { columnAt, contextOf, isolated, paper } from "./canvas.js";
 import { make } from "./dom.js";
 import { PADDING, hatch } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
+import { drawMark, fade, hiddenNumbers } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
@@ -21,7 +22,7 @@ import { t } from "./words.js";
 /** Maps with one pixel per cell, and the corner of each. @typedef {{ canvas: HTMLCanvasElement, corners: [number, number][] }} Sheet */
 /** @typedef {ReturnType<typeof labelsOf>} Labels */
 /** @import { Sight } from "./map_zoom.js" */
-/** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
+/** @import { Mark } from "./map_marks.js" */
 
 // The smallest type in cells and beside rows, and the width and height of a cell with room for a number in it, in pixels.
 const SMALL = [10, 20, 14];
@@ -34,7 +35,7 @@ const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const [MANY, TIGHT] = [12, 12]; // room is for upright labels from so many keys, for tilted ones at this size of cells
 const LEADING = 1.15; // distance between labels, as a factor of their type
-const [FRAMED, REST] = [7, 12]; // size above which cells have frames; size of type where rows are to come, in pixels
+const REST = 12; // size of type where rows are to come, in pixels
 const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
 /** The plot of a map that has not been drawn. @type {Plot} */
@@ -241,7 +242,8 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
- * @property {boolean} [isSmall] whether numbers may be smaller, and as wide as a cell
+ * @property {boolean} [isSmall] whether numbers may be smaller, and wider than a cell; of neighbours that would touch, the framed one or the larger one is written
+ * @property {() => void} [leaveOut] is called for each number that has no room beside another
  * @property {string} [letterSpacing] of the numbers
  * @property {Labels} labels
  * @property {[string, string]} titles of the axes: rows, columns
@@ -273,7 +275,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
-  if (picture.ruled && cell > FRAMED) rule(pen);
+  if (picture.ruled && cell > 7) rule(pen);
   const [, roomy, high] = densest(canvas);
   const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
@@ -360,9 +362,9 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf, largest = 24, isSmall, letterSpacing = "0px" },
+  { values, scale = UNIT, numberOf, largest = 24, isSmall, leaveOut, letterSpacing = "0px", marks = [] },
 ) {
-  const [least, edges] = isSmall ? [9, 0.4] : [densest(ctx.canvas)[0], 2];
+  const [least, edges] = isSmall ? [9, -1] : [densest(ctx.canvas)[0], 2];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
   const crowded = full < leastType(ctx.canvas);
   const from = crowded ? WRITTEN_FROM : 0.005;
@@ -375,8 +377,13 @@ function writeNumbers(
   const size = Math.min(full, Math.floor((full * room) / ctx.measureText(longest).width));
   if (size < least) return null; // the numbers would touch
   ctx.font = `${size}px ${theme.font}`;
+  const framed = new Set(marks.map(({ row = -1, column = -1 }) => row * keys + column));
+  const isHidden = isSmall
+    ? hiddenNumbers(texts.map((text) => ctx.measureText(text).width), values, framed, { keys, cell, places }) // prettier-ignore
+    : () => false;
   texts.forEach((text, i) => {
     if (!text) return;
+    if (isHidden(i)) return leaveOut?.();
     ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
     ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, room);
@@ -401,49 +408,4 @@ function frameRest({ ctx, theme, left: start, top, tall, wide: whole, high }, qu
     ctx.stroke();
   }
   ctx.restore();
-}
-
-/** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
-function fade({ ctx, theme, left, top, cell, tall, places, keys, rows }, { rows: [first, end], columns }) {
-  const [start, last] = columns;
-  const bottom = Math.min(end, rows - 1);
-  const high = bottom - first + 1;
-  Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
-  const boxes = [
-    [0, 0, keys, first],
-    [0, bottom + 1, keys, rows - bottom - 1],
-  ];
-  for (let place = 0; place < keys; place++) {
-    const column = columnUnder(places, place);
-    if (column < start || column > last) boxes.push([place, first, 1, high]);
-  }
-  for (const [x, y, w, h] of boxes)
-    if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * tall, w * cell, h * tall);
-}
-
-/**
- * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
- * either end, which hides nothing. @param {Pen} pen @param {Mark} mark
- */
-function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high }, { row, column, colour, dashed }) {
-  const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;
-  const y = top + (row ?? 0) * tall;
-  if (column === undefined && cell <= FRAMED) {
-    ctx.fillStyle = colour;
-    for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, tall);
-    return;
-  }
-  const thin = Math.min(cell, tall) < STEEP; // a frame around small cells is thinner, and outside them
-  const out = thin && row !== undefined ? 0.5 : 0;
-  const w = column === undefined ? wide : cell;
-  const h = row === undefined ? high : tall;
-  if (dashed) ctx.setLineDash([4, 3]);
-  for (const [lineWidth, strokeStyle] of /** @type {[number, string][]} */ ([
-    [thin ? 2.5 : 4, theme.ground],
-    [thin ? 1.5 : 2, colour],
-  ])) {
-    Object.assign(ctx, { lineWidth, strokeStyle });
-    ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
-  }
-  ctx.setLineDash([]);
 }

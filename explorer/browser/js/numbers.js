@@ -15,6 +15,9 @@ export function grouped(number) {
   return format.format(number);
 }
 
+/** A token inside a sentence. @param {string} token */
+export const quoted = (token) => t("“{token}”", { token });
+
 /** Items of a sentence: "a", "a and b", "a, b and c". @param {string[]} items */
 export function listed(items) {
   const last = items[items.length - 1] ?? "";

@@ -4,5 +4,3 @@ import type { Palette } from "./types";
 export const PALETTES: Record<"light" | "dark", Palette>;
 /** The colours and dashes of heads, by head from 1; further heads repeat them. */
 export const STROKES: [colour: number, dashes: number][];
-/** The colour of a frame around a cell that differs from a map beside it. */
-export const FRAME: string;

@@ -187,7 +187,7 @@ export function drawMap(S, kind) {
   ].join();
   if (f.drawn === drawn) return;
   f.drawn = drawn;
-  /** @type {import("./maps.js").Mark[]} */
+  /** @type {import("./map_marks.js").Mark[]} */
   const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
   if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
   if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });

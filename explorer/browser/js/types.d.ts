@@ -118,6 +118,8 @@ export interface Palette {
   target: string;
   masked: string;
   hatch: string;
+  /** Of a frame around a cell that differs from a map beside it. */
+  frame: string;
 }
 
 export interface Theme extends Palette {

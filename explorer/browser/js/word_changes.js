@@ -2,7 +2,7 @@
 // explorer/decoding/word_changes.py.
 
 import { make } from "./dom.js";
-import { runsOf } from "./matching.js";
+import { matched } from "./matching.js";
 import { pieces } from "./words.js";
 
 /** @import { Content } from "./types" */
@@ -21,11 +21,11 @@ export function pairOf([a, b]) {
 /** Two texts, each with the words that only it has in bold. @param {string} before @param {string} after @returns {Content[][]} */
 function marksOf(before, after) {
   const written = [before, after].map((text) => text.trimStart().match(WORDS) ?? []);
-  const [old, young] = written.map((words) => words.map((word) => word.trim()));
+  const bare = written.map((words) => words.map((word) => word.trim()));
+  const { only } = matched(bare[0], bare[1], [new Set(), new Set()]);
   return written.map((words, side) =>
-    runsOf(old, young).flatMap(({ from, to, changed }) => {
-      const text = words.slice(from[side], to[side]).join("");
-      return changed && text ? [make("b", "", text.trimEnd()), text.slice(text.trimEnd().length)] : [text];
-    }),
+    words.flatMap((word, i) =>
+      only[side].has(i) ? [make("b", "", bare[side][i]), word.slice(bare[side][i].length)] : [word],
+    ),
   );
 }

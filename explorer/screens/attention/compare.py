@@ -25,10 +25,10 @@ from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.head_change import edits_in_words
 from explorer.decoding.labelled_map import LabelledMap, head_map
 from explorer.decoding.names import KIND_TITLES, numbered
+from explorer.decoding.pair_marks import own_words
 from explorer.decoding.selection import Selection
 from explorer.decoding.target_probabilities import probability_table
 from explorer.decoding.translator import InputError, Translation
-from explorer.decoding.word_changes import WordSpan, word_spans
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
@@ -88,20 +88,20 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    if other:
-        _write_pair(translation, other)
+    bold = _write_pair(translation, other) if other else False
     first, second, difference = comparison.first, comparison.second, comparison.difference
     if words:
         st.markdown(plain(words))
-    if other:  # in a row; what both maps are stands above it
+    if other:  # in a row; what is in both maps stands below it, so that these are in view
         whole = first.title, second.title
         heads = at.title if all(title.endswith(at.title) for title in whole) else ". ".join(whole)
-        st.caption(plain(f"{heads}. {comparison.caption}"))
         row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
         columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap="xsmall")
         for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
             with column:
                 draw_map(each, key=f"compare_{key}", title=name, away=translation.model, grid=list(row.values()))
+        legend = t("Bold: words that only one sentence has.") if bold else ""
+        st.caption(plain(" ".join(filter(None, (f"{heads}.", legend, comparison.caption)))))
         _draw_pair_files(comparison, words, translation, other)
         return
     st.caption(plain(comparison.caption))
@@ -110,24 +110,19 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             draw_map(each, key=f"compare_{key}", away=translation.model)
 
 
-def _write_pair(a: Translation, b: Translation) -> None:
-    """Write both sentences with their translations, one below the other; words that only one of them has are bold."""
-    spans = [word_spans(*texts) for texts in ((a.source.text, b.source.text), (a.text, b.text))]
-
-    def bold(parts: Sequence[WordSpan], side: str) -> str:
-        words = ((getattr(part, side), part.changed) for part in parts)
-        return "".join(_bold(text) if changed and text else plain(text) for text, changed in words)
-
-    source, target = (bold(each, "before") for each in spans)
+def _write_pair(a: Translation, b: Translation) -> bool:
+    """Write both sentences with their translations; words that only one has are bold. Returns whether there are any."""
+    sources, targets = own_words(a.source.text, b.source.text), own_words(a.text, b.text)
+    (source, other_source), (target, other_target) = (tuple(map(_bold, both)) for both in (sources, targets))
     first = t("A: {source} → {target}", source=source, target=target)
-    source, target = (bold(each, "after") for each in spans)
-    st.markdown(f"{first}  \n{t('B: {source} → {target}', source=source, target=target)}")
+    st.markdown(f"{first}  \n{t('B: {source} → {target}', source=other_source, target=other_target)}")
+    return any(is_own for side in (*sources, *targets) for _, is_own in side)
 
 
-def _bold(text: str) -> str:
-    """The text in bold, without the space after it, where Markdown allows none."""
-    words = text.rstrip()
-    return f"**{plain(words)}**{text[len(words) :]}"
+def _bold(words: Sequence[tuple[str, bool]]) -> str:
+    """The words with those in bold that are marked, without the space after them, where Markdown allows none."""
+    texts = [(word.rstrip(), word[len(word.rstrip()) :], is_own) for word, is_own in words]
+    return "".join(f"**{plain(text)}**{space}" if is_own else plain(text) + space for text, space, is_own in texts)
 
 
 def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:

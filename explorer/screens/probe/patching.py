@@ -10,6 +10,7 @@ from explorer.decoding.translator import InputError, Translation
 from explorer.locale.messages import t, translated
 from explorer.locale.text import fixed, plain
 from explorer.probing.measured import Measured
+from explorer.probing.minimal_pairs import suggested_other
 from explorer.probing.patching import (
     PAIRS,
     MeanPatches,
@@ -17,7 +18,6 @@ from explorer.probing.patching import (
     mean_patches,
     patched,
     row_changes,
-    suggested_other,
 )
 from explorer.screens.probe.importance import half_a_minute
 from explorer.screens.probe.one_head import choose_head
@@ -84,7 +84,7 @@ def _draw_pair(subject: Subject, translation: Translation) -> str:
         t("The other sentence, which differs in one word and has as many tokens"),
         key="patching_other",
         max_chars=MOST_OTHER,
-        help=t("At first, the similar token that changes the answer most. Type any other sentence."),
+        help=t("At first, one word is replaced by a similar one. Type any other sentence."),
     ).strip()
 
 

@@ -52,6 +52,10 @@ def test_the_difference_in_a_row_of_maps_has_positions_for_the_names_beside_it()
     assert own[2] == [f"{i + 1}" for i in range(len(a.columns))]
     assert (others[0][0], others[0][2]) == (list(a.row_labels), list(a.column_labels))
     assert own[3] < others[0][3], "it needs less room"
+    framed = dataclasses.replace(minus, marks=PairMarks(cells=((1, 2), (3, 0))))
+    own = wire.read(encode(framed, "", grid=[a, b, framed]))[0]["grid"][0]
+    assert own[0] == ["1", minus.row_labels[1], "3", "4", "5"], "the row and the column that differ most have names"
+    assert own[2] == ["1", "2", minus.column_labels[2], "4", "5"]
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert (others[0][1], two[0][1][:1]) == ([], [f"→ {a.predicted[0]}"]), "two maps have room for what rows predict"
 
@@ -171,6 +175,8 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 1), (2, 2)), ((2, 2), (2, 3)))
     assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
+    one = marked(a, cross("a red dog .", "ein roter Hund .", (1, 1)))[2]
+    assert one == "The frame marks the one weight that differs by 0.2 or more."
     assert pair_in_words(compare(a, b), 1).startswith(
         "Most different: “3 roter → Hund / 3 rote → Katze” gives “2 red / "
     )
@@ -294,6 +300,18 @@ def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> N
     assert found.difference is not None
     assert found.first.marks.cells == found.second.marks.cells == found.difference.marks.cells == ((0, 1),)
     assert "none differs by 0.2 or more. The frame marks the largest difference." in found.caption
+
+
+def test_both_maps_of_a_picture_have_numbers_or_none_has() -> None:
+    """Cells without a number are said to be small, so that a map without numbers cannot stand beside one with them."""
+    small = cross("a dog", "ein Hund", (1, 1))
+    for size, has_numbers in ((20, True), (21, False)):
+        large = cross(" ".join("k" * size), " ".join("w" * size))
+        large.values[0, 0] = 0.001
+        view = ShownMaps("both", "", (small, large), (), ("", ""), ViewOptions(view="head"), row=0)
+        texts = [mark.text for mark in picture_of(view).marks if isinstance(mark, Text)]
+        assert texts.count(".90") == has_numbers
+        assert (".05" in texts) == ("Cells without a number are below 0.005." in texts[-1]) == has_numbers
 
 
 def test_figure_and_picture_have_the_marks() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from explorer.decoding.translator import Translator
+from explorer.probing.minimal_pairs import suggested_other
 from explorer.probing.patching import (
     FLOOR,
     MeanPatches,
     patched,
     row_changes,
-    suggested_other,
 )
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate

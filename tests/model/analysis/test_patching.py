@@ -94,13 +94,15 @@ def test_rows_change_with_the_source_and_neighbours_are_the_nearest_embeddings()
     for row, token in enumerate(found.token):
         assert token == both[0][row].argmax()
         assert found.instead[0, row] == both[1][row].argmax()
+        assert found.chance[0, row] == pytest.approx(float(both[1][row].max().exp()), abs=1e-5)
         assert found.fall[0, row] == pytest.approx(float(both[0][row, token] - both[1][row, token]), abs=1e-5)
-    near = neighbours(model, SRC[:2], 3)
+    near, cosines = neighbours(model, SRC[:2], 3)
     vectors = model.src_embedding.weight.detach()
     similar = torch.cosine_similarity(vectors[SRC[0]][None], vectors, dim=-1)
     expected = [int(i) for i in similar.argsort(descending=True) if i > 3 and i != SRC[0]][:3]
     assert near.shape == (2, 3)
     assert near[0].tolist() == expected
+    np.testing.assert_allclose(cosines[0], similar[expected], atol=1e-6)
 
 
 def _recorded(model: Transformer, src: list[int]) -> dict[str, torch.Tensor]:

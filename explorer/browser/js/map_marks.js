@@ -1,0 +1,76 @@
+// What lies over the cells of a map: faded ones, and frames.
+
+import { columnAt, columnUnder } from "./canvas.js";
+
+/** @import { Pen, Picture } from "./maps.js" */
+/** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
+
+// Sizes of cells above which they have frames, and below which these are thin, in pixels.
+const [FRAMED, THIN] = [7, 18];
+const APART = 2; // least distance of two numbers, in pixels
+
+/**
+ * Which numbers would touch one beside them that is framed or larger. Numbers of no width are not written.
+ * @param {number[]} widths @param {ArrayLike<number>} values @param {Set<number>} framed cells
+ * @param {{ keys: number, cell: number, places: number[] }} map
+ * @returns {(cell: number) => boolean}
+ */
+export function hiddenNumbers(widths, values, framed, { keys, cell, places }) {
+  const written = new Set();
+  const rank = (/** @type {number} */ i) => (framed.has(i) ? Infinity : Math.abs(values[i]));
+  const order = [...widths.keys()]
+    .filter((i) => widths[i])
+    .sort((one, other) => rank(other) - rank(one) || one - other);
+  for (const i of order) {
+    const [row, place] = [i - (i % keys), columnAt(places, i % keys)];
+    const beside = [place - 1, place + 1]
+      .filter((at) => at >= 0 && at < keys)
+      .map((at) => row + columnUnder(places, at));
+    if (beside.every((at) => !written.has(at) || (widths[at] + widths[i]) / 2 + APART <= cell)) written.add(i);
+  }
+  return (i) => widths[i] > 0 && !written.has(i);
+}
+
+/** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
+export function fade({ ctx, theme, left, top, cell, tall, places, keys, rows }, { rows: [first, end], columns }) {
+  const [start, last] = columns;
+  const bottom = Math.min(end, rows - 1);
+  const high = bottom - first + 1;
+  Object.assign(ctx, { fillStyle: theme.ground, globalAlpha: 0.72 });
+  const boxes = [
+    [0, 0, keys, first],
+    [0, bottom + 1, keys, rows - bottom - 1],
+  ];
+  for (let place = 0; place < keys; place++) {
+    const column = columnUnder(places, place);
+    if (column < start || column > last) boxes.push([place, first, 1, high]);
+  }
+  for (const [x, y, w, h] of boxes)
+    if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * tall, w * cell, h * tall);
+}
+
+/**
+ * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
+ * either end, which hides nothing. @param {Pen} pen @param {Mark} mark
+ */
+export function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high }, { row, column, colour, dashed }) {
+  const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;
+  const y = top + (row ?? 0) * tall;
+  if (column === undefined && cell <= FRAMED) {
+    ctx.fillStyle = colour;
+    for (const end of [left - 5, left + wide + 1]) ctx.fillRect(end, y, 4, tall);
+    return;
+  }
+  const thin = Math.min(cell, tall) < THIN;
+  const lines = thin ? [2.5, 1.5] : [4, 2];
+  const isCell = row !== undefined && column !== undefined; // it has its frame around it, so that its number is free
+  const out = isCell ? lines[1] / 2 + Number(thin) : thin && row !== undefined ? 0.5 : 0;
+  const w = column === undefined ? wide : cell;
+  const h = row === undefined ? high : tall;
+  if (dashed) ctx.setLineDash([4, 3]);
+  [theme.ground, colour].forEach((strokeStyle, i) => {
+    Object.assign(ctx, { lineWidth: lines[i], strokeStyle });
+    ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
+  });
+  ctx.setLineDash([]);
+}

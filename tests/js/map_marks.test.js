@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawMark, hiddenNumbers } from "../../explorer/browser/js/map_marks.js";
+
+const map = { keys: 4, cell: 15, places: [] };
+
+/** @param {number[]} values @param {number[]} [framed] @param {Partial<typeof map>} [changes] */
+function hidden(values, framed = [], changes = {}) {
+  const widths = values.map((value) => (value ? 14 : 0));
+  const isHidden = hiddenNumbers(widths, values, new Set(framed), { ...map, ...changes });
+  return [...values.keys()].filter(isHidden);
+}
+
+test("of neighbours whose numbers would touch, the larger one is written", () => {
+  assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1]), [0, 2]);
+  assert.deepEqual(hidden([-0.1, -0.7, 0, 0.1]), [0], "by their size");
+  assert.deepEqual(hidden([0.7, 0.1, 0.2, 0]), [1], "what is left out leaves room");
+  assert.deepEqual(hidden([0, 0, 0, 0.7, 0.1, 0, 0, 0]), [], "the next row is no neighbour");
+  assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [2]), [1, 3], "the framed one in any case");
+});
+
+test("where there is room between them, all numbers are written", () => {
+  assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [], { cell: 16 }), []);
+});
+
+test("neighbours are those on screen, where columns run from right to left", () => {
+  assert.deepEqual(hidden([0.3, 0, 0.2, 0], [], { places: [1, 3, 0, 2] }), [2]);
+});
+
+test("the frame of a cell stands around it, and not over its number", () => {
+  /** @type {number[][]} */
+  const drawn = [];
+  const ctx = {
+    strokeRect: (/** @type {number[]} */ ...box) => drawn.push([...box, ctx.lineWidth]),
+    setLineDash() {},
+    lineWidth: 0,
+  };
+  for (const cell of [15, 24]) {
+    drawn.length = 0;
+    const pen = {
+      ctx,
+      theme: { ground: "#fff" },
+      left: 50,
+      top: 40,
+      cell,
+      tall: 20,
+      places: [],
+      wide: 4 * cell,
+      high: 80,
+    };
+    drawMark(/** @type {any} */ (pen), { row: 1, column: 2, colour: "#f00" });
+    const [x, y, , , line] = drawn[1];
+    const free = cell < 18 ? 1 : 0; // beside a number as wide as its cell
+    assert.deepEqual([x + line / 2, y + line / 2], [50 + 2 * cell - free, 60 - free]);
+  }
+});
