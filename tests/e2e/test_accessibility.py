@@ -28,7 +28,6 @@ SHOWN = {
 }
 STREAMLITS = frozenset(
     {
-        ("scrollable-region-focusable", ".katex-display"),  # a formula in Markdown that is wider than its container
         # The sidebar's groups: their titles stand in a list of pages, and the pages of a group in no list of their own.
         ("list", "stSidebarNavItems"),
         ("listitem", '<li class="st-emotion-cache'),
