@@ -190,8 +190,7 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    about = t("“{name}” continues from step {n:,}.", name=name, n=run.steps)
-    st.caption(plain(f"{about} {run.longer_sentence}"))
+    about = st.empty()
     twice = max(2 * run.steps, run.steps + 1)
     steps = int(st.number_input(t("Updates in total"), value=twice, step=1, key=f"{key}_steps_{name}"))
     unfit = refusal("max_steps", steps)
@@ -201,6 +200,9 @@ def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
             "It has made {n:,} updates already; choose more than that.",
             n=run.steps,
         )
+    if not unfit:
+        continues = t("“{name}” continues from step {n:,}.", name=name, n=run.steps)
+        about.caption(plain(f"{continues} {run.longer_sentence(steps)}"))
     command = longer_command(name, steps, runs.checkpoints)
     draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
 
