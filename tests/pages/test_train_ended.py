@@ -54,7 +54,7 @@ def finished(training: Path) -> Path:
     """A finished run that says how it was trained, with a saved state."""
     folder = save_run(training / "mine")
     config = read_config(folder)
-    settings = config["training"] | {"seed": 4, "schedule": "cosine"}
+    settings = config["training"] | {"seed": 4, "schedule": "cosine", "max_steps": 30, "warmup_steps": 0}
     machine = {"device": "cpu", "precision": "fp32", "threads": 2, "settled": True, "torch_version": "2.13.0"}
     config |= {"preset": "tiny", "set": {"seed": "4"}, "training": settings, "runtime": machine}
     write_json(folder / CONFIG, config)

@@ -20,7 +20,9 @@ from explorer.runs.origin import losses_are_alike, repeatable
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
+    caught_up,
     diagnosis_of,
+    early_end,
     headline_numbers,
     kept_step,
     may_end_early,
@@ -119,8 +121,9 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
-    early = may_end_early(status, metrics, training)
-    st.progress(status.share, text=plain(progress(status, why_ended(status, metrics, training), early=early)))
+    status, reason = caught_up(status, metrics), why_ended(status, metrics, training)
+    early, coming = may_end_early(status, metrics, training), early_end(status, metrics, training)
+    st.progress(status.share, text=plain(progress(status, reason, early=early, coming=coming)))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))

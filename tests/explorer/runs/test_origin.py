@@ -51,7 +51,7 @@ def test_a_longer_run_says_what_its_learning_rate_does_next(tmp_path: Path) -> N
         assert ("faster" in sentence) == (then < learning_rate(planned, 301))
     whole = repeatable(folder, RunStatus("mine", "finished", step=750, max_steps=750))
     assert whole is not None
-    assert "rises" in whole.longer_sentence(751)
+    assert "rises" in whole.longer_sentence(900)
     assert "rises" not in replace(whole, schedule="constant").longer_sentence(1500)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from explorer.runs.metrics import Metrics, SampleTranslation
-from explorer.runs.progress import headline_numbers, may_end_early, progress, sample_table, why_ended
+from explorer.runs.progress import (
+    caught_up,
+    early_end,
+    headline_numbers,
+    may_end_early,
+    progress,
+    sample_table,
+    why_ended,
+)
 from explorer.runs.status import RunStatus
 
 PERFECT, PATIENCE = (
@@ -90,6 +98,33 @@ def test_a_run_may_end_early_if_enough_evaluations_are_left(
     assert early == may
     at_most, unless = ("at most ", " unless it ends early") if may else ("", "")
     assert progress(going, early=early) == f"step 11 of {at_most}50, 20 to 60 s left{unless}"
+
+
+def test_the_step_is_never_behind_the_numbers_below_it() -> None:
+    logged = Metrics(({"step": 20.0, "loss": 1.0},), ({"step": 10.0, "loss": 1.0},))
+    assert progress(caught_up(RunStatus("a", "running", step=17, max_steps=50), logged)) == "step 20 of 50"
+    assert progress(caught_up(RunStatus("a", "running", step=23, max_steps=50), logged)) == "step 23 of 50"
+    assert progress(caught_up(RunStatus("a", "starting"), Metrics())) == "no step yet"
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.5, 1.0), "; ends at step 40 if the next 2 evaluations are as good, too"),
+        ((1.0, 1.0), "; ends at step 30 if the next evaluation is as good, too"),
+        ((0.5,), ", 20 to 60 s left unless it ends early"),
+        ((0.5, 0.5, 1.0), ", 20 to 60 s left"),  # at 30 of 50: two more would be at its last step
+    ],
+)
+def test_when_all_is_right_it_says_where_it_will_end(shares: tuple[float, ...], said: str) -> None:
+    evals = tuple({"step": 10.0 * n, "exact_match": share, "sentences": 40.0} for n, share in enumerate(shares, 1))
+    status, training = RunStatus("a", "running", 31, 50, (20.0, 60.0)), {"stop_when_right": 3, "eval_every": 10}
+    metrics = Metrics(evals=evals)
+    early, coming = may_end_early(status, metrics, training), early_end(status, metrics, training)
+    assert progress(status, early=early, coming=coming) == f"step 31 of {'at most ' if early else ''}50{said}"
+    assert early_end(status, metrics, training | {"eval_every": 0}) is None
+    few = Metrics(evals=tuple(point | {"sentences": 8.0} for point in evals))
+    assert early_end(status, few, training | {"patience": 3}) is None, "that so few are right may be chance"
 
 
 def test_the_numbers_say_their_step_and_what_their_brackets_are() -> None:
