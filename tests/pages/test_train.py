@@ -225,7 +225,7 @@ def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> N
     assert "no *example* has tokens." in words(at)
     assert button(at, "Start training").disabled is refused
     assert metric(at, "Parameters") == ("–" if refused else "≈ 172 k"), "known without it"
-    assert metric(at, "Takes") == ("–" if refused else "1 to 2 min")
+    assert metric(at, "Takes") == ("–" if refused else "30 to 85 s")
     assert ("two CPU cores that do nothing else" in words(at)) != refused
     lines = at.radio(key="train_preset_reverse").options
     assert refused or all(":gray[" in line for line in lines), "each has a time, if a rough one"
