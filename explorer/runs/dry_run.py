@@ -23,7 +23,7 @@ from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import parameters_of
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data.proposal import TokenKind
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
@@ -100,7 +100,7 @@ class Plan(msgspec.Struct, frozen=True):
             t(
                 "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
                 "{epochs} times through {data}. Evaluations take {share} of the time. Vocabulary: "
-                "{source_tokens} and {target_tokens}.",
+                "{source_tokens} and {target_tokens}, {special} of them special on each side.",
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
@@ -111,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True):
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
                 target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
+                special=len(SPECIALS),
             )
         ]
         if self.skipped:

@@ -44,8 +44,8 @@ class TokenKind:
 
     `unspellable` is the share of validation answers with an unknown token, which no model could write; `unread` is that
     of sources; `held_out` is the number of pairs that were tried. `src_length` and `tgt_length` are mean numbers of
-    tokens, `tokens` is about that of all training pairs. `unread_example` and `unspelled` are the first unknown token of a source and of an answer, each with its
-    text. `samples` are a few validation pairs as tokens.
+    tokens; `tokens` is about the number in all training pairs. `unread_example` and `unspelled` are the first unknown
+    token of a source and of an answer, each with its text. `samples` are a few validation pairs as tokens.
     """
 
     kind: str

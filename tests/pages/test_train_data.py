@@ -144,7 +144,7 @@ def test_the_fields_for_pairs_close_when_pairs_were_read_and_open_when_none_were
     assert fold(at) == ("Change the pairs", False)
     at.text_area(key="train_pasted").set_value("no pairs\nat all\n")
     assert fold(run(at)) == ("Your pairs", True)
-    assert "these lines are not pairs" in words(at)
+    assert "These lines are not pairs, such as “no pairs”." in words(at)
 
 
 @pytest.mark.usefixtures("training")

@@ -43,6 +43,11 @@ def test_a_model_can_be_tried_where_its_training_was_watched(training: Path) -> 
     choose(at, try_mine=held_out.source)
     assert_says(at, f"This source was held out of its training; the right answer is “{held_out.target}”.")
     assert "never occurred in training" not in words(at)
+    choose(at, try_mine=f"  {held_out.source}  ")
+    assert_says(at, f"This source was held out of its training; the right answer is “{held_out.target}”.")
+    choose(at, try_mine="a   b")
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    assert links["See what it looks at"] == "model=mine&text=a+b", "spaces typed twice are not read"
     choose(at, try_mine="  ")
     assert "It answers" not in words(at)
     write_status(training / "mine", "running")

@@ -196,6 +196,7 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
     assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min"), "the longer time is rounded up"
     said = "100 updates of about 1,600 tokens at up to 5,000 tokens/s, 1.5 times through the 10 training pairs. "
     assert f"{said}Evaluations take 4 % of the time." in busy.summary()
+    assert busy.summary().endswith("Vocabulary: 30 source tokens and 31 target tokens, 4 of them special on each side.")
     assert busy.range_sentence().endswith("if they need more, it can take several times as long.")
     often = read_plan(json.dumps(ANSWER | {"epochs": 1300.0, "evaluation_seconds": 0.01}))
     assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()

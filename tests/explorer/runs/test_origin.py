@@ -44,7 +44,12 @@ def test_a_longer_run_says_what_its_learning_rate_does_next(tmp_path: Path) -> N
     run = repeatable(folder, RunStatus("mine", "finished", step=300, max_steps=750))
     assert run is not None
     now = learning_rate(planned, 300)
-    for total, word in ((600, "faster than planned"), (750, "weights will be the same"), (751, "slowly"), (900, "rise")):
+    for total, word in (
+        (600, "faster than planned"),
+        (750, "weights will be the same"),
+        (751, "slowly"),
+        (900, "rise"),
+    ):
         sentence, then = run.longer_sentence(total), learning_rate(replace(planned, max_steps=total), 301)
         assert word in sentence
         assert ("rises" in sentence) == (then > now)
