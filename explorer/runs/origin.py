@@ -31,6 +31,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
+_NAMES = {"bleu": "BLEU", "rope": "RoPE", "alibi": "ALiBi", "lstm": "LSTM", "relu": "ReLU", "gelu": "GELU"}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_COMPARED = ("src_vocab_size", "tgt_vocab_size", "settled", "fused", "snapshots", "snapshot_megabytes")
 
@@ -260,13 +261,14 @@ def _text(name: str, value: Any) -> str:
     if value is None:
         return "–"
     if name == "task":
-        return t("own pairs") if value == FILES else translated(get_task(value).title) if value in TASKS else str(value)
+        named = translated(get_task(value).title) if value in TASKS else str(value)
+        return t("Your own pairs") if value == FILES else named
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
     if get_origin(KINDS.get(name)) is Literal:
-        return str(value).replace("_", " ")
+        return _NAMES.get(value) or str(value).replace("_", " ")
     if isinstance(value, int) and "seed" not in name:
         return t("{n:,.0f}", n=value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -271,11 +271,13 @@ def _trace(path: str, changed: int, size: int) -> AttentionTrace:
 
 
 def written_text(trace: AttentionTrace) -> str:
-    """Join the predicted tokens into text: tokens of one word joined, words separated by spaces."""
+    """Join the predicted tokens into text: tokens of one word joined, words separated by spaces, written or not."""
     text, previous_word = "", -1
     for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
-        if token != "<eos>":
-            text += token if word == previous_word or not text else f" {token}"
+        if token == "␣":
+            text += " "
+        elif token != "<eos>":
+            text += token if word == previous_word or not text or text[-1] == " " else f" {token}"
         previous_word = word
     return text
 

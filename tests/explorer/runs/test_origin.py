@@ -90,6 +90,8 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
         ("Mask the future", "yes", "no"),
         ("Highest learning rate", "0.001", "–"),
     ]
+    names = differences({"a": {"positions": "rope", "select_by": "bleu"}, "b": {"positions": "none"}})
+    assert [tuple(row.values()) for row in names] == [("Positions", "RoPE", "none"), ("Best weights by", "BLEU", "–")]
     assert differences({"a": one, "b": dict(one)}) == []
     found = {name: settings_of(ROOT / "checkpoints" / name) for name in ("adjective-swap", "adjective-swap-unmasked")}
     assert [tuple(row.values()) for row in differences(found)] == [
@@ -115,7 +117,7 @@ def test_data_are_named_as_on_the_page_and_updates_as_they_were_made(tmp_path: P
 
     early, whole = run("early", "files", 96), run("whole", "dates", 120)
     rows = {row["setting"]: (row["a"], row["b"]) for row in differences({"a": early, "b": whole})}
-    assert rows == {"Task": ("own pairs", "Dates to ISO 8601"), "Updates (steps)": ("96 of at most 120", "120")}
+    assert rows == {"Task": ("Your own pairs", "Dates to ISO 8601"), "Updates (steps)": ("96 of at most 120", "120")}
 
 
 def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) -> None:

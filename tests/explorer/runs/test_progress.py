@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 
 from explorer.runs.metrics import Metrics, SampleTranslation
@@ -13,6 +16,7 @@ from explorer.runs.progress import (
     progress,
     sample_table,
     why_ended,
+    written_text,
 )
 from explorer.runs.status import RunStatus
 
@@ -137,6 +141,13 @@ def test_the_numbers_say_their_step_and_what_their_brackets_are() -> None:
     )
     unscored = headline_numbers(Metrics(({"step": 1.0, "loss": 4.2},)), "exact_match")
     assert unscored == (("Training loss, step 1", "4.20"), ("Exactly right", "–"))
+
+
+def test_the_answer_of_a_model_of_letters_is_written_with_its_spaces() -> None:
+    letters = SimpleNamespace(predicted_tokens=("a", "b", "␣", "c", "<eos>"), tgt_words=(-1, 0, 0, -1, 1))
+    assert written_text(cast(Any, letters)) == "ab c"
+    words = SimpleNamespace(predicted_tokens=("ab", "c", "<eos>"), tgt_words=(-1, 0, 1))
+    assert written_text(cast(Any, words)) == "ab c"
 
 
 def test_an_empty_answer_is_written_as_nothing() -> None:
