@@ -189,8 +189,8 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
     sentences = int(metrics.latest("sentences") or 0)
     quality = []
     for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
-        if measure == "bleu" and score != "bleu":
-            continue  # not measured, or without meaning
+        if measure == "bleu" and (score != "bleu" or metrics.latest("exact_match") == 1):
+            continue  # not measured, or without meaning, or it says the same again
         value = metrics.latest(measure)
         name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
         text = _UNKNOWN if value is None else score_text(measure, value, sentences)

@@ -332,6 +332,7 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     at = visit("runs", entry="right", runs_tab="Wrong answers")
     assert "No wrong validation answer: at the end of training, all were exactly right." in words(at)
     assert "Find all wrong validation answers" not in [each.label for each in at.button]
+    assert "No wrong validation answer" not in words(visit("train", run="right")), "its score says so"
 
 
 def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:

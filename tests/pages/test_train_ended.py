@@ -72,7 +72,7 @@ def test_a_finished_run_is_trained_again_with_another_seed(finished: Path) -> No
     at = visit("train", run="mine")
     links = {link.proto.label: link.proto for link in at.get("page_link")}
     assert links["Open in Translate"].query_string == "model=mine"
-    assert "Watch its heads form, from the first step to the last" in links
+    assert "Watch its heads form" in links
     assert "Computed on the CPU in fp32 with 2 threads, PyTorch 2.13.0." in words(at)
     assert at.number_input(key="watch_seed_mine").value == 5
     choose(at, watch_seed_mine=9)

@@ -74,7 +74,7 @@ def draw_run(runs: Runs, name: str) -> None:
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.entry(name) is not None:
-        label = t("Watch its heads form, from the first step to the last")
+        label = t("Watch its heads form")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander(t("The command")):
         run, launch = repeatable(runs.folder(name), status), runs.launch(name)

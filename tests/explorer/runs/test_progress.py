@@ -139,6 +139,10 @@ def test_the_numbers_say_their_step_and_what_their_brackets_are() -> None:
         ("Validation loss, step 96", "0.0023"),
         ("Exactly right, of 40 (95 % interval)", "0.0 % (0–9)"),
     )
+    for right, labels in ((0.5, ("Exactly right", "BLEU")), (1.0, ("Exactly right",))):
+        translated = Metrics(evals=({"step": 96.0, "loss": 0.1, "exact_match": right, "bleu": 100.0},))
+        names = tuple(name for name, _ in headline_numbers(translated, "bleu"))
+        assert names == ("Validation loss, step 96", *labels), "where all is right, BLEU says nothing more"
     unscored = headline_numbers(Metrics(({"step": 1.0, "loss": 4.2},)), "exact_match")
     assert unscored == (("Training loss, step 1", "4.20"), ("Exactly right", "–"))
 
