@@ -124,13 +124,6 @@ def test_planted_curves_get_their_verdict_with_its_numbers(name: str) -> None:
     assert found.sentence.endswith(".") or not planted.train
 
 
-@pytest.mark.parametrize(("loss", "score"), [(0.5, 0.01), (0.002, 0.5)], ids=["unsure", "right by itself"])
-def test_only_a_run_that_is_sure_and_wrong_fails_in_use(loss: float, score: float) -> None:
-    found = diagnose(curves(HEART, falling(4.0, loss), [score] * 20, 1000), ended=True)
-    assert found.verdict != "leaking"
-    assert "Fails in use" not in found.sentence
-
-
 def test_what_may_still_change_is_not_held_against_a_run_that_goes_on() -> None:
     """A warm-up, and two evaluations."""
     far, near = (Curves(LONG, [(500.0, 2.0), (1000.0, last)]) for last in (3.0, 2.2))
