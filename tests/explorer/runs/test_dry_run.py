@@ -139,8 +139,8 @@ def test_few_pairs_take_less_time_before_any_trial() -> None:
     """Their updates have few tokens, whatever a batch may have."""
     times = {}
     for n in (12, 400, 40_000):
-        pairs = [Example(f"{words} {digits}", digits) for words, digits in number_words(400)] * (n // 400 + 1)
-        proposal = propose({"train": pairs[:n], "valid": pairs[:40], "test": []}, DataConfig())
+        pairs = tuple(Example(f"{words} {digits}", digits) for words, digits in number_words(400)) * (n // 400 + 1)
+        proposal = propose({"train": pairs[:n], "valid": pairs[:40], "test": ()}, DataConfig())
         order = TrainingOrder("x", FILES, "tiny")
         sizes = sizes_at_once(order, get_preset("tiny"), proposal.data, proposal.of(proposal.data.tokenizer))
         assert sizes is not None

@@ -17,7 +17,7 @@ def test_the_pace_of_the_last_minute_decides_and_the_range_follows_the_load() ->
     for seconds, range_of_paces in ((RECENT_SECONDS, (0.25, 1.0)), (3 * RECENT_SECONDS, (0.25, 0.25))):
         for _ in range(int(4 * seconds)):
             now, step = now + 0.25, step + 1
-            about, *ends = pace.remaining(now, step, 10_000)
+            about, *ends = pace.remaining(now, step, 10_000) or (0.0,)
         assert ends == pytest.approx([each * (10_000 - step) for each in range_of_paces])
     assert about == pytest.approx(0.25 * (10_000 - step), rel=0.02)
 
@@ -26,7 +26,7 @@ def test_the_range_is_wide_at_first_and_narrows_to_the_pace_of_a_steady_machine(
     pace, factors = Pace(), []
     assert [pace.remaining(float(now), now, 1000) for now in range(1, 6)] == [None] * 5, "too few updates to say"
     for now in range(6, 91):
-        about, low, high = pace.remaining(float(now), now, 1000)
+        about, low, high = pace.remaining(float(now), now, 1000) or (0.0, 0.0, 0.0)
         assert low <= about == 1000 - now <= high
         factors.append(high / low)
     assert all(later < factor + 1e-9 for factor, later in pairwise(factors))
