@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, takewhile
@@ -25,7 +26,6 @@ from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
-    "starting": message("The process is starting: it reads the data and builds the model."),
     "queued": message(
         "Waiting: another run is being trained on this machine. This one starts when the other has ended."
     ),
@@ -34,6 +34,14 @@ STATE_SENTENCES: Mapping[State, str] = {
 ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck", "few", "leaking")
 MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
+
+
+def starting_sentence(status: RunStatus) -> str:
+    """What a run does before its first update, and for how long by now, which shows that the page is alive."""
+    return t(
+        "The process is starting: it reads the data and builds the model ({seconds:.0f} s so far).",
+        seconds=max(time.time() - status.started, 0.0),
+    )
 
 
 def caught_up(status: RunStatus, metrics: Metrics) -> RunStatus:

@@ -118,6 +118,7 @@ def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: Ap
     assert "The ticked runs are compared below." in words(at)
     assert "is open below" not in words(at)
     assert sorted(at.pills(key="entry").value) == ["mine", "other"]
+    assert "2 runs and models" in words(at)
     assert at.toggle(key="runs_several").value
     assert not visit("runs", entry="mine").toggle(key="runs_several").value
     at = press(at, next(each.label for each in at.button if each.key == "runs_delete_several"))

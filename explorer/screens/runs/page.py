@@ -102,6 +102,7 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     with st.container(key="runs_list"):
         _draw_table(entries, verdicts, chosen)
     with st.container(key="runs_cards"):
+        st.caption(t("{n} run or model", "{n:,} runs and models", n=len(names)))  # the list shows a few at a time
         st.toggle(t("Choose several, to compare or delete them"), key=_SEVERAL)
         st.session_state[ENTRY] = chosen
         st.pills(

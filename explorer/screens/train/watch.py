@@ -29,6 +29,7 @@ from explorer.runs.progress import (
     progress,
     queue_sentence,
     sample_table,
+    starting_sentence,
     up_to,
     watched_trace,
     why_ended,
@@ -129,6 +130,8 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.error(plain(status.error))
     elif status.state == "queued":
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
+    elif status.state == "starting" and status.started:
+        st.info(plain(starting_sentence(status)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
     every = training.get("eval_every")

@@ -15,6 +15,7 @@ from explorer.runs.progress import (
     may_end_early,
     progress,
     sample_table,
+    starting_sentence,
     why_ended,
     written_text,
 )
@@ -102,6 +103,12 @@ def test_a_run_may_end_early_if_enough_evaluations_are_left(
     assert early == may
     at_most, unless = ("at most ", " unless it ends early") if may else ("", "")
     assert progress(going, early=early) == f"step 11 of {at_most}50, 20 to 60 s left{unless}"
+
+
+def test_a_run_that_starts_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.runs.progress.time.time", lambda: 1030.0)
+    assert starting_sentence(RunStatus("a", "starting", started=1000.0)).endswith("builds the model (30 s so far).")
+    assert "(0 s so far)" in starting_sentence(RunStatus("a", "starting", started=1031.0)), "a clock that was set back"
 
 
 def test_the_step_is_never_behind_the_numbers_below_it() -> None:
