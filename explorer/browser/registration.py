@@ -33,8 +33,8 @@ def component(name: str, entry: str) -> Any:
 
 @functools.cache
 def _registered(name: str, entry: str, code: str, script: str) -> Any:
-    language = "" if code == ENGLISH else f"_{code}"
-    return st.components.v2.component(f"headlight_{name}{language}", js=script, isolate_styles=assets.has_styles(entry))
+    full_name = f"headlight_{name}" if code == ENGLISH else f"headlight_{name}_{code}"
+    return st.components.v2.component(full_name, js=script, isolate_styles=bool(assets.PARTS[entry][0]))
 
 
 def as_data(mount: Any) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
 from explorer.locale.messages import translated
 from explorer.probing.role_grid import TOP, RoleGrid
-from explorer.probing.roles import LETTERS, Role
+from explorer.probing.roles import LETTERS
 from model.points import Head
 
 _component = component("role_grid", "role_grid")
@@ -78,11 +78,6 @@ def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[
     return None if grid is None or place not in grid.roles else (grid, place)
 
 
-def colour_of(role: Role) -> int:
-    """The colour of a role's frame, the same in all kinds; -1 without a clear role. The letters tell roles apart."""
-    return _colour(role.parts[-1]) if role.clear else -1
-
-
 def _colour(name: str) -> int:
     return list(LETTERS).index(name) % len(HEAD_COLOURS)
 
@@ -100,7 +95,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
                 name=index_name(*place),
                 role=role.title,
                 letters=role.letters,
-                colour=colour_of(role),
+                colour=_colour(role.parts[-1]) if role.clear else -1,
                 mark=grid.marks.get(place, ""),
                 chosen=place in grid.chosen,
             )
