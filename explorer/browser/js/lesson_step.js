@@ -1,7 +1,7 @@
 // One step of a lesson: its text, its exercise, its question, and its figure in the desk.
 
 import { make, makeButton, say } from "./dom.js";
-import { ANSWER, MAX_ANSWER, isDone, isRight, solutionOf, valueOf } from "./lesson_checks.js";
+import { ANSWER, MAX_ANSWER, isDone, isRight, opened, valueOf } from "./lesson_checks.js";
 import {
   FIRST_TRY,
   LATER,
@@ -224,7 +224,9 @@ export function createStep({
     if (question.here && !answer && !watching) return; // until the figure is open
     const value = answer?.value || (await valueHere());
     if (value === null || ended) return;
-    const solution = solutionOf(question);
+    const solution = /** @type {import("./structs").LessonSolution} */ (
+      JSON.parse(opened(question.salt, question.solution))
+    );
     const right = question.here ? value : solution.answer;
     const explanation = () => fragment(solution.right, right);
     const messages = [];
