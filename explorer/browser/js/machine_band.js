@@ -12,7 +12,7 @@ const TALL = 166; // of the sublayers of a band whose open block shows two rows
 const DROP = 36; // from a sublayer down to the stream
 const FOOT = 14; // the part below the stream of a block that the stream passes through
 const PAD = 7; // inside a layer's frame
-export const SUM = 18; // the circle of an addition
+const SUM = 18; // the circle of an addition
 /**
  * Sizes of blocks and of the gaps between them, by default and in little space. `through` has the widths of blocks that
  * the stream passes through.
@@ -254,6 +254,18 @@ export function readings(blocks, home) {
   return pairs;
 }
 
+/** A line and what flows there. @param {string} flow @param {Point[]} points @returns {import("./types").Wiring} */
+export const wire = (flow, ...points) => ({ flow, points });
+
+/** The side whose tokens a box or block is about. @param {{ stack: string }} box */
+export const sideOf = ({ stack }) => (stack === "source" || stack === "encoder" ? "source" : "target");
+
+/** The lines down to the circles where positions are added. @param {MachineBox[]} boxes */
+export const sumsOf = (boxes) =>
+  boxes.flatMap((box) =>
+    box.sum ? [wire(sideOf(box), [box.sum[0], box.y + box.height], [box.sum[0], box.sum[1] - SUM / 2])] : [],
+  );
+
 /** The points of the line from one block's exit to another block's entry. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
 export function route(from, to) {
   const [ax, ay] = from.leave;
@@ -264,12 +276,7 @@ export function route(from, to) {
       [ax, ay],
       [ax, to.y],
     ];
-  if (ay === by && !isRaised(from.kind))
-    return [
-      [ax, ay],
-      [bx, by],
-    ];
-  if (ax === bx)
+  if (ax === bx || (ay === by && !isRaised(from.kind)))
     return [
       [ax, ay],
       [bx, by],
