@@ -139,6 +139,14 @@ def _reason(lost: Several, rows: Sequence[Several], trained: int, others: Severa
             n=others.sentences,
             tokens=others.tokens,
         )
+    if not others.found:
+        return t(
+            "Training had inputs of this length, and none of {n} different sentences ({tokens} tokens) came through "
+            "word for word: this suggests that the reason is several sentences in one input, rather than the length or "
+            "the repetition.",
+            n=others.sentences,
+            tokens=others.tokens,
+        )
     return t(
         "Training had inputs of this length, and of {n} different sentences ({tokens} tokens) {found} came "
         "through word for word: this suggests that the reason is several sentences in one input, rather than the "
