@@ -169,15 +169,10 @@ def standalone(views: tuple[str, ...]) -> bytes:
 def looks(*components: str) -> dict[str, dict[str, str]]:
     """Style and markup of components; those that draw nothing have none."""
     return {
-        entry: {"css": style(*PARTS[entry][0]), "html": markup(PARTS[entry][1])}
+        entry: {"css": style(*PARTS[entry][0]), "html": words.markup(PARTS[entry][1])}
         for entry in components
         if PARTS[entry][1]
     }
-
-
-def markup(name: str) -> str:
-    """A file of html/."""
-    return _read("html", f"{name}.html")
 
 
 def as_json(value: object) -> bytes:
