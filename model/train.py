@@ -26,7 +26,7 @@ from model.presets import PRESETS, get_preset
 if TYPE_CHECKING:
     from model.data.proposal import Proposal
     from model.training.distributed import World
-    from model.training.launch import Launch, Signals
+    from model.training.launch import Signals
     from model.training.setup import Setup
 
 _NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "like", "overwrite", "dry_run")

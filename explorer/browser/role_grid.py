@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.browser import wire
-from explorer.browser.registration import component
+from explorer.browser.registration import component, from_browser
 from explorer.browser.structs import GridHead, GridRole, RoleGridHeader, RoleGridsHeader, RoleTile
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
@@ -69,9 +68,8 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
 
 def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:
     """The grid and the head (layer and head from 0) named by a browser's message; None if they do not exist."""
-    try:
-        clicked = msgspec.convert(message, GridHead)
-    except msgspec.ValidationError:
+    clicked = from_browser(GridHead, message)
+    if clicked is None:
         return None
     grid = next((grid for grid in grids if grid.kind == clicked.kind), None)
     place = clicked.layer - 1, clicked.head - 1
