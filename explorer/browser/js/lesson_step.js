@@ -37,22 +37,10 @@ const answers = new Map();
  *   go: (lesson: string, at: number) => void, leave: (() => void) | null, following?: LessonOnSite, drawCopy: () => HTMLElement[],
  * }} options
  */
-export function createStep({
-  lesson,
-  at,
-  opens,
-  words,
-  slot,
-  picture,
-  desk,
-  read,
-  progress,
-  keep,
-  go,
-  leave,
-  following,
-  drawCopy,
-}) {
+export function createStep(options) {
+  const { lesson, at, words, slot, picture, desk, read } = options;
+  let { opens } = options;
+  const { progress, keep, go, leave, following, drawCopy } = options;
   const step = lesson.steps[at - 1];
   const { question } = step;
   const key = `${lesson.name}.${at}`;
