@@ -378,9 +378,10 @@ function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
   { values, scale = UNIT, numberOf, largest = 24, isSmall, leaveOut, letterSpacing = "0px", marks = [] },
 ) {
-  const [least, edges] = isSmall ? [9, -1] : [densest(ctx.canvas)[0], 2];
+  const least = isSmall ? 9 : densest(ctx.canvas)[0];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
   const crowded = full < leastType(ctx.canvas);
+  const edges = isSmall ? -1 : crowded ? 2 : clamp(Math.floor(cell / 8), 2, 6); // neighbours do not read as one
   const from = crowded ? WRITTEN_FROM : 0.005;
   const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
   const room = cell - edges;
