@@ -127,13 +127,21 @@ class PaddedBatch:
     labels: Tensor
 
 
-def padded_batch(config: ModelConfig, sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
-    """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right."""
+def padded_batch(
+    config: ModelConfig,
+    sources: Sequence[Sequence[int]],
+    paths: Sequence[Sequence[int]],
+    least: tuple[int, int] = (0, 0),
+) -> PaddedBatch:
+    """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right.
+
+    `least` are the lengths of src and tgt to which the batch is padded if none of it is longer.
+    """
     pairs = [config.inputs(ids, path) for ids, path in zip(sources, paths, strict=True)]
     return PaddedBatch(
-        src=pad([src for src, _ in pairs]),
-        tgt=pad([read for _, read in pairs]),
-        labels=pad([tuple(path) for path in paths]),
+        src=pad([src for src, _ in pairs], least[0]),
+        tgt=pad([read for _, read in pairs], least[1]),
+        labels=pad([tuple(path) for path in paths], least[1]),
     )
 
 

@@ -81,7 +81,7 @@ export function bringIntoSight(box, { left, top, cell, tall, places }, right, ro
 
 /** What to know about the numbers of a map: which are left out, or where they are read. @param {number | null | undefined} least as `paintMap` returns it */
 export function aboutNumbers(least) {
-  if (least === null) return t("choose a cell for its number");
+  if (least === null) return t("numbers: choose a cell");
   return least ? t("no number: below {least}", { least: inSentence(`${least}`) }) : "";
 }
 
