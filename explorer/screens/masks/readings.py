@@ -43,7 +43,8 @@ def longer_than(translation: Translation) -> Longer:
             other = longer_by(runtime.translate(name, text, DecodeConfig()), model.model_config, made=made)
             if other.tgt > own.tgt and (made or max(other.src, other.tgt) <= MOST_COLUMNS):
                 return other
-    return Longer(*(min(n + _MORE, model.model_config.max_positions) if n else 0 for n in (own.src, own.tgt)))
+    src, tgt = (min(n + _MORE, model.model_config.max_positions) if n else 0 for n in (own.src, own.tgt))
+    return Longer(src, tgt)
 
 
 def masked_reading(
