@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
@@ -145,8 +146,10 @@ def read_masked(
     `padding` is the label of a padding token.
     """
     shown = head or FIRST_DECODER_HEAD
-    least = (longer.src, longer.tgt) if longer else (0, 0)
-    batch = padded_batch(model.config, [sentence.ids], [sentence.path], least)
+    batch = padded_batch(model.config, [sentence.ids], [sentence.path])
+    if longer:
+        pairs = zip((batch.src, batch.tgt, batch.labels), (longer.src, longer.tgt, longer.tgt), strict=True)
+        batch = PaddedBatch(*(pad(ids, (0, length - ids.size(1)), value=PAD) for ids, length in pairs))
     reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[shown], predicts=head is None)
     (details,) = reading.recorder.details[shown]
 

@@ -127,21 +127,13 @@ class PaddedBatch:
     labels: Tensor
 
 
-def padded_batch(
-    config: ModelConfig,
-    sources: Sequence[Sequence[int]],
-    paths: Sequence[Sequence[int]],
-    least: tuple[int, int] = (0, 0),
-) -> PaddedBatch:
-    """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right.
-
-    `least` are the lengths of src and tgt to which the batch is padded if none of it is longer.
-    """
+def padded_batch(config: ModelConfig, sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
+    """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right."""
     pairs = [config.inputs(ids, path) for ids, path in zip(sources, paths, strict=True)]
     return PaddedBatch(
-        src=pad([src for src, _ in pairs], least[0]),
-        tgt=pad([read for _, read in pairs], least[1]),
-        labels=pad([tuple(path) for path in paths], least[1]),
+        src=pad([src for src, _ in pairs]),
+        tgt=pad([read for _, read in pairs]),
+        labels=pad([tuple(path) for path in paths]),
     )
 
 
@@ -152,15 +144,6 @@ def attention_to_future(weights: Weights, rows: Flags | None = None) -> float:
     """
     future = np.triu(weights, k=1)
     return float((future if rows is None else future[rows]).sum(axis=1).mean())
-
-
-def attention_to_keys(weights: Weights, rows: Flags, keys: Flags) -> float:
-    """The share of attention from the chosen rows to the chosen keys, averaged over rows.
-
-    Shapes:
-        weights: [.., query, key]; rows: [query]; keys: [key].
-    """
-    return float(weights[..., rows, :][..., keys].sum(axis=-1).mean())
 
 
 def most_ahead(weights: Weights) -> tuple[int, int, float]:

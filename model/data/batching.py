@@ -135,9 +135,9 @@ def collate(pairs: EncodedPairs, indices: Sequence[int]) -> Batch:
     )
 
 
-def pad(rows: Sequence[Sequence[int]], least: int = 0) -> Tensor:
-    """Rows of ids as one int64 tensor [row, longest, or `least` if that is more], padded with `PAD` on the right."""
-    width = max(least, *map(len, rows), 0)
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids as one int64 tensor [row, longest], padded with `PAD` on the right."""
+    width = max(map(len, rows), default=0)
     filled = np.full((len(rows), width), PAD, dtype=np.int64)
     for row, ids in zip(filled, rows, strict=True):
         row[: len(ids)] = ids

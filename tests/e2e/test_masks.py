@@ -46,7 +46,7 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     assert between[0] not in between[2:]
     page.get_by_text("Causal mask", exact=True).click()
     page.get_by_text("Padding mask", exact=True).click()
-    page.get_by_text("No cell is closed").wait_for()
+    page.get_by_text("cells are open.").wait_for()
     edges = [colour(scores, 0, 1, 0.1, down / 20) for down in range(3, 8)]
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
 

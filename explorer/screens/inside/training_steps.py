@@ -43,8 +43,6 @@ def after_training(translation: Translation) -> Translation:
         width=300,
     )
     if chosen == steps[-1]:
-        with line:
-            draw_caption(t("Move the slider to see this place after fewer steps."))
         return translation
     if not session.selection().step:  # the place of the trained model, which an untrained one would not choose
         session.move(step=opening_step(runtime.summary(name), translation))

@@ -185,15 +185,12 @@ def _draw_pair(text: str) -> None:
     lifted = Switches(causal=False)
     cheat = masked_reading(WITHOUT, sentence_of(forced), lifted)
     honest = masked_reading(WITH, sentence_of(good), Switches())
-    shares = t("target given: right token (%)")
     columns: Columns = {
         t("trained"): [t("with the mask"), t("without it")],
-        shares: [round(100 * run.probability_of_target, 4) for run in (honest, cheat)],
+        t("target given: right token (%)"): [round(100 * run.probability_of_target, 2) for run in (honest, cheat)],
         t("on its own it says"): [good.text, bad.text],
     }
-    texts = {shares: [two_decimals(share) for share in columns[shares]]}
-    alt = t("Both models with a given target, and their own translations")
-    draw_table(columns, alt, file="models", texts=texts)
+    draw_table(columns, t("Both models with a given target, and their own translations"), file="models")
     layer, head, share = most_ahead(cheat.decoder)
     left, right = st.columns([2, 3], gap="large")
     with left:

@@ -70,11 +70,9 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
 def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
     """Draw the weights that result from masks and softmax."""
     weights = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
-    about = (
-        t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
-        if (weights.mask != VISIBLE).any()
-        else t("No cell is closed; each row sums to 1.")
-    )
+    about = t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
+    if (weights.mask == VISIBLE).all():
+        about = t("Each row sums to 1.")
     draw_map(weights, key="masks_weights", prefix=about, counts=False)
 
 
