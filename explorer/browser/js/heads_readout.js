@@ -132,16 +132,9 @@ export function drawCaption(S) {
   const m = mapOf(S, S.kind);
   const box = S.find(".caption");
   if (!m) return say(box, "");
-  if (S.view === "heads") {
-    return say(
-      box,
-      kindsShown(S)
-        .map((kind) => leftOut(S, mapOf(S, kind)))
-        .join(" "),
-    );
-  }
-  const { layer, head } = S.pick[S.kind];
   const kinds = kindsShown(S);
+  if (S.view === "heads") return say(box, kinds.map((kind) => leftOut(S, mapOf(S, kind))).join(" "));
+  const { layer, head } = S.pick[S.kind];
   if (kinds.length > 1) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
@@ -199,27 +192,21 @@ export function drawLead(S) {
   const name = numbered(m.rows, query, SIDES[kind][0]);
   // The large map beside the pictures has the layer and the head as its title.
   sayAll(box, ...rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look, !showsLarge(S)));
-  const [rows, columns] = rolesOf(kind);
+  const fields = rolesOf(kind);
   say(
     how,
     S.box.clientWidth < 760
-      ? t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Tap a picture to open it.", {
-          rows,
-          columns,
-        })
-      : t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Click a picture to open it.", {
-          rows,
-          columns,
-        }),
+      ? t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Tap a picture to open it.", fields)
+      : t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Click a picture to open it.", fields),
   );
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
-/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind @returns {[string, string]} */
+/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind */
 function rolesOf(kind) {
-  if (kind === "encoder") return [t("the words that look"), t("the words looked at")];
+  if (kind === "encoder") return { rows: t("the words that look"), columns: t("the words looked at") };
   const columns = kind === "decoder" ? t("the words written before") : t("the words of the source");
-  return [t("the word read → the word written next"), columns];
+  return { rows: t("the word read → the word written next"), columns };
 }
 
 /**
