@@ -51,6 +51,40 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     assert query(other) == query(page)
 
 
+def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_pointer(visit: Visit) -> None:
+    text = (
+        "A man in a blue shirt and a woman with a red hat are sitting on a bench in front of an old house and reading."
+    )
+    page = visit(f"/attention?model=multi30k-en-de&text={text.replace(' ', '+')}")
+    drawn(page)
+    canvas, title, lead = (page.locator(name) for name in ("figure.cross canvas", "figure.cross figcaption", ".lead"))
+    expect(canvas).to_be_in_viewport(ratio=1)
+    left, top, cell, rows, keys = (float(part) for part in str(canvas.get_attribute("data-plot")).split(","))
+    assert (rows, keys) == (25, 28)
+    assert cell >= 12
+    whole = "(box) => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight"
+    assert page.locator("figure.cross .scroll").evaluate(whole)
+    assert "beyond the edge" not in title.inner_text()
+    high = """(lead) => {
+      const text = document.createRange();
+      text.selectNodeContents(lead);
+      return text.getBoundingClientRect().height;
+    }"""
+    tops, lines = set(), set()
+    for row in range(25):
+        canvas.hover(position={"x": left + 2.5 * cell, "y": top + (row + 0.5) * cell})
+        expect(lead).to_contain_text(f"having read {row + 1}\u2009")
+        tops.add(box_of(title)["y"])
+        lines.add(lead.evaluate(high) > 30)
+    assert lines == {False, True}, "some sentences take one line, some two"
+    page.mouse.move(700, 5)
+    for key in ("Home", "ArrowRight", "h", "h", "h", "h", "l", "l", "l"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(50)
+        tops.add(box_of(title)["y"])
+    assert len(tops) == 1
+
+
 def test_another_way_to_compare_scrolls_to_what_it_shows(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&panel=compare")
     expect(page.locator(".labelled canvas")).to_have_count(1)
