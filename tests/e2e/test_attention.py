@@ -109,9 +109,14 @@ def test_in_one_cell_the_weight_in_each_head_leads_to_that_head(visit: Visit, tr
         expect(strip).to_be_in_viewport(ratio=1)
     page.locator('.tile[value="cross 2 0"]').click()
     wait_for(page, layer="2", cell="3-4")
-    expect(page.locator(".onecell .said")).to_contain_text("the mean of 4 heads")
+    note = "The map above is the mean of 4 heads. A mean has no queries and keys: all numbers below are of head "
+    expect(page.locator(".onecell .not-mean")).to_contain_text(note)
+    best = int(weights.argmax()) + 1
+    expect(page.locator(".onecell .not-mean")).to_contain_text(f"head {best}, which gives 4\u2009")
+    expect(page.locator(".onecell .title")).to_contain_text(f"layer 2, head {best}")
     buttons.nth(1).click()  # the same as before the mean
     wait_for(page, layer="2", head="2", cell="3-4")
+    expect(page.locator(".onecell .not-mean")).to_be_hidden()
     expect(page.locator(".onecell .said")).to_have_text("")
     click_cell(strip, 0, 0)
     wait_for(page, layer="2", head="2", cell="3-1")
