@@ -1,7 +1,7 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, columnBeside, isolated, leadsTo } from "./canvas.js";
+import { cellUnder, columnBeside, isolated, leadsTo, magnification } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
@@ -110,14 +110,15 @@ export function drawMaps(S) {
 function fitMap(S, m, wide, high) {
   const fit = (/** @type {Labels} */ labels) => {
     const fitting = fitCells([sizeOf({ m, labels })], wide - 6, high);
-    return { m, labels, cell: cellSize(fitting, S.figures[m.kind].wish, m, WIDEST) };
+    return { m, labels, cell: cellSize(fitting, S.figures[m.kind].wish, m, WIDEST, magnification(S.box)) };
   };
   const map = fit(namesOf(S, m));
   return map.cell < TIGHT && !presenting(S.box) ? fit(namesOf(S, m, undefined, SMALL_TYPE)) : map;
 }
 
 /** The height of the large map. @param {HeadsState} S */
-const highOf = (S) => Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (showsLarge(S) ? 8 : 32));
+const highOf = (S) =>
+  Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (!showsLarge(S) ? 32 : presenting(S.box) ? 24 : 8));
 
 /** @param {{ m: KindMap, labels: Labels }} map */
 const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({
