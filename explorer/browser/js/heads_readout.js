@@ -199,18 +199,11 @@ export function drawLead(S) {
   sayAll(box, ...leadOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
   box.style.minHeight = `${roomOfLead(S, m, box)}px`;
   const [rows, columns] = rolesOf(kind);
-  say(
-    how,
-    S.box.clientWidth < 760
-      ? t("Rows: {rows}; the marked one is in view. Columns: {columns}. Tap a picture or a cell to open it.", {
-          rows,
-          columns,
-        })
-      : t("Rows: {rows}; the marked one is in view. Columns: {columns}. Click a picture or a cell to open it.", {
-          rows,
-          columns,
-        }),
+  const says = t(
+    "Rows: {rows}; the marked one is in view. Columns: {columns}. Choose a picture or a cell to open it.",
+    { rows, columns },
   );
+  say(how, says);
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
