@@ -13,7 +13,7 @@ from torch import Tensor
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
+from model.analysis.mask_effects import PaddedBatch, Switches, mask_codes, padded_batch, read
 from model.config import PAD, AttentionKind, ModelConfig
 from model.points import Head
 from model.text.tokenizer import Tokenizer
@@ -115,9 +115,9 @@ class MaskedReading:
         """The number of columns of a map that are padding."""
         return int((~self._real_keys(kind)).sum())
 
-    def to_padding(self, weights: Weights, kind: AttentionKind) -> float:
-        """The share of attention [.., query, key] that tokens give to padding, averaged over the tokens."""
-        return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
+    def to_padding(self, kind: AttentionKind) -> float:
+        """The share of attention that tokens give to padding, averaged over the tokens."""
+        return float(self.weights[self.real_queries(kind)][:, ~self._real_keys(kind)].sum(axis=-1).mean())
 
     def furthest_ahead(self) -> tuple[str, str, float]:
         """The largest weight of a token on a later one, of a target with two tokens or more: row, key and weight."""

@@ -90,10 +90,8 @@ def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
         row = int(changes[nth].argmax())
         alike = float(likeness[place][nearest[place] == other[place]][0])
         sure = float(rows.chance[nth, row]) * (1 + 2 * alike) * (_NOMINAL if _is_nominal(loaded, ids, place) else 1)
-        is_same_case = len(
-            {loaded.target.label(int(i))[:1].isupper() for i in (rows.token[row], rows.instead[nth, row])}
-        )
-        scores.append((changes[nth].any(), changes[nth].sum() == 1 and is_same_case == 1, row > 0, sure))
+        cases = {loaded.target.label(int(i))[:1].isupper() for i in (rows.token[row], rows.instead[nth, row])}
+        scores.append((changes[nth].any(), changes[nth].sum() == 1 and len(cases) == 1, row > 0, sure))
     return loaded.source.decode(others[max(range(len(others)), key=scores.__getitem__)])
 
 

@@ -233,14 +233,10 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   if (signed && !values[most]) return t("Both maps are equal in every cell.");
   const [query, key] = [rows[Math.floor(most / columns.length)], columns[most % columns.length]].map(quoted);
   const value = inSentence(Math.abs(values[most]).toFixed(signed ? 2 : 3));
+  const fields = { unit, value, query, key };
   if (!signed && choice && open.some(({ length }) => length < 2))
-    return t("Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.", {
-      unit,
-      value,
-      query,
-      key,
-    });
-  if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", { unit, value, query, key });
+    return t("Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.", fields);
+  if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", fields);
   const [one, other] = /** @type {Sheet[]} */ (compared);
   if (one.rows.length < 2) return gainAndLoss(mask, columns, [one, other]);
   const row = rowName(bothOf(one, other), Math.floor(most / columns.length));

@@ -135,16 +135,9 @@ export function drawCaption(S) {
   const m = mapOf(S, S.kind);
   const box = S.find(".caption");
   if (!m) return say(box, "");
-  if (S.view === "heads") {
-    return say(
-      box,
-      kindsShown(S)
-        .map((kind) => leftOut(S, mapOf(S, kind)))
-        .join(" "),
-    );
-  }
-  const { layer, head } = S.pick[S.kind];
   const kinds = kindsShown(S);
+  if (S.view === "heads") return say(box, kinds.map((kind) => leftOut(S, mapOf(S, kind))).join(" "));
+  const { layer, head } = S.pick[S.kind];
   if (kinds.length > 1) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
@@ -198,12 +191,11 @@ export function drawLead(S) {
   const { layer, head } = headInView(S, kind);
   sayAll(box, ...leadOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
   box.style.minHeight = `${roomOfLead(S, m, box)}px`;
-  const [rows, columns] = rolesOf(kind);
-  const says = t(
-    "Rows: {rows}; the marked one is in view. Columns: {columns}. Choose a picture or a cell to open it.",
-    { rows, columns },
+  const fields = rolesOf(kind);
+  say(
+    how,
+    t("Rows: {rows}; the marked one is in view. Columns: {columns}. Choose a picture or a cell to open it.", fields),
   );
-  say(how, says);
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
@@ -245,11 +237,11 @@ function roomOfLead(S, m, box) {
   return high;
 }
 
-/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind @returns {[string, string]} */
+/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind */
 function rolesOf(kind) {
-  if (kind === "encoder") return [t("the words that look"), t("the words looked at")];
+  if (kind === "encoder") return { rows: t("the words that look"), columns: t("the words looked at") };
   const columns = kind === "decoder" ? t("the words written before") : t("the words of the source");
-  return [t("the word read → the word written next"), columns];
+  return { rows: t("the word read → the word written next"), columns };
 }
 
 /**

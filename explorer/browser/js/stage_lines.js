@@ -164,7 +164,7 @@ export function waysPast(ends, boxes, down, edge) {
   const places = [];
   const byWeight = [...ends.keys()].sort((a, b) => ends[b].weight - ends[a].weight);
   for (const i of byWeight) places[i] = nearestGaps(ends[i].box, gaps.slice(first[i]));
-  const ways = ends.map(({ box }, i) => [{ x: places[i][0] ?? middleOf(box), y: box[far] }]);
+  const ways = ends.map(({ box }, i) => [{ x: places[i][0] ?? (box.left + box.right) / 2, y: box[far] }]);
   rows.forEach((words, row) => {
     const passing = [...ends.keys()].filter((i) => row >= first[i]);
     const runs = passing.map((i) => {
@@ -261,9 +261,6 @@ function tracksOf(runs) {
   );
   return [...straight, ...tracks];
 }
-
-/** The middle of a word. @param {Box} box */
-export const middleOf = ({ left, right }) => (left + right) / 2;
 
 /** Where lines meet the word that they come from: side by side, in the order of their other ends. @param {Box} box @param {number[]} others @returns {number[]} */
 export function fanOut(box, others) {

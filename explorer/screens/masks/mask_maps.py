@@ -94,7 +94,7 @@ def _share_text(reading: MaskedReading, kind: AttentionKind, switches: Switches)
     """Say how much attention padding gets without its mask."""
     if switches.padding or not reading.n_padding(kind):
         return ""
-    share = weight_percent(reading.to_padding(reading.weights, kind))
+    share = weight_percent(reading.to_padding(kind))
     return t("Real tokens give padding {share} of their attention on average.", share=share)
 
 
