@@ -126,8 +126,11 @@ def draw_map(
     numbers: bool = True,
     minus: LabelledMap | None = None,
     grid: Sequence[LabelledMap] = (),
+    counts: bool = True,
 ) -> None:
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
+
+    Without `counts`, the caption does not say how many cells are closed.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
     maps of a `grid` stand in a row and have cells of one size; without a prefix, one text is about all.
@@ -139,7 +142,7 @@ def draw_map(
 
     labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(title or labelled_map.title)}")
-    caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
+    caption = f"{prefix} {map_caption(minus or labelled_map, counts=counts)}".strip()
     labelled_map_view(encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid), key=key)
     if prefix or not grid:
         st.caption(plain(caption))

@@ -368,6 +368,8 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   /** Maps by kind and form, and images of heads. */
   maps: Map<string, KindMap>;
   pictures: Map<string, Sheet>;
+  /** The height of the line above the pictures, and what it was measured for. */
+  leadRoom?: { at: string; high: number };
 }
 
 // Film
