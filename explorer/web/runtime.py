@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -79,15 +80,20 @@ def broken_models() -> dict[str, str]:
     return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
 
 
-# A class that uses the app at once requests the list many times a second. A new model may appear a second late.
-@st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
+    return _summaries_in(checkpoints, int(time.monotonic()))
+
+
+# A class that uses the app at once requests the list many times a second. A new model may appear a second late. The
+# second is an argument: an entry with a `ttl` that ends while Streamlit reads it raises a KeyError.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _summaries_in(checkpoints: str, second: int) -> list[dict[str, Any]]:
     return summaries(checkpoints)
 
 
 def models_changed() -> None:
     """Read the list of models again, after one was added, renamed or removed on this server."""
-    _summaries.clear()
+    _summaries_in.clear()
 
 
 _AT = "@"  # "reverse@112" is the model `reverse` as it was after 112 steps of training

@@ -3,10 +3,11 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from explorer.web import model_list
+from explorer.web import model_list, runtime
 from model.folder import CONFIG, STATE, WEIGHTS, read_json, summarize, write_json
 from tests.explorer.toy_models import save_toy
 
@@ -58,3 +59,23 @@ def test_a_broken_folder_is_looked_at_again_each_time(checkpoints: Path, monkeyp
         patch.setattr(model_list, "summarize", lambda folder: {"name": folder.name, "error": "cannot be read"})
         assert listed(checkpoints)["one"]["error"] == "cannot be read"
     assert listed(checkpoints)["one"]["error"] is None
+
+
+def test_all_sessions_share_the_list_for_a_second_or_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry with a time to live may end while it is read, which is a KeyError on the page: seconds are keys."""
+    reads: list[str] = []
+
+    def read(checkpoints: str) -> list[dict[str, object]]:
+        reads.append(checkpoints)
+        return []
+
+    monkeypatch.setattr(runtime, "summaries", read)
+    runtime.models_changed()
+    for now, expected in ((7.0, 1), (7.9, 1), (8.1, 2)):
+        monkeypatch.setattr(runtime, "time", SimpleNamespace(monotonic=lambda now=now: now))
+        assert runtime.models() == {}
+        assert len(reads) == expected
+    runtime.models_changed()
+    runtime.models()
+    assert len(reads) == 3
+    runtime.models_changed()
