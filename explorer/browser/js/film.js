@@ -159,7 +159,19 @@ function drawHead(S, f) {
   const [row_title, column_title] = AXES[kind];
   const header = {
     ...{ rows, columns, row_title, column_title, ends: f.predicted.map(leadsTo), caption: `${caption}.` },
-    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+    ...{
+      unit: t("weight"),
+      top: 1,
+      signed: false,
+      least: 0,
+      minus: 0,
+      numbers: true,
+      zeros: false,
+      frames: [],
+      group: "",
+      name: "",
+      twins: [[], []],
+    },
     grid: [],
     places: placesOf(f.columns, isLeftwards(f.columns)),
   };

@@ -63,7 +63,7 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
         if closing is None
         else t("Query · key / √d_head, computed for every cell; the masks close those with hatched edges.")
     )
-    draw_map(scores, key="masks_scores", prefix=about)
+    draw_map(scores, key="masks_scores", prefix=about, group="masks")
 
 
 def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
@@ -74,7 +74,7 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
         if (weights.mask != VISIBLE).any()
         else t("No cell is closed; each row sums to 1.")
     )
-    draw_map(weights, key="masks_weights", prefix=about)
+    draw_map(weights, key="masks_weights", prefix=about, group="masks")
 
 
 def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switches, longer: str) -> str:
