@@ -74,7 +74,8 @@ def encode(
         frames=list(map_.marks.cells),
         group=group,
         name=name or map_.quantity,
-        twins=map_.marks.twins,
+        twin_rows=map_.marks.twins[0],
+        twin_columns=map_.marks.twins[1],
         caption=caption,
         places=map_.places,
     )

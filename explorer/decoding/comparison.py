@@ -69,13 +69,15 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
-        most, axis = pairs[0], row_axis(a, b)
+        most = pairs[0]
+        writes = row_axis(a, b) == 1 and all(map_.predicted[at] for map_, at in zip((a, b), most.rows, strict=True))
+        axis = int(writes)  # a row inside a prompt writes nothing
         rows = [_word_of(each, axis, at) for each, at in zip((a, b), most.rows, strict=True)]
         keys = [
             _with_weight("".join(each.columns[at] for at in word), weight, pieces=len(word))
             for each, word, weight in zip((a, b), most.words, most.weights, strict=True)
         ]
-        return _looks_more(rows, keys, most.weights, writes=axis == 1)
+        return _looks_more(rows, keys, most.weights, writes=writes)
     if comparison.difference is not None and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
     if row > min(len(a.rows), len(b.rows)):

@@ -70,8 +70,13 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
 
 
 def words_along(map_: LabelledMap, axis: int) -> tuple[Words, list[str]]:
-    """The words of the rows (axis 0), of what they predict (1), or of the columns (2): their pieces, their names."""
+    """The words of the rows (axis 0), of what they predict (1), or of the columns (2): their pieces, their names.
+
+    If all pieces are single characters, each is a word.
+    """
     names, continued = (map_.rows, map_.predicted, map_.columns)[axis], map_.continued[axis]
+    if all(len(names[at]) == len(names[at - 1]) == 1 for at in continued if at):
+        continued = frozenset()
     starts = [at for at in range(len(names)) if not at or at not in continued]
     words = [range(*each) for each in pairwise([*starts, len(names)])]
     return words, ["".join(names[word.start : word.stop]) for word in words]

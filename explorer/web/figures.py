@@ -131,8 +131,8 @@ def draw_map(
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text is about
-    all. A cell that is chosen in one map of a `group` is chosen in all.
+    maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text is
+    about all. A cell that is chosen in one map of a `group` is chosen in all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.

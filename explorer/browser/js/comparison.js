@@ -2,6 +2,7 @@
 // pair_marks.py have it; a test compares both.
 
 import { giveForms } from "./head_forms.js";
+import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { changeSeen, decimals, quoted } from "./numbers.js";
 import { SIGN, counterparts, isInLine, marked, rowAxis, wordsAlong, worthNaming } from "./pair_marks.js";
@@ -219,6 +220,7 @@ function figureOf(
   const [row_title, column_title] = AXES[kind];
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
+    ...PLAIN,
     rows: sign(marks?.rows, names),
     ends: sign(marks?.ends, predicted).map((token) => (token ? `→ ${token}` : "")),
     columns: sign(marks?.columns, positioned(columns)),
@@ -229,13 +231,9 @@ function figureOf(
     top,
     signed,
     least: signed ? NOISE : 0,
-    minus: 0,
-    numbers: true,
-    zeros: false,
     frames: marks?.cells ?? [],
-    group: "",
-    name: "",
-    twins: /** @type {MapHeader["twins"]} */ (marks?.twins ?? [[], []]),
+    twin_rows: marks?.twins[0] ?? [],
+    twin_columns: marks?.twins[1] ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     places,
   };
@@ -299,9 +297,10 @@ function pairInWords(a, b, row) {
   const [largest] = worthNaming(pairs);
   if (largest) {
     const { rows, words, weights } = largest;
-    const axis = rowAxis(a, b);
+    const writes = [a, b].every(({ predicted }, side) => predicted[rows[side]]); // a row inside a prompt does not
+    const axis = Number(writes && rowAxis(a, b));
     const named = [a, b].map((sheet, side) => wordOf(sheet, axis, rows[side]));
-    return looksMore(named, words.map(withWeight(weights)), weights, axis === 1);
+    return looksMore(named, words.map(withWeight(weights)), weights, writes);
   }
   if (isInLine(a, b) && pairs[0]?.change === 0) return t("Both maps are equal in every cell.");
   if (row >= Math.min(a.rows.length, b.rows.length)) return "";

@@ -39,6 +39,12 @@ const [HIGH, LEAST_HIGH] = [0.6, 460];
 // What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
 const [ABOVE, LEAST_LEFT] = [370, 300];
 
+/** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns">} */
+export const PLAIN = {
+  ...{ signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+  ...{ group: "", name: "", twin_rows: [], twin_columns: [] },
+};
+
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
   const { header, arrays } = readMessage(data);
@@ -153,7 +159,14 @@ function draw(S) {
   const isInRow = window.innerWidth > NARROW && grid.length > 0;
   const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
   const measured = all.map(([rows, ends, columns]) =>
-    labelsOf(canvas, theme.font, { rows, ends, columns, places }, isInRow ? DOUBLE : room, false, !isInRow ? 12 : all.length > 3 ? 10 : 11),
+    labelsOf(
+      canvas,
+      theme.font,
+      { rows, ends, columns, places },
+      isInRow ? DOUBLE : room,
+      false,
+      !isInRow ? 12 : all.length > 3 ? 10 : 11,
+    ),
   );
   const [labels] = measured;
   if (isInRow) for (const each of measured) each.left -= AXIS + 5; // the title of the rows lies above them
@@ -177,7 +190,8 @@ function draw(S) {
   const steep = fit(false); // in narrow cells, labels of the keys stand upright
   const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
-  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= high;
+  const most = Math.max(...all.map(([{ length }]) => length)); // rows of a map in the row
+  const isOblong = grid.length > 0 && cell < STEEP && most * STEEP <= high;
   const isSmall = grid.length > 0 && (isOblong || cell < (signed ? WIDE : ROOMY));
   S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
   S.plot.upright &&= !isInRow;
@@ -229,7 +243,10 @@ function draw(S) {
     leaveOut: () => (isTight = true),
     letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
-    titles: [isInRow && labels.left < TITLED ? "" : header.row_title, header.column_title],
+    titles: [
+      rowsAbove(frame, S.plot) || (isInRow && labels.left < TITLED ? "" : header.row_title),
+      header.column_title,
+    ],
     row: chosen?.row ?? null,
     column: chosen?.column ?? null,
     ruled: true,
@@ -259,19 +276,16 @@ function draw(S) {
   if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
   else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
-  notes.unshift(...beyond(frame, S.plot, rows.length));
+  const under = rows.length - Math.round((frame.scrollTop + frame.clientHeight - S.plot.top) / S.plot.tall);
+  if (under > 0) notes.unshift(t("↓ {n} row below", "↓ {n} rows below", { n: under }));
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
 }
 
-/** How many rows are out of sight above and below. @param {HTMLElement} box @param {Plot} plot @param {number} rows */
-function beyond({ scrollTop, clientHeight }, { top, tall }, rows) {
-  const above = Math.round(scrollTop / tall);
-  const below = rows - Math.round((scrollTop + clientHeight - top) / tall);
-  return [
-    above > 0 ? t("↑ {n} row above", "↑ {n} rows above", { n: above }) : "",
-    below > 0 ? t("↓ {n} row below", "↓ {n} rows below", { n: below }) : "",
-  ].filter(Boolean);
+/** How many rows are out of sight above, in place of the title of the rows. @param {HTMLElement} box @param {Plot} plot */
+function rowsAbove({ scrollTop }, { tall }) {
+  const n = Math.round(scrollTop / tall);
+  return n > 0 ? t("↑ {n} row above", "↑ {n} rows above", { n }) : "";
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
@@ -311,11 +325,13 @@ const hostOf = ({ box }) => /** @type {ShadowRoot} */ (box.getRootNode()).host;
 
 /** The cells of another map that are counterparts of a cell of this one. @param {MapState} S @param {NonNullable<MapState["at"]>} at @param {MapState} other */
 function twinsOf(S, at, other) {
-  const [row, column] = [at.row, at.column].map((place, axis) => {
-    const own = S.header.twins[axis].length ? S.header.twins[axis][place] : place;
-    const all = other.header[axis ? "columns" : "rows"].map((_, i) => other.header.twins[axis][i] ?? i);
-    return own < 0 ? [] : [...all.keys()].filter((i) => all[i] === own);
-  });
+  const [own, its] = [S.header, other.header].map(({ rows, columns, twin_rows, twin_columns }) => [
+    rows.map((_, i) => twin_rows[i] ?? i),
+    columns.map((_, i) => twin_columns[i] ?? i),
+  ]);
+  const [row, column] = [at.row, at.column].map((place, axis) =>
+    [...its[axis].keys()].filter((i) => its[axis][i] === own[axis][place] && its[axis][i] >= 0),
+  );
   return row.flatMap((i) => column.map((j) => ({ row: i, column: j })));
 }
 

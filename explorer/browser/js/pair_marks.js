@@ -15,10 +15,13 @@ const MOST_FRAMED = 40; // weights; of more, those with the largest differences
 const MOST_NAMED = 4; // words whose rows are compared
 const LEAST_NAMED = 0.01; // difference from which two weights are not the same in two decimals
 
-/** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
+/** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
 export function wordsAlong({ rows, predicted, columns, continued }, axis) {
   const names = [rows, predicted, columns][axis];
-  const starts = [...names.keys()].filter((at) => !at || !continued[axis].has(at));
+  const isLetter = (/** @type {number} */ at) => [...names[at]].length === 1;
+  const inner = [...continued[axis]].filter(Boolean);
+  const isSpelt = inner.every((at) => isLetter(at) && isLetter(at - 1));
+  const starts = [...names.keys()].filter((at) => isSpelt || !inner.includes(at));
   return starts.map((start, i) => {
     const places = Array.from({ length: (starts[i + 1] ?? names.length) - start }, (_, nth) => start + nth);
     return { places, name: places.map((at) => names[at]).join("") };

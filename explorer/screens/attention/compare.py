@@ -178,9 +178,8 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
 
 
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
-    del at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.with_one_word_changed(translation)
+    st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.other_to_compare(translation, at)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.markdown("B:", width="content")
         text = st.text_input(t("The other sentence"), key="compare_text", label_visibility="collapsed")
