@@ -50,6 +50,19 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
 
 
+def test_a_cell_chosen_in_one_map_has_its_score_and_its_weight(visit: Visit) -> None:
+    page = visit("/masks?model=adjective-swap&text=I+read+red+books")
+    scores, weights = page.locator(".labelled canvas").all()
+    said = page.locator(".labelled output")
+    click_cell(weights, 2, 1)
+    numbers = r"score [+−]\d\.\d{3} → weight 0\.\d{3}$"
+    expect(said.nth(1)).to_have_text(re.compile(numbers))
+    expect(said.first).to_have_text("")
+    click_cell(scores, 1, 2)
+    expect(said.first).to_have_text(re.compile(r"the causal mask closes this cell, so its weight is 0$"))
+    expect(said.nth(1)).to_have_text("")
+
+
 def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit: Visit) -> None:
     text = "Two+children+are+playing+football+on+the+grass+near+a+house."
     page = visit(f"/masks?model=multi30k-en-de&text={text}")
