@@ -215,22 +215,6 @@ def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_do
     assert pair_in_words(compare(a, same), 3) == said
 
 
-def test_rows_without_a_counterpart_are_said_not_to_be_compared() -> None:
-    a = cross("two young children play in the park .", "zwei kleine Kinder spielen im Park .", (0, 0))
-    b = cross("two young children play on the street .", "zwei kleine Kinder spielen auf der Straße .", (0, 0))
-    assert marked(a, b)[3] == (
-        "Not compared, because they have no single counterpart: the rows that write “im” and “Park” in A and “auf”, "
-        "“der” and “Straße” in B."
-    )
-    assert pair_in_words(compare(a, b), 1).startswith("At step 1: in A, "), "the rows that are compared are equal"
-    longer = cross("two young children play in the park .", "zwei kleine Kinder spielen gern im Park .", (0, 0))
-    assert marked(a, longer)[3] == (
-        "Not compared, because they have no single counterpart: the rows that write “gern” in B."
-    )
-    as_many = cross("two young children play in the park .", "zwei kleine Kinder spielen am See .", (0, 0))
-    assert "Not compared" not in marked(a, as_many)[3], "one for one"
-
-
 def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
     b = cross("a man .", "Mann .", (0, 0))

@@ -70,16 +70,6 @@ def test_shares_of_places() -> None:
     assert close(found["previous" + WITHOUT_SINKS][0, 0], hit / spent)
 
 
-def test_decoder_rows_that_see_one_key_do_not_count() -> None:
-    item = random_observed()
-    rows = item.trace.decoder[0, 0]
-    found = sentence_scores(item, "decoder")
-    assert close(found["itself"][0, 0], loops(rows, lambda i, r: r[i] if i else None))
-    assert close(found["first"][0, 0], loops(rows, lambda i, r: r[0] if i else None))
-    assert np.isnan(found["next"]).all(), "the future is closed"
-    assert "end" not in found
-
-
 def test_duplicates_are_other_copies_and_earlier_ones_in_the_decoder() -> None:
     ids, reads = (10, 11, 10, 12, 11, 10), (40, 41, 40, 40)
     item = random_observed(src_ids=ids, read_ids=reads)

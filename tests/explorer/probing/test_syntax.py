@@ -44,16 +44,6 @@ def test_words_get_tags_relations_and_heads(nlp: Language) -> None:
     assert parse(nlp, [tokenizers("words")[0].encode("")]) == [Parsed(("",), ("",), (-1,))]
 
 
-def test_subwords_have_the_grammar_of_their_word(nlp: Language) -> None:
-    source, words = sample("subwords").sources[0], sample().sources[0]
-    by_word, found = parse(nlp, [words])[0], parse(nlp, [source])[0]
-    for i, (start, _) in enumerate(source.offsets):
-        word = max(n for n, (begin, _) in enumerate(words.offsets) if begin <= max(start, 0) or n == 0)
-        assert (found.tags[i], found.relations[i]) == (by_word.tags[word], by_word.relations[word])
-    heads = {found.heads[i] for i in range(len(source)) if found.relations[i] == "det"}
-    assert all(found.tags[head] == "NOUN" for head in heads)
-
-
 def to_head(parsed: Parsed):
     """A head that knows grammar: each word looks at the one that it depends on, the others at <eos>."""
     return lambda q, n: one_hot(parsed.heads[q] if parsed.heads[q] >= 0 else n - 1, n)

@@ -58,21 +58,6 @@ def test_a_run_is_chosen_from_elsewhere_even_before_it_is_listed(app: AppTest) -
     assert shown(app.run()) == (NEW, {}), "it has been deleted"
 
 
-@pytest.mark.parametrize("link", [True, False])
-def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again_and_without_one_it_begins_anew(
-    app: AppTest, link: bool
-) -> None:
-    app.query_params["run"] = "two"
-    app.run()
-    app.session_state["page"] = "another"
-    app.query_params.clear()
-    app.run()
-    app.session_state["page"] = RUN
-    if link:
-        app.query_params["run"] = "two"
-    assert shown(app.run()) == (("two", {"run": "two"}) if link else (NEW, {}))
-
-
 def test_a_choice_for_one_page_is_not_taken_by_the_other(app: AppTest) -> None:
     app.session_state["choose"] = lambda: choose_run("two", ENTRY)
     assert shown(app.run()) == (NEW, {})
