@@ -75,7 +75,7 @@ def words_along(map_: LabelledMap, axis: int) -> tuple[Words, list[str]]:
     If all pieces are single characters, each is a word.
     """
     names, continued = (map_.rows, map_.predicted, map_.columns)[axis], map_.continued[axis]
-    if all(len(names[at]) == len(names[at - 1]) == 1 for at in continued if at):
+    if all(max(len(names[at]), len(names[at - 1])) < 2 for at in continued if at):
         continued = frozenset()
     starts = [at for at in range(len(names)) if not at or at not in continued]
     words = [range(*each) for each in pairwise([*starts, len(names)])]
@@ -149,8 +149,10 @@ def _piecewise(one: range, other: range) -> list[tuple[int, int]]:
 def _twins(a: LabelledMap, b: LabelledMap) -> tuple[Twins, Twins]:
     """For the rows and the columns of both maps: the place in A of each one's counterpart, -1 without one.
 
-    All pieces of a key have the place of the first, if its counterpart has not as many.
+    All pieces of a key have the place of the first, if its counterpart has not as many. Maps that are in line need none.
     """
+    if in_line(a, b):
+        return ([], []), ([], [])
     own = (list(range(len(a.rows))), list(range(len(a.columns))))
     its = ([-1] * len(b.rows), [-1] * len(b.columns))
     for i, j in matched_rows(a, b):

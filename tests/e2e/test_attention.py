@@ -123,8 +123,8 @@ def test_the_framed_cell_is_in_sight_on_arrival_and_named_in_the_difference(visi
     assert 0 < above == round(above), "whole rows"
     high = box.evaluate("box => box.clientHeight") - top
     assert high % row == pytest.approx(2)
-    below = 29 - above - high // row
-    expect(page.locator(".labelled .marks").last).to_contain_text(f"↓ {below:.0f} row")
+    box.evaluate("box => box.scrollTo(0, 0)")
+    expect(page.locator(".labelled .marks").last).to_contain_text(f"↓ {29 - high // row:.0f} rows below")
     page = visit("/attention?model=adjective-swap&panel=compare.way-text&text=I+read+red+books&other=I+read+blue+books")
     minus = page.locator(".labelled canvas").nth(2)
     expect(minus).to_have_attribute("data-plot", re.compile(r"\d"))

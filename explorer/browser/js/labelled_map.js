@@ -6,7 +6,7 @@ import { finder, say } from "./dom.js";
 import { PADDING } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
-import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { READABLE, aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { cellNumber, changeSeen, clamp, decimals as inThree, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
@@ -187,6 +187,7 @@ function draw(S) {
         );
       }),
     );
+  if (isInRow && fit(false) < READABLE) for (const each of measured) Object.assign(each, { right: 0, others: [] });
   const steep = fit(false); // in narrow cells, labels of the keys stand upright
   const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
@@ -358,14 +359,17 @@ function readOut(S, at) {
 
 /** The numbers of a chosen cell in all maps of its group: "A 0.201, B 0.299", "score −0.094 → weight 0.031". @param {MapState} S @param {NonNullable<MapState["at"]>} at */
 function together(S, at) {
-  const maps = groupOf(S);
-  const found = maps.flatMap((each) => {
+  /** @type {number[]} */
+  const seen = [];
+  const found = groupOf(S).flatMap((each) => {
     const { columns, name, signed, zeros } = each.header;
     const cells = (each === S ? [at] : twinsOf(S, at, each)).map(({ row, column }) => row * columns.length + column);
     const open = cells.filter((i) => !each.mask[i]);
     if (!cells.length) return [];
     const sum = open.reduce((all, i) => all + each.values[i], 0);
-    const number = signed ? signedNumber(sum, 3, true, true, "0") : inThree(sum);
+    seen.push(Number(sum.toFixed(3)));
+    const change = zeros ? sum : seen[1] - seen[0]; // of two numbers as they are written
+    const number = signed ? signedNumber(change, 3, true, true, "0") : inThree(sum);
     const code = open.length ? 0 : each.mask[cells[0]];
     return { name, number: cells.length > 1 ? t("{number} together", { number }) : number, code, zeros };
   });

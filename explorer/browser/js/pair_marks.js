@@ -18,7 +18,7 @@ const LEAST_NAMED = 0.01; // difference from which two weights are not the same 
 /** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
 export function wordsAlong({ rows, predicted, columns, continued }, axis) {
   const names = [rows, predicted, columns][axis];
-  const isLetter = (/** @type {number} */ at) => [...names[at]].length === 1;
+  const isLetter = (/** @type {number} */ at) => [...names[at]].length < 2;
   const inner = [...continued[axis]].filter(Boolean);
   const isSpelt = inner.every((at) => isLetter(at) && isLetter(at - 1));
   const starts = [...names.keys()].filter((at) => isSpelt || !inner.includes(at));
@@ -87,6 +87,11 @@ export function marked(a, b) {
 
 /** For the rows and the columns of both maps: the place in A of each one's counterpart, as `_twins` of pair_marks.py. @param {Sheet} a @param {Sheet} b @returns {[number[], number[]][]} */
 function twinsOf(a, b) {
+  if (isInLine(a, b))
+    return [
+      [[], []],
+      [[], []],
+    ];
   /** @type {[number[], number[]]} */
   const own = [[...a.rows.keys()], [...a.columns.keys()]];
   /** @type {[number[], number[]]} */
