@@ -149,7 +149,7 @@ def _piecewise(one: range, other: range) -> list[tuple[int, int]]:
 def _twins(a: LabelledMap, b: LabelledMap) -> tuple[Twins, Twins]:
     """For the rows and the columns of both maps: the place in A of each one's counterpart, -1 without one.
 
-    All pieces of a key have the place of the first, if its counterpart has not as many. Maps that are in line need none.
+    All pieces of a key have the place of the first, if its counterpart has not as many. Maps in line need no places.
     """
     if in_line(a, b):
         return ([], []), ([], [])

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawMark, hiddenNumbers } from "../../explorer/browser/js/map_marks.js";
+import { condensed, drawMark, hiddenNumbers } from "../../explorer/browser/js/map_marks.js";
 
 const map = { keys: 4, cell: 15, places: [] };
 
@@ -21,6 +21,12 @@ test("of neighbours whose numbers would touch, the larger one is written", () =>
 
 test("where there is room between them, all numbers are written", () => {
   assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [], { cell: 16 }), []);
+});
+
+test("a number with a sign is condensed to the width of its cell, while it can be read", () => {
+  assert.equal(condensed(14, 20), 14);
+  assert.equal(condensed(21, 20), 18);
+  assert.equal(condensed(20, 12), 15.6);
 });
 
 test("neighbours are those on screen, where columns run from right to left", () => {
