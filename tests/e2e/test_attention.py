@@ -176,6 +176,8 @@ def test_a_cell_chosen_in_one_map_is_chosen_in_those_beside_it(visit: Visit) -> 
     both = translated("The unicyclist runs through the snow.")[0, 1:4].sum()
     click_cell(maps.first, 0, 1)
     expect(said.first).to_contain_text(f", B {both:.3f} together")
+    click_cell(maps.last, 0, 3)
+    expect(said.last).to_contain_text(f", B {both:.3f} together")
     said_first = f"To write “Der”, B looks more at “unicyclist” ({both:.2f} together) than A at “dog”"
     expect(page.get_by_text(said_first)).to_be_visible()
 

@@ -26,7 +26,7 @@ test("where there is room between them, all numbers are written", () => {
 test("a number with a sign is condensed to the width of its cell, while it can be read", () => {
   assert.equal(condensed(14, 20), 14);
   assert.equal(condensed(21, 20), 18);
-  assert.equal(condensed(20, 12), 15.6);
+  assert.equal(condensed(50, 12), 39);
 });
 
 test("neighbours are those on screen, where columns run from right to left", () => {

@@ -16,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, twins: { row: number, column: number }[], wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight; `twins`: cells that are marked since one was chosen in a map beside it */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, twins: { row: number, column: number }[], wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight; `twins`: cells that are marked since one was chosen here or in a map beside it */
 
 /** All maps on the page. @type {Set<MapState>} */
 const shown = new Set();
@@ -304,7 +304,7 @@ function signedNumber(value, decimals, hasPlus, zeros = false, whole = "") {
 function choose(S, at) {
   S.at = at;
   for (const each of groupOf(S)) {
-    each.twins = each === S || !at ? [] : twinsOf(S, at, each);
+    each.twins = at ? twinsOf(S, at, each) : [];
     if (each !== S) each.at = null;
     draw(each);
     const [first] = at && each === S ? [at] : each.twins;
@@ -363,7 +363,8 @@ function together(S, at) {
   const seen = [];
   const found = groupOf(S).flatMap((each) => {
     const { columns, name, signed, zeros } = each.header;
-    const cells = (each === S ? [at] : twinsOf(S, at, each)).map(({ row, column }) => row * columns.length + column);
+    const twins = twinsOf(S, at, each);
+    const cells = (each === S && !twins.length ? [at] : twins).map(({ row, column }) => row * columns.length + column);
     const open = cells.filter((i) => !each.mask[i]);
     if (!cells.length) return [];
     const sum = open.reduce((all, i) => all + each.values[i], 0);
