@@ -18,7 +18,9 @@ _PIXEL = """(canvas, [row, column, across, down]) => {
 _REDRAW = """canvas => {
   const texts = [];
   const fill = CanvasRenderingContext2D.prototype.fillText;
-  CanvasRenderingContext2D.prototype.fillText = (text) => texts.push(text);
+  CanvasRenderingContext2D.prototype.fillText = function (text) {
+    if (this.canvas === canvas) texts.push(text);
+  };
   canvas.dispatchEvent(new MouseEvent("click", { clientX: -1, clientY: -1 }));
   CanvasRenderingContext2D.prototype.fillText = fill;
   return texts;
@@ -95,7 +97,7 @@ def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
         click_cell(scores, row, column)
         said[row, column] = str(line.text_content())
         expect(line).to_be_in_viewport()
-    assert re.search(r": score −?\d\.\d{4}$", said[1, 0]), "an open cell"
+    assert re.search(r": score [+−]\d\.\d{3} → weight 0\.\d{3}$", said[1, 0]), "an open cell"
     assert said[1, 2].endswith("; the causal mask closes this cell, so its weight is 0")
     assert said[1, 6].endswith("; the padding mask closes this cell, so its weight is 0")
     left, top, cell = (float(number) for number in str(scores.get_attribute("data-plot")).split(",")[:3])

@@ -17,6 +17,7 @@ test("of neighbours whose numbers would touch, the larger one is written", () =>
   assert.deepEqual(hidden([0.7, 0.1, 0.2, 0]), [1], "what is left out leaves room");
   assert.deepEqual(hidden([0, 0, 0, 0.7, 0.1, 0, 0, 0]), [], "the next row is no neighbour");
   assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [2]), [1, 3], "the framed one in any case");
+  assert.deepEqual(hidden([0.1, 0.3, -0.4, 0.1], [1, 2]), [1, 3], "of two framed ones the larger, with a sign too");
 });
 
 test("where there is room between them, all numbers are written", () => {

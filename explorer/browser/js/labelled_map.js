@@ -76,6 +76,7 @@ export function showMap(root, { header, values, mask, closing }, choice) {
   });
   shown.add(S);
   draw(S);
+  for (const each of groupOf(S)) if (each !== S && each.at) readOut(each, each.at); // its numbers have changed
   return () => {
     S.observer.disconnect();
     shown.delete(S);
@@ -237,6 +238,7 @@ function draw(S) {
     sheet: sheetOf(theme, cells, [levels], scale),
     at: 0,
     values: levels,
+    sizes: S.values,
     scale,
     numberOf: header.numbers ? numberOf : () => "",
     largest: LARGEST,
@@ -292,12 +294,13 @@ function rowsAbove({ scrollTop }, { tall }) {
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
-/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus. @param {number} value @param {number} decimals @param {boolean} hasPlus @param {boolean} [zeros] @param {string} [whole] how 0 is written before the mark */
+/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} hasPlus @param {boolean} [zeros] @param {string} [whole] how 0 is written before the mark */
 function signedNumber(value, decimals, hasPlus, zeros = false, whole = "") {
   const size = Math.abs(value);
   const text = size.toFixed(decimals).replace(/^0(?=\.)/, whole);
   if (!Number(text)) return size < 1e-6 ? "0" : zeros ? inSentence(text) : "";
-  return inSentence((value < 0 ? "−" : hasPlus ? "+" : "") + text);
+  const [minus, plus] = hasPlus ? ["−", "+"] : ["-", ""];
+  return inSentence((value < 0 ? minus : plus) + text);
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */

@@ -239,6 +239,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Sheet} sheet
  * @property {number} at the map's place on the sheet
  * @property {ArrayLike<number>} values
+ * @property {ArrayLike<number>} [sizes] the numbers of which the larger is written where two would touch, if not `values`
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
@@ -367,7 +368,17 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf, largest = 24, isSmall, leaveOut, letterSpacing = "0px", marks = [] },
+  {
+    values,
+    sizes = values,
+    scale = UNIT,
+    numberOf,
+    largest = 24,
+    isSmall,
+    leaveOut,
+    letterSpacing = "0px",
+    marks = [],
+  },
 ) {
   const least = isSmall ? 9 : densest(ctx.canvas)[0];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
@@ -385,7 +396,7 @@ function writeNumbers(
   ctx.font = `${Math.max(size, least)}px ${theme.font}`;
   const framed = new Set(marks.map(({ row = -1, column = -1 }) => row * keys + column));
   const widths = texts.map((text) => condensed(ctx.measureText(text).width, cell));
-  const isHidden = isSmall ? hiddenNumbers(widths, values, framed, { keys, cell, places }) : () => false;
+  const isHidden = isSmall ? hiddenNumbers(widths, sizes, framed, { keys, cell, places }) : () => false;
   texts.forEach((text, i) => {
     if (!text) return;
     if (isHidden(i)) return leaveOut?.();
