@@ -17,8 +17,8 @@ def frame() -> None:
     from explorer.screens.lessons import sidebar as lesson_sidebar
     from explorer.web import address, language, security, session, sidebar, warm_up
     from explorer.web import frame as shell
-    from explorer.web.faults import contained, handle_callback_faults
-    from explorer.web.streamlit_private import end_after_leaving, through_history
+    from explorer.web.faults import contained, remember
+    from explorer.web.streamlit_private import contain_callbacks, end_after_leaving, through_history
 
     st.set_page_config(
         page_title="Headlight",
@@ -28,7 +28,7 @@ def frame() -> None:
         menu_items={"About": ABOUT},
     )
 
-    handle_callback_faults()
+    contain_callbacks(remember)
     end_after_leaving()
     language.settle()
     continues = sidebar.continues()

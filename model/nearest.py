@@ -16,7 +16,7 @@ def nearest(word: str, known: Iterable[str]) -> Later:
     known = sorted(known)
     if not known:
         return later("There is none here.")
-    if close := _close_to(word, known):
+    if close := difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known):
         *first, last = [f"'{name}'" for name in close]
         names = later("{first} or {last}", first=", ".join(first), last=last) if first else last
         return later("Did you mean {names}?", names=names)
@@ -24,11 +24,6 @@ def nearest(word: str, known: Iterable[str]) -> Later:
         return later("Known: {names}.", names=", ".join(known))
     similar = difflib.get_close_matches(word, known, n=3, cutoff=0.0)
     return later("The most similar of {n} are {names}.", n=len(known), names=", ".join(similar))
-
-
-def _close_to(word: str, known: list[str]) -> list[str]:
-    """The name of `known` that `word` probably means, or those that it may abbreviate; none if none is close."""
-    return difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known)
 
 
 def _related(word: str, known: list[str]) -> list[str]:

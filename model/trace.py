@@ -190,11 +190,6 @@ def future_mask(length: int) -> Codes:
     return np.triu(np.full((length, length), FUTURE, dtype=np.uint8), k=1)
 
 
-def prefix_mask(length: int, *, causal: bool) -> Codes:
-    """[query, key] codes of `length` real tokens that are read at once: without a causal mask, all are VISIBLE."""
-    return future_mask(length) if causal else np.full((length, length), VISIBLE, dtype=np.uint8)
-
-
 def no_weights(kind: AttentionKind, n_src: int, n_tgt: int) -> Floats:
     """The array of a missing kind: no layers, but query and key axes as long as its tokens."""
     shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]

@@ -26,7 +26,7 @@ from model.presets import PRESETS, get_preset
 if TYPE_CHECKING:
     from model.data.proposal import Proposal
     from model.training.distributed import World
-    from model.training.launch import Launch, Signals
+    from model.training.launch import Signals
     from model.training.setup import Setup
 
 _NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "like", "overwrite", "dry_run")
@@ -164,7 +164,7 @@ def _stored_device(options: argparse.Namespace) -> str:
 
 def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.data.files import save_splits
-    from model.training.launch import Launch, create_folder
+    from model.training.launch import create_folder
     from model.training.parts import first_part, forget_model
 
     if options.first and not options.init:
@@ -190,15 +190,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
         if "own_data" in setup.origin:
             save_splits(setup.task.splits, folder)
-    launch = Launch(
-        options.checkpoints,
-        world,
-        signals,
-        wait=not options.now,
-        data_dir=options.data_dir,
-        added_data=tuple(options.add_data),
-    )
-    return _run(launch, setup, options)
+    return _run(options, world, signals, setup, data_dir=options.data_dir, added_data=tuple(options.add_data))
 
 
 def _check_free(options: argparse.Namespace, world: World) -> None:
@@ -285,7 +277,6 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import load_model, read_run
     from model.data.files import check_added, read_added, with_added
     from model.training.device import Runtime, check_precision
-    from model.training.launch import Launch
     from model.training.parts import EXTENDED, THEN, find_first, longer
     from model.training.runfolder import read_status, refuse_running
     from model.training.settings import Settings
@@ -331,17 +322,8 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         start_from=load_model(find_model(options.checkpoints, init)) if init else None,
         origin={key: value for key, value in extra.items() if key not in ("runtime", "results")},
     )
-    launch = Launch(
-        options.checkpoints,
-        world,
-        signals,
-        wait=not options.now,
-        resume=True,
-        extended=extended,
-        data_dir=data_dir,
-        added_data=tuple(added_data),
-    )
-    return _run(launch, setup, options)
+    how: dict[str, Any] = {"resume": True, "extended": extended, "data_dir": data_dir, "added_data": tuple(added_data)}
+    return _run(options, world, signals, setup, **how)
 
 
 def _train_second(options: argparse.Namespace, world: World, signals: Signals, first: Path) -> int:
@@ -360,18 +342,20 @@ def _train_second(options: argparse.Namespace, world: World, signals: Signals, f
     return _train(second, world, signals)
 
 
-def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
-    """Train, report before and after, and continue with a second part if there is one."""
+def _run(options: argparse.Namespace, world: World, signals: Signals, setup: Setup, **how: Any) -> int:
+    """Train, report before and after, and continue with a second part if there is one; for `how` see `Launch`."""
     from model.embeddings import count_parameters
     from model.training.card import score_lines
     from model.training.device import cpu_multiplies_bf16, describe_device
+    from model.training.launch import Launch
 
+    launch = Launch(options.checkpoints, world, signals, wait=not options.now, **how)
     training, runtime = setup.settings.training, setup.runtime
-    if launch.world.is_main:
+    if world.is_main:
         skipped = f", {setup.n_skipped:,} left out as empty or too long" if setup.n_skipped else ""
         n_added = sum(entry.get("pairs", 0) for entry in setup.origin.get("added_data", ()))
         added = f" ({n_added:,} of them added)" if n_added else ""
-        others = f" × {launch.world.size} processes" if launch.world.size > 1 else ""
+        others = f" × {world.size} processes" if world.size > 1 else ""
         print(
             f"{setup.name}: {setup.task.title}; {len(setup.corpus.pairs):,} training pairs{added}{skipped}; "
             f"{count_parameters(setup.model):,} parameters; {training.max_steps:,} updates on "
@@ -385,7 +369,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     finished = launch.run(setup)
-    if launch.world.is_main:
+    if world.is_main:
         folder = launch.checkpoints / setup.name
         if finished:
             results = read_json(folder / CONFIG)["results"]
@@ -396,7 +380,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
         else:
             print(f"{setup.name} stopped; continue with --resume {setup.name}.")
     if finished and "then" in setup.origin:
-        return _train_second(options, launch.world, launch.signals, launch.checkpoints / setup.name)
+        return _train_second(options, world, signals, launch.checkpoints / setup.name)
     return 0
 
 

@@ -57,7 +57,7 @@ _PACKS: dict[str, tuple[str, ...]] = {
 _PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries}
 
 # The style sheets of each component, later ones taking precedence, and its markup.
-_PARTS: dict[str, tuple[tuple[str, ...], str]] = {
+PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "arrival": (("arrival",), "arrival"),
     "carrier": ((), ""),
     "cell": (("views", "labelled_map", "cell"), "cell"),
@@ -148,7 +148,7 @@ def beside(file: str, address: str) -> str:
 def sources(entries: Iterable[str], components: Iterable[str] = ()) -> tuple[str, ...]:
     """The files whose messages people read in these modules, with all that they import, and in the markup."""
     scripts = in_order(*(f"{entry}.js" for entry in entries))
-    markup = [_PARTS[component][1] for component in components]
+    markup = [PARTS[component][1] for component in components]
     return (*(f"js/{file}" for file in scripts), *(f"html/{name}.html" for name in markup if name))
 
 
@@ -169,15 +169,10 @@ def standalone(views: tuple[str, ...]) -> bytes:
 def looks(*components: str) -> dict[str, dict[str, str]]:
     """Style and markup of components; those that draw nothing have none."""
     return {
-        entry: {"css": style(*_PARTS[entry][0]), "html": markup(_PARTS[entry][1])}
+        entry: {"css": style(*PARTS[entry][0]), "html": words.markup(PARTS[entry][1])}
         for entry in components
-        if _PARTS[entry][1]
+        if PARTS[entry][1]
     }
-
-
-def markup(name: str) -> str:
-    """A file of html/."""
-    return _read("html", f"{name}.html")
 
 
 def as_json(value: object) -> bytes:
@@ -188,11 +183,6 @@ def as_json(value: object) -> bytes:
 def style(*sheets: str) -> str:
     """Style sheets of css/ joined into one; a later one takes precedence."""
     return "".join(_CSS_COMMENTS.sub("", _read("css", f"{name}.css")) for name in sheets)
-
-
-def has_styles(entry: str) -> bool:
-    """Whether a component has style sheets; one without draws nothing."""
-    return bool(_PARTS[entry][0])
 
 
 def content(name: str, language: str = ENGLISH) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.browser.payload import encode, is_small
+from explorer.browser.payload import AT_ONCE, encode
 from explorer.browser.registration import component
 from explorer.decoding.cache import cached
 from explorer.decoding.decoding import Decoding
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.trace import kinds_of
 
 _carrier = component("carrier", "carrier")
 
@@ -20,7 +21,8 @@ def carry(message: bytes, *, key: str) -> None:
 
 def carry_decoding(decoding: Decoding, *, key: str, kinds: Sequence[AttentionKind] = ATTENTION_KINDS) -> None:
     """Bring a decoding to the store: whole if it is small or all kinds are needed, otherwise `kinds` one by one."""
-    if is_small(decoding.trace) or set(kinds) == set(ATTENTION_KINDS):
+    size = sum(decoding.trace.weights(kind).nbytes for kind in kinds_of(decoding.trace))
+    if size <= AT_ONCE or set(kinds) == set(ATTENTION_KINDS):
         carry(_message(decoding.seq, decoding.chosen_by, ATTENTION_KINDS, True, decoding), key=key)
         return
     carry(_message(decoding.seq, decoding.chosen_by, (), True, decoding), key=key)

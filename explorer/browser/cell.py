@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.browser import wire
 from explorer.browser.cell_structs import CellMessage, CellReport
-from explorer.browser.registration import component
+from explorer.browser.registration import component, from_browser
 from explorer.decoding.coordinates import Place
 from explorer.locale.text import plural, printable
 from model.trace import AttentionTrace
@@ -63,9 +62,8 @@ def moved_to(message: Any, at: Place, seq: str, shape: tuple[int, int]) -> tuple
 
     `shape`: the numbers of heads and keys.
     """
-    try:
-        report = msgspec.convert(message, CellReport)
-    except msgspec.ValidationError:
+    report = from_browser(CellReport, message)
+    if report is None:
         return None
     to = report.head, report.column
     here = CellReport(seq, at.kind, at.layer, report.head, at.row, report.column)

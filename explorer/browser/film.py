@@ -7,16 +7,14 @@ A single frame is drawn as a still picture, without the slider.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.browser import wire
-from explorer.browser.registration import component, nothing
+from explorer.browser.registration import component, from_browser, nothing
 from explorer.browser.structs import FilmHeader, FilmPlace, FilmReport, FrameHeader
 from explorer.decoding.labelled_map import head_caption, head_table
 from explorer.locale.text import plural, printable
@@ -117,10 +115,7 @@ def encode(film: Film) -> bytes:
 
 def place_from(message: Any, film: Film) -> FilmPlace:
     """The position in a browser's message, clamped to the film; the start, if the message is not about this film."""
-    at = FilmPlace(film.frame, film.layer, film.head)
-    with suppress(msgspec.ValidationError):
-        report = msgspec.convert(message, FilmReport)
-        at = report if report.seq == film.seq else at
+    at = from_browser(FilmReport, message, film.seq) or FilmPlace(film.frame, film.layer, film.head)
     layers, heads = film.frames[0].weights.shape[:2]
     frame = max(0, min(len(film.frames) - 1, at.frame))
     return FilmPlace(frame, max(1, min(layers, at.layer)), max(1, min(heads, at.head)))

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 import streamlit as st
 
 from explorer.browser.carrier import carry, carry_decoding
 from explorer.browser.machine_payload import MachineView
 from explorer.browser.machine_structs import NumbersRequest, RowWeights
-from explorer.browser.registration import as_data, component, nothing
+from explorer.browser.registration import as_data, component, from_browser, nothing
 from explorer.browser.structs import Departure, MachineMount, MachinePlace
 from explorer.browser.sync import settle
 
 _component = component("machine", "machine")
-Request = TypeVar("Request", NumbersRequest, RowWeights)
 
 
 @dataclass(frozen=True)
@@ -63,46 +61,30 @@ def machine(
         )
         if (message := details(settled.now)) is not None:
             carry(message, key=f"{key}-details")
-        request = _of(NumbersRequest, result.get("numbers"), view)
+        request = from_browser(NumbersRequest, result.get("numbers"), decoding.seq)
         if request is not None and (message := numbers(request)) is not None:
             carry(message, key=f"{key}-numbers")
-    return MachineResult(settled.now, _departure(result.get("go"), view), _of(RowWeights, result.get("edit"), view))
+    edit = from_browser(RowWeights, result.get("edit"), decoding.seq)
+    return MachineResult(settled.now, _departure(result.get("go"), view), edit)
 
 
 def place_reported(key: str) -> MachinePlace | None:
     """The place in the browser's last message, unchecked against any decoding; None if there is none."""
     state: Any = st.session_state.get(key)
     report = state.get("at") if state else None
-    try:
-        place = msgspec.convert(report["place"] if report else None, MachinePlace)
-    except msgspec.ValidationError:
-        return None
-    return place if place.step > 0 else None
+    place = from_browser(MachinePlace, report["place"] if report else None)
+    return place if place and place.step > 0 else None
 
 
 def _place(message: Any, view: MachineView) -> MachinePlace | None:
-    """A reported place, clamped to places that exist. Messages are not trusted."""
-    try:
-        return view.fitting(msgspec.convert(message, MachinePlace))
-    except msgspec.ValidationError:
-        return None
-
-
-def _of(kind: type[Request], message: Any, view: MachineView) -> Request | None:
-    """A message about the decoding on screen; None for any other."""
-    try:
-        request = msgspec.convert(message, kind)
-    except msgspec.ValidationError:
-        return None
-    return request if request.seq == view.decoding.seq else None
+    """A reported place, clamped to places that exist."""
+    place = from_browser(MachinePlace, message)
+    return place and view.fitting(place)
 
 
 def _departure(message: Any, view: MachineView) -> Departure | None:
-    try:
-        departure = msgspec.convert(message, Departure)
-    except msgspec.ValidationError:
-        return None
-    if departure.seq != view.decoding.seq:
+    departure = from_browser(Departure, message, view.decoding.seq)
+    if departure is None:
         return None
     at = view.fitting(MachinePlace(departure.block, departure.head, departure.part, departure.step))
     trace = view.decoding.trace

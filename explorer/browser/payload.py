@@ -38,11 +38,6 @@ AT_ONCE = 1_000_000
 """Bytes of weights that are sent in one message."""
 
 
-def is_small(trace: AttentionTrace) -> bool:
-    """Whether a decoding is sent whole, whichever kinds of attention are in view."""
-    return sum(trace.weights(kind).nbytes for kind in kinds_of(trace)) <= AT_ONCE
-
-
 def encode(
     decoding: Decoding,
     kinds: Iterable[AttentionKind] = ATTENTION_KINDS,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import streamlit as st
 
 from explorer.browser import assets
 from explorer.locale.language import ENGLISH, current
+
+Struct = TypeVar("Struct")
 
 
 def nothing() -> None:
@@ -33,8 +36,17 @@ def component(name: str, entry: str) -> Any:
 
 @functools.cache
 def _registered(name: str, entry: str, code: str, script: str) -> Any:
-    language = "" if code == ENGLISH else f"_{code}"
-    return st.components.v2.component(f"headlight_{name}{language}", js=script, isolate_styles=assets.has_styles(entry))
+    full_name = f"headlight_{name}" if code == ENGLISH else f"headlight_{name}_{code}"
+    return st.components.v2.component(full_name, js=script, isolate_styles=bool(assets.PARTS[entry][0]))
+
+
+def from_browser(kind: type[Struct], message: Any, seq: str = "") -> Struct | None:
+    """A browser's message, which is not trusted, as a struct; None if it is none, or about another `seq`, if given."""
+    try:
+        struct = msgspec.convert(message, kind)
+    except msgspec.ValidationError:
+        return None
+    return struct if seq in ("", getattr(struct, "seq", "")) else None
 
 
 def as_data(mount: Any) -> list[dict[str, Any]]:

@@ -12,19 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.browser import wire
-from explorer.browser.registration import component
+from explorer.browser.registration import component, from_browser
 from explorer.browser.structs import GridHead, GridRole, RoleGridHeader, RoleGridsHeader, RoleTile
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
 from explorer.locale.messages import translated
 from explorer.probing.role_grid import TOP, RoleGrid
-from explorer.probing.roles import LETTERS, Role
+from explorer.probing.roles import LETTERS
 from model.points import Head
 
 _component = component("role_grid", "role_grid")
@@ -69,18 +68,12 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
 
 def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:
     """The grid and the head (layer and head from 0) named by a browser's message; None if they do not exist."""
-    try:
-        clicked = msgspec.convert(message, GridHead)
-    except msgspec.ValidationError:
+    clicked = from_browser(GridHead, message)
+    if clicked is None:
         return None
     grid = next((grid for grid in grids if grid.kind == clicked.kind), None)
     place = clicked.layer - 1, clicked.head - 1
     return None if grid is None or place not in grid.roles else (grid, place)
-
-
-def colour_of(role: Role) -> int:
-    """The colour of a role's frame, the same in all kinds; -1 without a clear role. The letters tell roles apart."""
-    return _colour(role.parts[-1]) if role.clear else -1
 
 
 def _colour(name: str) -> int:
@@ -100,7 +93,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
                 name=index_name(*place),
                 role=role.title,
                 letters=role.letters,
-                colour=colour_of(role),
+                colour=_colour(role.parts[-1]) if role.clear else -1,
                 mark=grid.marks.get(place, ""),
                 chosen=place in grid.chosen,
             )

@@ -6,15 +6,13 @@ the last move, and when the user picks another next token or asks for a cell to 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import streamlit as st
 
 from explorer.browser.carrier import carry_decoding
-from explorer.browser.registration import as_data, component, nothing
+from explorer.browser.registration import as_data, component, from_browser, nothing
 from explorer.browser.structs import ForkReport, Position, ViewMount, ViewReport
 from explorer.browser.sync import Settled, settle
 from explorer.decoding.coordinates import Place
@@ -106,10 +104,9 @@ def _settled(key: str, decoding: Decoding, wanted: Place, view: str) -> Settled[
     """Decide where the view with this key is. Messages are not trusted."""
 
     def read(message: Any) -> tuple[Place, str] | None:
-        try:
-            place, reported = _place_of(decoding.trace, msgspec.convert(message, Position))
-        except msgspec.ValidationError:
+        if (position := from_browser(Position, message)) is None:
             return None
+        place, reported = _place_of(decoding.trace, position)
         return place, reported or DEFAULT_VIEW  # options may be missing
 
     return settle(key, decoding.seq, (wanted, view), read)
@@ -125,9 +122,8 @@ def _place_of(trace: AttentionTrace, at: Position) -> tuple[Place, str]:
 
 def _forked(message: Any, decoding: Decoding) -> StepperResult | None:
     """The place and fork that a message requests; None unless it names this decoding and a token on offer."""
-    try:
-        report = msgspec.convert(message, ForkReport)
-    except msgspec.ValidationError:
+    report = from_browser(ForkReport, message)
+    if report is None:
         return None
     place, view = _place_of(decoding.trace, report.place)
     offered = {int(token) for token in decoding.trace.top_ids[place.step - 1]}
@@ -149,10 +145,8 @@ def _opened(decoding: Decoding, place: Place, view: str, key: str) -> tuple[Atte
         memory.update(seq=decoding.seq, kinds=set())
     wanted = {place.kind, *(kinds if parse_view(view).beside else ())}
     state = st.session_state.get(key)
-    with suppress(msgspec.ValidationError):
-        report = msgspec.convert(state.get("at") if state else None, ViewReport)
-        if report.seq == decoding.seq:
-            wanted |= set(report.wanted)
+    if report := from_browser(ViewReport, state.get("at") if state else None, decoding.seq):
+        wanted |= set(report.wanted)
     memory["kinds"] |= wanted & set(kinds)
     return tuple(kind for kind in kinds if kind in memory["kinds"])
 

@@ -26,6 +26,12 @@ def in_script(text: str) -> Iterator[tuple[str, str | None]]:
         yield json.loads(one), json.loads(several) if several else None
 
 
+def markup(name: str) -> str:
+    """A file of html/ with the buttons of a player where it has a comment in their place."""
+    text, player = ((_HERE / "html" / f"{file}.html").read_text(encoding="utf-8") for file in (name, "player"))
+    return text.replace("<!-- player -->", player)
+
+
 def in_markup(text: str) -> list[str]:
     """The texts and labels of a component's markup, without spaces around them."""
     found: list[str] = []
@@ -45,11 +51,10 @@ def in_markup(text: str) -> list[str]:
 def messages() -> dict[str, tuple[tuple[str, str | None], ...]]:
     """The messages by the file that they stand in, below explorer/browser."""
     scripts = {file: in_script(file.read_text(encoding="utf-8")) for file in sorted(_HERE.glob("js/**/*.js"))}
-    markup = {
-        file: ((text, None) for text in in_markup(file.read_text(encoding="utf-8")))
-        for file in sorted(_HERE.glob("html/*.html"))
+    texts = {
+        file: ((text, None) for text in in_markup(markup(file.stem))) for file in sorted(_HERE.glob("html/*.html"))
     }
-    return {file.relative_to(_HERE).as_posix(): tuple(found) for file, found in (scripts | markup).items()}
+    return {file.relative_to(_HERE).as_posix(): tuple(found) for file, found in (scripts | texts).items()}
 
 
 def catalogue(files: Iterable[str], code: str | None = None) -> Words | None:

@@ -70,8 +70,7 @@ def layer_head_map(
         for line in zip(values, marks.tolist(), strict=True)
     ]
     figure.update_layout(modebar_remove=_BUTTONS)
-    if not bar:
-        _leave_bar_out(figure)
+    _with_bar(figure, bar)
     for layer, head in named:
         words[layer][head] = f"<b>{words[layer][head]}</b>"
     figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
@@ -89,8 +88,10 @@ def layer_head_map(
     return Plot(figure, " ".join(captions), capitalised(translated(kind)), table)
 
 
-def _leave_bar_out(figure: go.Figure) -> None:
-    """Of maps side by side on one scale, one has the colour bar."""
+def _with_bar(figure: go.Figure, bar: bool) -> None:
+    """Leave the colour bar out unless it is wanted: of maps side by side on one scale, one has it."""
+    if bar:
+        return
     figure.update_traces(showscale=False)
     slanted = figure.layout.xaxis.tickangle == -45
     last = width_of(unescape(figure.layout.xaxis.ticktext[-1])) if slanted else 0
@@ -188,8 +189,7 @@ def patch_plot(patched: Patched, stack: Stack, *, bar: bool = True) -> Plot:
     rows, titles = point_names(len(change)), _patch_titles(stack, patched.columns)
     beside = [labels(others) for others in patched.columns.values()]
     figure = _patch_map(change, rows, labels(columns), titles[1], patched.top, beside=beside)
-    if not bar:
-        _leave_bar_out(figure)
+    _with_bar(figure, bar)
     table: dict[str, list[Any]] = {t("position"): list(numbered(columns))}
     for name, values, instead in zip(rows, change, patched.instead[stack], strict=True):
         table[t("{place}: change (nats)", place=name)] = [rounded(float(value), 3) for value in values]
@@ -204,8 +204,7 @@ def mean_patch_plot(means: MeanPatches, stack: Stack, *, bar: bool = True) -> Pl
     rows = point_names(len(shares))
     titles = _patch_titles(stack, means.mean_place)
     figure = _patch_map(shares, rows, [translated(place) for place in places], titles[1], means.top, scale=t("share"))
-    if not bar:
-        _leave_bar_out(figure)
+    _with_bar(figure, bar)
     point, nth = (int(i) for i in np.unravel_index(int(np.abs(shares).argmax()), shares.shape))
     name, item = list(places.items())[nth]
     caption = t(

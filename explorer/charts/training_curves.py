@@ -166,8 +166,8 @@ def rate_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
     """Draw the learning rate of each logged update."""
     caption = t("No update has been logged yet.")
     if points := [point for point in metrics.train if "lr" in point]:
-        last, top = _ends(points, "lr")
-        caption = t("Learning rate {last:.3g} now; highest so far {top:.3g}.", last=last, top=top)
+        top = max(point["lr"] for point in points)
+        caption = t("Learning rate {last:.3g} now; highest so far {top:.3g}.", last=points[-1]["lr"], top=top)
     data = _columns(_rows(metrics.train, "lr", t("learning rate")), mark)
     spec = _spec(t("learning rate"), max_steps, marked=mark is not None)
     return Figure(spec, data, caption, t("Learning rate"))
@@ -269,11 +269,6 @@ def _measured(metrics: Metrics, measure: str) -> list[Point]:
     if measure != TRAINING_LOSS:
         return [point for point in metrics.evals if measure in point]
     return [{**point, measure: loss} for point in metrics.train if (loss := plain_loss(point)) is not None]
-
-
-def _ends(points: Sequence[Point], name: str) -> tuple[float, float]:
-    """The newest and the highest value."""
-    return points[-1][name], max(point[name] for point in points)
 
 
 def _loss_at(point: Point, name: str) -> str:

@@ -83,27 +83,13 @@ def strongest_cell(trace: AttentionTrace, at: Place) -> tuple[Place, str]:
             query=query,
             key=key,
         )
-    if len(weights) == 1:
+    if at.column is not None:
         return found, ""
-    n, mean = len(weights), fixed(float(weights[:, column].mean()), 3)
-    if at.column is None:
-        said = t(
-            "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads. "
-            "A mean has no queries and keys: below is head {head}, which gives most.",
-            head=found.head,
-            query=query,
-            key=key,
-            n=n,
-            mean=mean,
-        )
-    else:
-        said = t(
-            "{query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, "
-            "which gives most.",
-            head=found.head,
-            query=query,
-            key=key,
-            n=n,
-            mean=mean,
-        )
+    said = t(
+        "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads.",
+        query=query,
+        key=key,
+        n=len(weights),
+        mean=fixed(float(weights[:, column].mean()), 3),
+    )
     return found, said

@@ -52,12 +52,9 @@ def doubts(translation: Translation, task: Task | None) -> list[str]:
     """
     if translation.trace.edits:
         return []
-    too_long, others = _too_long(translation, task), [*_unseen(translation), *_unsure(translation, task)]
-    reasons = [*too_long, *others]
-    if not reasons:
-        reasons = _shredded(translation, task)
-    if not reasons:
-        reasons = _not_listed(translation, task)
+    too_long = _too_long(translation, task)
+    reasons = [*too_long, *_unseen(translation), *_unsure(translation, task)]
+    reasons = reasons or _shredded(translation, task) or _not_listed(translation, task)
     if not reasons:
         return []
     if task and task.trained_on and reasons != too_long:  # a sentence that is too long may be about the right things

@@ -47,6 +47,15 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
     )
 
 
+def sentences_of(summary: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Sentences that a model may read: its examples, and those of its task that come with Headlight."""
+    examples = [each.source for each in examples_of(summary)]
+    if (name := str(summary.get("task"))) not in TASKS:
+        return examples, []
+    task = get_task(name)
+    return examples, [pair.source for split in task.own_splits for pair in task.split(split) or ()]
+
+
 def _scenes(lang: object) -> tuple[Prompt, ...]:
     """A few scenes as examples for an imported translator, if it reads English or German."""
     if lang not in ("en", "de"):

@@ -238,8 +238,8 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
     )
 
 
-def map_caption(map_: LabelledMap) -> str:
-    """Describe a map in sentences: its largest number and its cell, and how many cells are masked."""
+def map_caption(map_: LabelledMap, *, counts: bool = True) -> str:
+    """Describe a map in sentences: its largest number and its cell, and with `counts` how many cells are masked."""
     seen = map_.seen() if map_.counted is None else np.where(map_.counted, map_.seen(), np.nan)
     if np.isnan(seen).all():
         return t("Every cell of this map is masked.")
@@ -251,7 +251,7 @@ def map_caption(map_: LabelledMap) -> str:
     row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
     largest = _largest(map_, row, column, chosen=bool(chosen)) if not map_.signed or np.nanmax(strength) else ""
     sentences = [largest or t("Both maps are equal in every cell."), *filter(None, [map_.note])]
-    if (map_.mask != VISIBLE).any():
+    if counts and (map_.mask != VISIBLE).any():
         sentences.append(closed_cells(map_.mask))
     return " ".join(sentences)
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from explorer.decoding.labelled_map import LabelledMap, token_map
 from explorer.decoding.translator import Translation
 from explorer.locale.messages import t
-from model.analysis.mask_effects import PaddedBatch, Switches, attention_to_keys, mask_codes, padded_batch, read
+from model.analysis.mask_effects import PaddedBatch, Switches, mask_codes, padded_batch, read
 from model.config import PAD, AttentionKind, ModelConfig
 from model.points import Head
 from model.text.tokenizer import Tokenizer
@@ -21,8 +22,6 @@ from model.trace import Codes
 from model.transformer import Transformer
 
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
-_MORE = 2  # words and tokens that are repeated to make a longer sentence
-_MOST_MORE = 4  # tokens that an example has more than the sentence that it gives padding
 
 Weights = NDArray[np.float32]
 
@@ -48,16 +47,20 @@ def sentence_of(translation: Translation) -> Sentence:
 
 @dataclass(frozen=True)
 class Longer:
-    """A longer sentence that gives another one padding: its text, source ids (without <eos>), and path."""
+    """What gives a sentence padding: the lengths of what encoder and decoder read of a longer one, and its text.
 
-    text: str
-    ids: tuple[int, ...]
-    path: tuple[int, ...]
+    `text` is empty if no sentence was read for this; `made` says that it was written for the picture.
+    """
+
+    src: int
+    tgt: int
+    text: str = ""
+    made: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedReading:
-    """A sentence that was read with chosen masks, the first of its batch; its labels cover padding, too.
+    """A sentence that was read with chosen masks, padded as in a batch; its labels cover padding, too.
 
     Shapes:
         scores, weights: [query, key] of the requested head. decoder: all weights of decoder self-attention [layer,
@@ -115,9 +118,9 @@ class MaskedReading:
         """The number of columns of a map that are padding."""
         return int((~self._real_keys(kind)).sum())
 
-    def to_padding(self, weights: Weights, kind: AttentionKind) -> float:
-        """The share of attention [.., query, key] that tokens give to padding, averaged over the tokens."""
-        return attention_to_keys(weights, self.real_queries(kind), ~self._real_keys(kind))
+    def to_padding(self, kind: AttentionKind) -> float:
+        """The share of attention that tokens give to padding, averaged over the tokens."""
+        return float(self.weights[self.real_queries(kind)][:, ~self._real_keys(kind)].sum(axis=-1).mean())
 
     def furthest_ahead(self) -> tuple[str, str, float]:
         """The largest weight of a token on a later one, of a target with two tokens or more: row, key and weight."""
@@ -138,14 +141,15 @@ class MaskedReading:
 def read_masked(
     model: Transformer, sentence: Sentence, longer: Longer | None, switches: Switches, head: Head | None, padding: str
 ) -> MaskedReading:
-    """Read a sentence, in one batch with a longer one, for one head or, without it, for what the rows predict.
+    """Read a sentence, padded to the lengths of a longer one, for one head or, without it, for what the rows predict.
 
     `padding` is the label of a padding token.
     """
     shown = head or FIRST_DECODER_HEAD
-    batch = padded_batch(
-        model.config, *zip(*((each.ids, each.path) for each in (sentence, longer) if each), strict=True)
-    )
+    batch = padded_batch(model.config, [sentence.ids], [sentence.path])
+    if longer:
+        pairs = zip((batch.src, batch.tgt, batch.labels), (longer.src, longer.tgt, longer.tgt), strict=True)
+        batch = PaddedBatch(*(pad(ids, (0, length - ids.size(1)), value=PAD) for ids, length in pairs))
     reading = read(model, batch.src, batch.tgt, batch.labels, switches, details=[shown], predicts=head is None)
     (details,) = reading.recorder.details[shown]
 
@@ -165,20 +169,21 @@ def read_masked(
     )
 
 
-def longer_example(sentence: Sentence, tokenizer: Tokenizer, texts: Iterable[str]) -> str:
-    """The shortest of `texts` that has a few more tokens than a sentence; "" without one.
-
-    A map that is mostly padding shows little, and has no room for numbers.
-    """
-    length = len(sentence.ids)
-    longer = {text: n for text in texts if length < (n := len(tokenizer.encode(text).ids)) <= length + _MOST_MORE}
-    return min(longer, key=longer.__getitem__, default="")
+def longer_by(translation: Translation, config: ModelConfig, *, made: bool = False) -> Longer:
+    """A translation as the longer sentence of a batch."""
+    src, tgt = config.inputs(translation.source.ids, translation.path)
+    return Longer(len(src), len(tgt), translation.source.text, made)
 
 
-def lengthened(sentence: Sentence, tokenizer: Tokenizer, config: ModelConfig) -> Longer:
-    """A sentence that ends with its first words again, and its target with its first tokens, if the model reads it."""
-    words, path = sentence.text.split(), sentence.path
-    again = words[:_MORE] if len(words) > 1 else [sentence.text[:_MORE]]
-    ids = tokenizer.encode(" ".join((sentence.text, *again))).ids
-    more = min(_MORE, config.max_positions - len(path))
-    return Longer(" ".join((sentence.text, *again)), ids[: config.longest_source], (*path[:-1], *path[:more], path[-1]))
+def nearest_longer(texts: Iterable[str], length: int, most: int, tokenizer: Tokenizer) -> list[str]:
+    """Those of `texts` that have more tokens than `length` but fewer than `most`, the shortest first."""
+    lengths = {text: len(tokenizer.encode(text).ids) for text in texts}
+    return sorted((text for text, n in lengths.items() if length < n < most), key=lengths.__getitem__)
+
+
+def lengthened(sentence: Sentence, more: int) -> str:
+    """A text that ends with its first words again; one word of which each letter is a token, with its first letters."""
+    words = sentence.text.split()
+    if len(words) > 1 or len(sentence.ids) != len(sentence.text):
+        return " ".join((sentence.text, *words[:more]))
+    return sentence.text + sentence.text[:more]

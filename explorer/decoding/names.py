@@ -92,8 +92,3 @@ def index_name(layer: int, head: int) -> str:
 def numbered(tokens: Sequence[str], *, first: int = 1) -> tuple[str, ...]:
     """Tokens prefixed with their positions, so that repeated ones stay apart: "1 the", "2 cat", "3 the"."""
     return tuple(f"{position} {token}" for position, token in enumerate(tokens, start=first))
-
-
-def row_label(reads: str, predicts: str) -> str:
-    """A decoder row: the token that it reads (with its position), and the one that it predicts, if it predicts any."""
-    return f"{reads} → {predicts}" if predicts else reads

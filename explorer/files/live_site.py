@@ -36,7 +36,7 @@ from explorer.browser.site_structs import (
     SiteModel,
 )
 from explorer.browser.word_rules import word_rules
-from explorer.browser.words import catalogue
+from explorer.browser.words import catalogue, markup
 from explorer.decoding.domain import LOW, sources
 from explorer.decoding.examples import examples_of, hint_for, offer_of
 from explorer.decoding.model_diagram import diagram_of
@@ -416,7 +416,7 @@ def _document(name: str, script: str, policy: str, languages: Iterable[str]) -> 
         with language.written_in(code):
             text = t("This page computes with JavaScript, which is switched off in this browser.")
         no_script += f'<p lang="{code}">{html.escape(text)}</p>'
-    body = f"""{assets.markup("site_page")}<noscript>{no_script}</noscript>
+    body = f"""{markup("site_page")}<noscript>{no_script}</noscript>
 {script}
 <script type="module">{boot}</script>"""
     style = theme_style() + assets.style("standalone", "site_page")

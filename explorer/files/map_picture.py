@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from explorer.charts import palette
 from explorer.charts.palette import LIGHT
 from explorer.decoding.labelled_map import LabelledMap
-from explorer.decoding.names import KIND_TITLES, name_in_layer, row_label
+from explorer.decoding.names import KIND_TITLES, name_in_layer
 from explorer.decoding.shown_maps import ShownMaps
 from explorer.files.picture import (
     INK,
@@ -101,7 +101,7 @@ def _row_names(map_: LabelledMap) -> list[str]:
     if not map_.predicted:
         return [_short(label) for label in map_.marked_labels[0]]
     pairs = zip(map_.marked_labels[0], map_.marked_ends, strict=True)
-    return [_short(row_label(reads, predicts)) for reads, predicts in pairs]
+    return [_short(f"{reads} → {predicts}" if predicts else reads) for reads, predicts in pairs]
 
 
 def _hue(title: str) -> str:

@@ -79,7 +79,7 @@ def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: 
     values = (maps.mean(axis=0) if at.head == 0 else maps[at.head - 1]).astype(np.float64)
     values = np.where(trace.mask(at.kind) == VISIBLE, values, np.nan)
     steps = len(trace.read_tokens)
-    cross = _last_cross(trace)
+    cross = trace.cross[-1].mean(axis=0) if trace.cross.size else np.zeros((steps, 1))  # it chooses the encoder's row
     for row in range(steps):
         encoder = at.kind == "encoder"
         query = int(np.argmax(cross[row])) if encoder else row
@@ -96,11 +96,6 @@ def stage_steps(trace: AttentionTrace, at: Place, n_prompt: int = 0, direction: 
             leftwards=(is_leftwards_in(trace, "source"), is_leftwards_in(trace, "target")),
             direction=direction,
         )
-
-
-def _last_cross(trace: AttentionTrace) -> NDArray[np.float32]:
-    """[step, source]: the mean of the last layer of cross-attention, by which the encoder's row is chosen."""
-    return trace.cross[-1].mean(axis=0) if trace.cross.size else np.zeros((len(trace.read_tokens), 1), np.float32)
 
 
 def sentence_of(step: StageStep, source: tuple[str, ...]) -> str:

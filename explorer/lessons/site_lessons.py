@@ -9,7 +9,7 @@ from explorer.browser.lesson_structs import LessonOnSite, LessonQuestion, Lesson
 from explorer.decoding.selection import Selection, to_query
 from explorer.lessons.answers import bare, opens_with, solve, tolerance
 from explorer.lessons.evaluation import Models
-from explorer.lessons.expressions import Expression, Term, TermError, read_expression
+from explorer.lessons.expressions import Term, TermError, read_expression
 from explorer.lessons.handout import html_of, inline_html
 from explorer.lessons.lesson import Lesson, LessonError, Question, Step
 from explorer.lessons.lesson_file import placeholders
@@ -127,6 +127,7 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
             "Lesson {name}, step {at}: {problem}.", name=lesson.name, at=at, problem=str(error).removesuffix(".")
         ) from error
     page = step.link.page if step.link and not needs else ""
+    can_check = page and step.done and not step.done.op and step.done.left.name in EXERCISES
     return LessonStep(
         title=step.title,
         text=html_of(text, terms=True),
@@ -136,7 +137,7 @@ def _step(lesson: Lesson, at: int, needs: str, models: Models) -> LessonStep:
         after=bool(page) and step.after,
         controls=list(step.controls),
         do="" if needs else inline_html(do),
-        done=_term(step.done.left) if page and _can_check(step.done) and step.done else None,
+        done=_term(step.done.left) if can_check and step.done else None,
         question=question,
     )
 
@@ -145,10 +146,6 @@ def _query(step: Step, start: Selection) -> dict[str, str]:
     """What the figure opens with: the parameters of the selection, and those of its page alone."""
     link = dict(step.link.query) if step.link else {}
     return link | {name: value for name, value in to_query(start).items() if name in ("model", "text") or name in link}
-
-
-def _can_check(done: Expression | None) -> bool:
-    return done is not None and not done.op and done.left.name in EXERCISES
 
 
 def _term(term: Term) -> LessonTerm:

@@ -107,6 +107,13 @@ def three_decimals(weight: float) -> str:
     return f"< {fixed(0.001, 3)}" if 0 < weight < 0.0005 else fixed(weight, 3)
 
 
+def two_decimals(percentage: float) -> str:
+    """Format a percentage with two decimals: "64.06", "< 0.01", "> 99.99"; only 0 is written as 0, 100 as 100."""
+    if 0 < percentage < 0.005:
+        return f"< {fixed(0.01, 2)}"
+    return f"> {fixed(99.99, 2)}" if 99.995 <= percentage < 100 else fixed(percentage, 2)
+
+
 def cell_number(value: float, *, signed: bool = False) -> str:
     """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42", in German "+,42".
 

@@ -297,7 +297,11 @@ class MapAgreement:
             return t("No row of the sample depends on a single key: there is nothing to compare.")
         order = sorted(comparable, key=lambda at: float(comparable[at].value))
         (least, lowest), (most, highest) = (
-            (_layer_name(at), with_interval(comparable[at], percent)) for at in (order[0], order[-1])
+            (
+                t("{kind} {layer}", kind=translated(at[0]), layer=short_layer(at[1] + 1)),
+                with_interval(comparable[at], percent),
+            )
+            for at in (order[0], order[-1])
         )
         closer = sum(bool(shares[by_norms].low > shares[by_weights].high) for shares in self.same.values())
         return t(
@@ -313,10 +317,6 @@ class MapAgreement:
             closer=closer,
             layers=t("{n} layer", "{n:,} layers", n=len(comparable)),
         )
-
-
-def _layer_name(at: Layer) -> str:
-    return t("{kind} {layer}", kind=translated(at[0]), layer=short_layer(at[1] + 1))
 
 
 def map_agreement(loaded: LoadedModel, sample: Sample, report: Report, most: int = SENTENCES) -> MapAgreement:

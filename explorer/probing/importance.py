@@ -28,7 +28,6 @@ from model.analysis.importance import (
     heads_of,
     least_first,
     mean_ablate_each,
-    pruning_counts,
     without,
 )
 from model.analysis.recorded_batches import Sample
@@ -302,7 +301,7 @@ def measure_curve(loaded: LoadedModel, sample: Sample, report: Report) -> Prunin
     order = least_first(ablate_each(model, choice.pairs, check=_one_by_one(model, choice, report)).loss_change)
     generator = random.Random(0)
     orders = [generator.sample(order, len(order)) for _ in range(ORDERS)]
-    counts = pruning_counts(len(order))
+    counts = sorted({round(i * len(order) / 10) for i in range(11)})  # of heads removed, from none to all
     inner = counts[1:-1]  # every order begins and ends with the same heads
     n_checks = (len(counts) + ORDERS * len(inner)) * len(batches_of(part.pairs))
     check = progress_check(report, n_checks, later("Switching heads off, the least important first"))

@@ -28,7 +28,7 @@ from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Gold, KindScores, Probe, SentenceScores, Tally, summarised
 from explorer.probing.pattern_shares import BINS
-from explorer.probing.reporting import Report, unheard
+from explorer.probing.reporting import Report, report_sentences, unheard
 from explorer.probing.sample import SEEDS, SampleChoice, gather
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
@@ -124,16 +124,7 @@ def measure(
         indices = sorted([*indices, *part])
         for nth, observed, weights in observe(models, sample.part(part), loaded.source, loaded.target):
             tally.add(part[nth], observed, weights)
-            done = tally.sentences
-            report(
-                done / len(sample),
-                later(
-                    "Measuring: {done} of {n} sentence",
-                    "Measuring: {done} of {n:,} sentences",
-                    done=done,
-                    n=len(sample),
-                ),
-            )
+            report_sentences(report, later("Measuring"), tally.sentences, len(sample))
     return Measured(sample, _annotated(tally.result(), choice, sample), about, task)
 
 
@@ -162,15 +153,7 @@ def read_again(sample: Sample, loaded: LoadedModel, report: Report) -> tuple[Obs
     by_index: dict[int, Observed] = {}
     for index, observed, _ in observe([loaded.transformer], sample, loaded.source, loaded.target):
         by_index[index] = observed
-        report(
-            len(by_index) / len(sample),
-            later(
-                "Reading: {done} of {n} sentence",
-                "Reading: {done} of {n:,} sentences",
-                done=len(by_index),
-                n=len(sample),
-            ),
-        )
+        report_sentences(report, later("Reading"), len(by_index), len(sample))
     return tuple(by_index[i] for i in range(len(sample)))
 
 

@@ -25,6 +25,7 @@ from explorer.probing.pattern_shares import relative_map
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed, Weights
+from model.analysis.word_alignment import error_rate, word_counts
 from model.config import ATTENTION_KINDS, AttentionKind
 
 Scores = NDArray[np.float64]
@@ -354,7 +355,7 @@ def sentence_scores(
             values["error_rate" + suffix] = (
                 formulas.alignment_error_rate(used, cells)
                 if observed.links is None
-                else formulas.word_error_rate(used, observed.links, read=bool(suffix))
+                else error_rate(*word_counts(used, observed.links, read=bool(suffix)))
             )
     for name, (along, against, partnered) in places.lexical.items():
         shares.add(name, along, partnered, without_sinks=True)

@@ -137,11 +137,9 @@ def _ranked(loaded: LoadedModel, translation: Translation, at: Place | None = No
         row, is_nominal = int(changes[nth].argmax()), _is_nominal(loaded, ids, place)
         alike = float(likeness[place][nearest[place] == other[place]][0])
         sure = float(rows.chance[nth, row]) * (1 + 2 * alike) * (_NOMINAL if is_nominal else 1)
-        is_same_case = len(
-            {loaded.target.label(int(i))[:1].isupper() for i in (rows.token[row], rows.instead[nth, row])}
-        )
+        cases = {loaded.target.label(int(i))[:1].isupper() for i in (rows.token[row], rows.instead[nth, row])}
         is_clear = at is not None and _differs(recorder, at, nth, row - len(read)) >= DIFFERENT
-        is_one = changes[nth].sum() == 1 and is_same_case == 1
+        is_one = changes[nth].sum() == 1 and len(cases) == 1
         scores[loaded.source.decode(other)] = (is_one, is_clear, is_clear and is_nominal, row > 0, sure)
     return sorted(scores, key=scores.__getitem__, reverse=True)
 

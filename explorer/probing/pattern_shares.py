@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import mean_over
-from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
+from model.analysis.word_alignment import error_rate, token_counts, token_links
 
 WITHOUT_SINKS = "_without_sinks"
 
@@ -107,11 +107,6 @@ def alignment_error_rate(weights: NDArray[np.floating], gold: Cells) -> Scores:
     if not gold.any():
         return np.full(weights.shape[:-2], np.nan)
     return error_rate(*token_counts(weights, gold))
-
-
-def word_error_rate(weights: NDArray[np.floating], gold: WordGold, *, read: bool = False) -> Scores:
-    """AER of one sentence between words, with sure and possible links (Och & Ney 2003, §5.1); 0 is perfect."""
-    return error_rate(*word_counts(weights, gold, read=read))
 
 
 def coverage(weights: NDArray[np.floating]) -> Scores:

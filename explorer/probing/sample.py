@@ -20,7 +20,7 @@ from typing import Literal, cast
 
 from explorer.decoding.examples import FILES
 from explorer.locale.messages import Later, later
-from explorer.probing.reporting import Report
+from explorer.probing.reporting import Report, report_sentences
 from model.analysis.recorded_batches import Sample, gold_alignment, translated_sample, written_sample
 from model.analysis.word_alignment import word_gold
 from model.checkpoint import LoadedModel
@@ -309,14 +309,5 @@ def subsample(sample: Sample, most: int) -> Sample:
 def read_pairs(sample: Sample, report: Report, doing: Later) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield what encoder and decoder read for each sentence: source ids with <eos>, target ids after <sos>."""
     for nth, (source, target) in enumerate(zip(sample.sources, sample.targets, strict=True)):
-        report(
-            nth / len(sample),
-            later(
-                "{doing}: {done} of {n} sentence",
-                "{doing}: {done} of {n:,} sentences",
-                doing=doing,
-                done=nth,
-                n=len(sample),
-            ),
-        )
+        report_sentences(report, doing, nth, len(sample))
         yield (*source.ids, EOS), (SOS, *target)

@@ -33,18 +33,9 @@ FIRST = (
     *("accuracy", "error_rate"),
 )  # the ten that are shown first
 SHORT = (
-    *(
-        "effective_keys",
-        "key_share",
-        "normalised_entropy",
-        "confidence",
-        "mean_distance",
-        "previous",
-        "itself",
-        "next",
-        "first",
-    ),
-    *("end", "punctuation", "duplicate", "induction", "rare", "diagonal", "mirror", "lexical", "lexical_input"),
+    *("effective_keys", "key_share", "normalised_entropy", "confidence", "mean_distance"),
+    *("previous", "itself", "next", "first", "end", "punctuation", "duplicate", "induction", "rare"),
+    *("diagonal", "mirror", "lexical", "lexical_input"),
     *("accuracy", "error_rate", "accuracy_input", "coverage_spread"),
 )  # columns of the table of heads; the table of numbers has all statistics
 

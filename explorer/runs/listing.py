@@ -76,7 +76,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
         t("min"): None if seconds is None or summary.get("init") else round(seconds / 60, 1),
         t("parameters"): summary.get("parameters"),
         t("when"): _moment(entry.date),
-        t("note"): _first_line(entry.note),
+        t("note"): shortened(note.splitlines()[0], _NOTE_CHARACTERS) if (note := entry.note.strip()) else None,
         t("updates"): _updates(entry),
     }
 
@@ -184,11 +184,6 @@ def _updates(entry: Entry) -> float | None:
     if entry.busy and entry.status is not None:
         return float(entry.status.step)
     return number(entry.summary.get("results") or {}, "trained_steps")
-
-
-def _first_line(note: str) -> str | None:
-    """The first line of a note, shortened for the list; None without a note."""
-    return shortened(note.strip().splitlines()[0], _NOTE_CHARACTERS) if note.strip() else None
 
 
 def _moment(seconds_since_1970: float) -> datetime | None:

@@ -166,16 +166,10 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
 
 def _newest_losses(metrics: Metrics) -> tuple[tuple[str, str], ...]:
     """The newest training and validation loss, each with its step: they are logged at different ones."""
-    losses = []
-    if metrics.train:
-        loss = plain_loss(metrics.train[-1])
-        text = _UNKNOWN if loss is None else loss_text(loss)
-        losses.append((t("Training loss, step {step:,.0f}", step=metrics.train[-1]["step"]), text))
-    if metrics.evals:
-        loss = metrics.evals[-1].get("loss")
-        text = _UNKNOWN if loss is None else loss_text(loss)
-        losses.append((t("Validation loss, step {step:,.0f}", step=metrics.evals[-1]["step"]), text))
-    return tuple(losses)
+    train, evals = metrics.train[-1:], metrics.evals[-1:]
+    losses = [(t("Training loss, step {step:,.0f}", step=last["step"]), plain_loss(last)) for last in train]
+    losses += [(t("Validation loss, step {step:,.0f}", step=last["step"]), last.get("loss")) for last in evals]
+    return tuple((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses)
 
 
 def score_text(score: str, value: float, sentences: int) -> str:

@@ -20,8 +20,9 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
     with st.container(horizontal=True, width="content"):
         kind = choose_kind(f"{key}_kind", kinds) if len(kinds) > 1 else kinds[0]
         layers, heads = range(1, config.n_layers(kind) + 1), range(1, config.n_heads(kind) + 1)
-        layer = st.selectbox(t("Layer"), layers, key=f"{key}_layer_{kind}", bind=URL, width=_NUMBER) or 1
-        head = st.selectbox(t("Head"), heads, key=f"{key}_head_{kind}", bind=URL, width=_NUMBER) or 1
+        with st.container(horizontal=True, width="content"):  # they share a line, also in a narrow place
+            layer = st.selectbox(t("Layer"), layers, key=f"{key}_layer_{kind}", bind=URL, width=_NUMBER) or 1
+            head = st.selectbox(t("Head"), heads, key=f"{key}_head_{kind}", bind=URL, width=_NUMBER) or 1
     return kind, layer - 1, head - 1
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import plain
-from explorer.web.streamlit_private import contain_callbacks
 from model import faults
 from model.folder import CheckpointError
 
@@ -24,12 +23,8 @@ NOT_DONE = message(
 _MESSAGE = "_fault_in_callback"  # in the session: Markdown
 
 
-def handle_callback_faults() -> None:
-    """Let a page run even if a callback before it failed; the page's first part says what happened."""
-    contain_callbacks(_remember)
-
-
-def _remember(fault: Exception) -> None:
+def remember(fault: Exception) -> None:
+    """Keep the fault of a callback for the page's first part, which says what happened."""
     if isinstance(fault, CheckpointError):
         st.session_state[_MESSAGE] = plain(str(fault))
     else:

@@ -127,8 +127,11 @@ def draw_map(
     minus: LabelledMap | None = None,
     grid: Sequence[LabelledMap] = (),
     group: str = "",
+    counts: bool = True,
 ) -> None:
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
+
+    Without `counts`, the caption does not say how many cells are closed.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
     maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text is
@@ -146,7 +149,7 @@ def draw_map(
     else:
         labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(title or labelled_map.title)}")
-    caption = f"{prefix} {map_caption(minus or labelled_map)}".strip()
+    caption = f"{prefix} {map_caption(minus or labelled_map, counts=counts)}".strip()
     message = encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid, group=group, name=title)
     labelled_map_view(message, key=key)
     if prefix or not grid:

@@ -50,11 +50,6 @@ def is_embedded() -> bool:
     return bool(st.context.is_embedded)
 
 
-def has_field() -> bool:
-    """Whether an embedded view is to have a field for a sentence."""
-    return address.present().get(FIELD) == "yes"
-
-
 def way_out() -> DeltaGenerator:
     """Make room above an embedded view for the link that :func:`draw_way_out` draws once the address is known."""
     return st.container(key="way_out")

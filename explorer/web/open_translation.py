@@ -129,30 +129,21 @@ def is_guessed(opened: OpenTranslation) -> bool:
     return parse_view(opened.selection.view).guess
 
 
-def draw_translation(opened: OpenTranslation) -> None:
-    """Draw the translation in large type, or that it is to be guessed."""
+def draw_answer(opened: OpenTranslation) -> DeltaGenerator:
+    """Draw the translation in large type, or that it is to be guessed; return its row, for further buttons.
+
+    A button returns to the model's own choice, if the path on screen was chosen. The style sheet labels the row as a
+    translation or a continuation.
+    """
     text = opened.translation.text or t("(nothing: the model ended at once)")
     hidden = t("What does the model write? Predict it first.")
-    st.markdown(f"#### {plain(hidden if is_guessed(opened) else text)}")
-
-
-def answer_row(opened: OpenTranslation) -> DeltaGenerator:
-    """The row with the answer and its buttons, which the style sheet labels as a translation or a continuation."""
     key = None if opened.translation.src_ids else "continuation"
-    return st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
-
-
-def draw_way_back(opened: OpenTranslation) -> None:
-    """Draw the button that returns to the model's own choice, if the path on screen was chosen."""
-    if opened.selection.path is None:
-        return
-    st.button(
-        t("Back to the model's own choice"),
-        icon=":material/undo:",
-        key="own_choice",
-        on_click=session.move,
-        kwargs={"path": None},
-    )
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
+    row.markdown(f"#### {plain(hidden if is_guessed(opened) else text)}")
+    if opened.selection.path is not None:
+        back, icon = t("Back to the model's own choice"), ":material/undo:"
+        row.button(back, icon=icon, key="own_choice", on_click=session.move, kwargs={"path": None})
+    return row
 
 
 def own_choice(opened: OpenTranslation) -> str | None:

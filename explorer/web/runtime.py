@@ -287,6 +287,11 @@ def computed(name: str, work: Callable[..., Result], *arguments: Hashable, **opt
     return _shared(name, fingerprint(name), key, lambda by: work(by.loaded.model, *arguments, **options))
 
 
+def computed_by(name: str, work: Callable[[Translator], Result]) -> Result:
+    """As :func:`computed`, the result of `work(translator)`, for what needs more than the model."""
+    return _shared(name, fingerprint(name), (work,), work)
+
+
 def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], report: Report) -> Result:
     """The result of long work with a model. At each progress report, computations waiting for a place go first.
 

@@ -11,7 +11,7 @@ from functools import wraps
 
 import streamlit as st
 
-from explorer.web import frame, runtime, session, sidebar
+from explorer.web import address, frame, runtime, session, sidebar
 from explorer.web.faults import contained
 
 _WHOLE_PAGE = "_sentence_followed"
@@ -37,7 +37,7 @@ def draw(content: Callable[[], None]) -> None:
 
 def draw_embedded(content: Callable[[], None]) -> None:
     """Draw `content` in a frame of another page, below a sentence field if the frame's address asks for one."""
-    if frame.has_field():
+    if address.present().get(frame.FIELD) == "yes":
         draw(content)
     else:
         content()

@@ -286,11 +286,6 @@ def least_first(importance: ByKind) -> list[Head]:
     return [head for _, head in sorted(changes, key=lambda item: item[0])]
 
 
-def pruning_counts(n_heads: int, points: int = 10) -> list[int]:
-    """The number of heads removed at each point of the curve, evenly spaced from 0 to all."""
-    return sorted({round(i * n_heads / points) for i in range(points + 1)})
-
-
 @torch.inference_mode()
 def mean_outputs(model: Transformer, pairs: EncodedPairs, heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
     """Each head's output before W_O, averaged over all non-padding positions: the value that the edit `mean` inserts.

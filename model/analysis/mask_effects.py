@@ -146,15 +146,6 @@ def attention_to_future(weights: Weights, rows: Flags | None = None) -> float:
     return float((future if rows is None else future[rows]).sum(axis=1).mean())
 
 
-def attention_to_keys(weights: Weights, rows: Flags, keys: Flags) -> float:
-    """The share of attention from the chosen rows to the chosen keys, averaged over rows.
-
-    Shapes:
-        weights: [.., query, key]; rows: [query]; keys: [key].
-    """
-    return float(weights[..., rows, :][..., keys].sum(axis=-1).mean())
-
-
 def most_ahead(weights: Weights) -> tuple[int, int, float]:
     """The head with the largest mean weight on the next position: layer and head (from 0), and that weight.
 

@@ -19,7 +19,7 @@ from model.decoding.decode import decode_batch
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
-from model.trace import AttentionTrace, maps_of, prefix_mask
+from model.trace import VISIBLE, AttentionTrace, future_mask, maps_of
 from model.transformer import Transformer
 
 BATCH_TOKENS = 1024  # small enough to report progress and check for a stop a few times a second
@@ -230,8 +230,9 @@ def _trace(
     src, read = model.config.inputs(source.ids, path)
     n_src, n_tgt = len(src), len(path)
     own = {kind: stacked[0].copy() for kind, stacked in weights.items()}
+    mask = future_mask(n_tgt) if model.config.causal else np.full((n_tgt, n_tgt), VISIBLE, dtype=np.uint8)
     return AttentionTrace(
-        **maps_of(own, n_src, n_tgt, prefix_mask(n_tgt, causal=model.config.causal)),
+        **maps_of(own, n_src, n_tgt, mask),
         src_tokens=(*source.tokens, target.label(EOS))[:n_src],
         read_tokens=tuple(target.label(i) for i in read),
         predicted_tokens=tuple(target.label(i) for i in path),

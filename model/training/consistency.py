@@ -66,10 +66,6 @@ def _smoothed(nll: Tensor, log_probs: Tensor, smoothing: float) -> Tensor:
     return (1 - smoothing) * nll - smoothing * log_probs.mean(dim=1).sum() if smoothing else nll
 
 
-def _at_least_float32(tensor: Tensor) -> Tensor:
-    return tensor if tensor.dtype == torch.float64 else tensor.float()
-
-
 class _Sliced(torch.autograd.Function):
     """Loss and gradients of one slice of rows at a time, so that the [token, vocab] logits are never stored whole."""
 
@@ -87,7 +83,9 @@ class _Sliced(torch.autograd.Function):
             part = slice(at, at + size)
             rows = [view[part].detach().to(dtype).requires_grad_() for view in (hidden, other)]
             with torch.enable_grad():
-                p_logits, q_logits = (_at_least_float32(view @ table.T) for view in rows)
+                p_logits, q_logits = (view @ table.T for view in rows)
+                if dtype != torch.float64:
+                    p_logits, q_logits = p_logits.float(), q_logits.float()
                 loss, plain = two_view_loss(p_logits, q_logits, labels[part], *formula)
             slice_gradients = torch.autograd.grad(loss, (*rows, table))
             gradients[0][part], gradients[1][part] = slice_gradients[:2]

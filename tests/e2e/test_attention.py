@@ -58,6 +58,40 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard_and_the_link_reopens_it
     assert query(other) == query(page)
 
 
+def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_pointer(visit: Visit) -> None:
+    text = (
+        "A man in a blue shirt and a woman with a red hat are sitting on a bench in front of an old house and reading."
+    )
+    page = visit(f"/attention?model=multi30k-en-de&text={text.replace(' ', '+')}")
+    drawn(page)
+    canvas, title, lead = (page.locator(name) for name in ("figure.cross canvas", "figure.cross figcaption", ".lead"))
+    expect(canvas).to_be_in_viewport(ratio=1)
+    left, top, cell, rows, keys = (float(part) for part in str(canvas.get_attribute("data-plot")).split(","))
+    assert (rows, keys) == (25, 28)
+    assert cell >= 12
+    whole = "(box) => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight"
+    assert page.locator("figure.cross .scroll").evaluate(whole)
+    assert "beyond the edge" not in title.inner_text()
+    high = """(lead) => {
+      const text = document.createRange();
+      text.selectNodeContents(lead);
+      return text.getBoundingClientRect().height;
+    }"""
+    tops, lines = set(), set()
+    for row in range(25):
+        canvas.hover(position={"x": left + 2.5 * cell, "y": top + (row + 0.5) * cell})
+        expect(lead).to_contain_text(f"having read {row + 1}\u2009")
+        tops.add(box_of(title)["y"])
+        lines.add(lead.evaluate(high) > 30)
+    assert lines == {False, True}, "some sentences take one line, some two"
+    page.mouse.move(700, 5)
+    for key in ("Home", "ArrowRight", "h", "h", "h", "h", "l", "l", "l"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(50)
+        tops.add(box_of(title)["y"])
+    assert len(tops) == 1
+
+
 def test_another_way_to_compare_scrolls_to_what_it_shows(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&panel=compare")
     expect(page.locator(".labelled canvas")).to_have_count(1)
@@ -82,9 +116,14 @@ def test_in_one_cell_the_weight_in_each_head_leads_to_that_head(visit: Visit, tr
         expect(strip).to_be_in_viewport(ratio=1)
     page.locator('.tile[value="cross 2 0"]').click()
     wait_for(page, layer="2", cell="3-4")
-    expect(page.locator(".onecell .said")).to_contain_text("the mean of 4 heads")
+    note = "The map above is the mean of 4 heads. A mean has no queries and keys: all numbers below are of head "
+    expect(page.locator(".onecell .not-mean")).to_contain_text(note)
+    best = int(weights.argmax()) + 1
+    expect(page.locator(".onecell .not-mean")).to_contain_text(f"head {best}, which gives 4\u2009")
+    expect(page.locator(".onecell .title")).to_contain_text(f"layer 2, head {best}")
     buttons.nth(1).click()  # the same as before the mean
     wait_for(page, layer="2", head="2", cell="3-4")
+    expect(page.locator(".onecell .not-mean")).to_be_hidden()
     expect(page.locator(".onecell .said")).to_have_text("")
     click_cell(strip, 0, 0)
     wait_for(page, layer="2", head="2", cell="3-1")

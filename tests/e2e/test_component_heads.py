@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from explorer.decoding.names import KIND_TITLES
 from model.trace import AttentionTrace
 from tests.browser import box_of
-from tests.e2e.bench import Bench, ends_of_scale
+from tests.e2e.bench import Bench, ends_of_scale, pixels
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 from tests.some import some
 
@@ -66,6 +66,26 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     expect(heads(".cell")).to_contain_text("4 the")
     heads.press("3")
     expect(heads(".explorer")).to_have_attribute("data-view", "lines")
+
+
+def test_the_row_that_is_pointed_at_is_marked_while_the_sentence_is_about_it(heads: Bench) -> None:
+    heads.mount(heads_trace(), kind="cross", layer=1, head=1, step=4)
+    left, top, cell, *_ = heads.plot("cross")
+
+    def frame(query: int) -> tuple[int, ...]:
+        at = {"x": left + 4.5 * cell, "y": top + query * cell - 0.5}
+        return pixels(heads("figure.cross canvas"), [at])[0][:3]
+
+    said, plain, framed = heads.text(".lead"), frame(1), frame(3)
+    assert said.startswith("To write die, having read 4 sah")
+    heads.hover("figure.cross canvas", position=heads.point("cross", 1, 5))
+    assert heads.text(".lead").startswith("To write hund, having read 2 der")
+    assert frame(3) == framed
+    assert [a - b for a, b in zip(framed, frame(1), strict=True)] == pytest.approx(
+        [(a - b) / 2 for a, b in zip(framed, (255, 255, 255), strict=True)], abs=2
+    ), "in a lighter frame"
+    heads.away()
+    assert (heads.text(".lead"), frame(1), frame(3)) == (said, plain, framed)
 
 
 def test_a_head_that_is_scrolled_below_a_resting_pointer_is_not_shown(heads: Bench) -> None:

@@ -1,5 +1,7 @@
 """The large maps of both views in a real browser: planted weights, masks, and any text and size are drawn correctly."""
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -159,6 +161,21 @@ def test_cells_of_a_long_sentence_are_readable_unless_somebody_zooms_out(either:
     assert either.plot("cross")[2] > 12
     either.click("figure.cross .zoom button[value='0']")
     assert either.plot("cross")[2] == 12
+
+
+def test_a_map_that_does_not_fit_says_how_much_is_beyond_the_edge_and_cuts_no_row(heads: Bench) -> None:
+    heads.mount(long_trace(60), kind="cross", layer=1, head=1, step=1, view="head")
+    left, top, cell, rows, columns = heads.plot("cross")
+    size = f"(() => {{ const b = {BOX}; return [b.clientWidth, b.clientHeight, b.scrollWidth]; }})()"
+    width, height, whole = heads.page.evaluate(size)
+    right = whole - left - columns * cell
+    assert (height - top) % cell == 0
+    down = re.search(r"(\d+) rows beyond the edge · (\d+) columns beyond the edge", heads.text("figure.cross small"))
+    assert down
+    assert int(down[1]) == rows - (height - top) / cell > 0
+    assert int(down[2]) == pytest.approx(columns - (width - left - right) / cell, abs=1)
+    heads.mount(kind="cross", layer=1, head=1, step=1, view="head")
+    assert "beyond the edge" not in heads.text("figure.cross small")
 
 
 def test_a_long_map_follows_the_step_and_keeps_its_labels_in_sight(either: Bench) -> None:

@@ -116,6 +116,41 @@ def test_a_line_between_or_within_sentences_passes_other_words_only_in_the_gaps_
     assert behind == 0
 
 
+def test_lines_past_other_lines_of_words_keep_away_from_borders_and_from_the_edge(stage: Bench) -> None:
+    trace = long_trace(30)
+    trace.cross[0, 0, 3] = 0
+    painted = """() => {
+      const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
+      const frame = canvas.getBoundingClientRect(), ctx = canvas.getContext("2d");
+      const inked = (x, y, wide, high) =>
+        ctx.getImageData(x * ratio, y * ratio, Math.max(1, wide * ratio), high * ratio)
+          .data.some((part, i) => i % 4 === 3 && part > 60);
+      const chips = [...root.querySelectorAll(".source .chip")].map((chip) => chip.getBoundingClientRect());
+      const lines = [...new Set(chips.map(({ top }) => top))];
+      const second = chips.filter(({ top }) => top === lines[1]);
+      const { top, height } = second[0];
+      const beside = (x) => inked(x - frame.left, top - frame.top + 8, 1, height - 16);
+      return {
+        last: chips.findLastIndex((chip) => chip.top === lines[0]),
+        borders: second.filter(({ left, right }) => beside(left - 1) || beside(right)).length,
+        edge: inked(frame.width - 1, 0, 1, frame.height),
+        lines: Array.from({ length: Math.floor(frame.width) }, (_, x) => beside(frame.left + x) ? x : -1)
+          .filter((x, i, all) => x >= 0 && all[i - 1] < 0).length,
+      };
+    }"""
+    stage.mount(trace, step=4, kind="cross", layer=1, head=1, width=700)
+    settled(stage)
+    last = stage.page.evaluate(painted)["last"]
+    for keys in ([last], [last - 2, last - 1, last], [0, 1, last]):
+        trace.cross[0, 0, 3] = 0
+        trace.cross[0, 0, 3, keys] = 1 / len(keys)
+        stage.mount(trace, step=4, kind="cross", layer=1, head=1, width=700)
+        settled(stage)
+        found = stage.page.evaluate(painted)
+        assert found["lines"] == len(keys)
+        assert (found["borders"], found["edge"]) == (0, False), keys
+
+
 def test_arcs_within_a_sentence(stage: Bench) -> None:
     stage.mount(step=3, kind="decoder", layer=1, head=1)  # looks at the token before the one it reads
     assert stage.text(".says").startswith("To write livres, having read 3 lis, decoder self-attention looks at 2 je")

@@ -144,6 +144,9 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
         expect(said).to_contain_text(reads)
         expect(told).to_contain_text("Chosen: ein" if wrote else "The target is given: its next token, ein, has")
         expect(told).not_to_contain_text("The target is given" if wrote else "Chosen")
+        banner = machine.locator(".words .chosen")
+        expect(banner).to_contain_text(re.compile(r"^ein\W*\d" if wrote else "^eingiven: "))
+        expect(machine.locator(".words .option bdi").get_by_text("ein", exact=True)).to_have_count(1)
         whole.get_by_role("button", name="Next word").click()
         expect(told).to_contain_text("is chosen from these" if wrote else "The target is given: in the next step")
     # Where all heads stand side by side, the number is one of the followed head.

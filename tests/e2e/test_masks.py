@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
+from explorer.screens.masks.readings import MOST_COLUMNS
 from tests.browser import box_of, click_cell, settle
 from tests.e2e.address import Visit
 
@@ -47,7 +48,7 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     assert between[0] not in between[2:]
     page.get_by_text("Causal mask", exact=True).click()
     page.get_by_text("Padding mask", exact=True).click()
-    page.get_by_text("No cell is closed").wait_for()
+    page.get_by_text("cells are open.").wait_for()
     edges = [colour(scores, 0, 1, 0.1, down / 20) for down in range(3, 8)]
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
 
@@ -69,7 +70,7 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
     text = "Two+children+are+playing+football+on+the+grass+near+a+house."
     page = visit(f"/masks?model=multi30k-en-de&text={text}")
     page.set_viewport_size({"width": 1366, "height": 768})
-    for address, tokens in ((page.url, 16), (f"{page.url}&masks_batch=this+sentence", 14)):
+    for address, tokens in ((page.url, 15), (f"{page.url}&masks_batch=this+sentence", 14)):
         page.goto(address)
         settle(page)
         canvases = page.locator(".labelled canvas")
@@ -85,6 +86,57 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
     page.set_viewport_size({"width": 1920, "height": 1080})
     expect(page.locator(".labelled canvas").first).to_have_attribute("data-plot", re.compile(r"^[\d.]+,[\d.]+,3\d,"))
     assert page.locator(".labelled .box").first.evaluate("box => box.scrollHeight <= box.clientHeight")
+
+
+def test_the_answers_are_in_the_first_screen_of_a_laptop(visit: Visit) -> None:
+    page = visit("/masks?model=multi30k-en-de&text=Two young children are playing football in the park.")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    expect(page.locator(".labelled .foot")).to_have_count(2)
+    for part in (page.get_by_text("63 of 121 cells are open"), *page.locator(".labelled .foot").all()):
+        expect(part).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("63 of 121 cells are open")).to_contain_text("Nothing uses the results of its rows.")
+    page.get_by_text("Choose head and batch").click()
+    layer, head = (page.get_by_role("combobox", name=re.compile(name)) for name in ("Layer", "Head"))
+    assert box_of(layer)["y"] == box_of(head)["y"], "in one row"
+
+
+def test_the_line_below_a_map_without_numbers_is_one_line(visit: Visit) -> None:
+    page = visit("/masks?model=multi30k-en-de&text=The old man in the blue hat sells fresh fruit at the market.")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    for line in page.locator(".labelled .foot").all():
+        expect(line).to_contain_text("numbers: choose a cell")
+        assert box_of(line)["height"] < 24
+
+
+def test_as_many_columns_as_fit_are_all_in_sight_and_more_of_them_fade_out(visit: Visit) -> None:
+    page = visit("/masks?model=reverse-decoder&text=abcdefghijklmn")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    boxes = page.locator(".labelled .box")
+    expect(boxes.first.locator("canvas")).to_have_attribute("data-plot", re.compile(rf",{MOST_COLUMNS}$"))
+    for box in boxes.all():
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth && getComputedStyle(box).maskImage === 'none'")
+    page = visit("/masks?model=reverse-decoder&text=abcdefghijklmnopqrst")
+    for box in boxes.all():
+        expect(box).to_have_css("mask-image", re.compile("gradient"))
+        box.evaluate("box => box.scrollTo(1000, 0)")
+        expect(box).to_have_css("mask-image", "none")
+
+
+def test_a_given_target_begins_with_its_answer_and_has_its_controls_in_one_line(visit: Visit) -> None:
+    page = visit("/masks?model=multi30k-en-de&masks_tab=Given target&text=Two young children are playing football.")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    answer, field = (
+        page.get_by_text("on average with the mask and"),
+        page.get_by_role("textbox", name="The right translation"),
+    )
+    expect(answer).to_be_visible()
+    assert box_of(answer)["y"] < box_of(field)["y"] < box_of(page.locator(".labelled canvas"))["y"]
+    middles = []
+    for part in (field, *(page.get_by_role("combobox", name=re.compile(name)) for name in ("Layer", "Head"))):
+        middles.append(box_of(part)["y"] + box_of(part)["height"] / 2)
+    lift = box_of(page.get_by_text("Lift the causal mask"))
+    middles.append(lift["y"] + lift["height"] / 2)
+    assert max(middles) - min(middles) < 12
 
 
 def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:

@@ -17,8 +17,8 @@ test("cells of a thumbnail fill the space and stay nearly square", () => {
   }
 });
 
-test("text goes beside a thumbnail where the height is short, below it where the width is", () => {
-  assert.equal(fitTile(200, 100, 10, 10).form, "beside");
+test("the text below a thumbnail has the lines that its width asks for", () => {
+  assert.equal(fitTile(230, 100, 10, 10).form, "line");
   assert.equal(fitTile(130, 300, 10, 10).form, "lines");
   assert.equal(fitTile(70, 300, 10, 10).form, "name");
 });

@@ -67,7 +67,7 @@ const line = (top, widths) =>
   });
 
 /** The way of one line alone. */
-const wayOf = (box, boxes, down = 1) => waysPast([{ box, weight: 1 }], boxes, down)[0];
+const wayOf = (box, boxes, down = 1) => waysPast([{ box, weight: 1 }], boxes, down, Infinity)[0];
 /** The pieces of ways, each as its two ends. */
 const piecesOf = (way) => way.slice(1).map((to, i) => [way[i], to]);
 const overlap = (a0, a1, b0, b1) =>
@@ -109,7 +109,7 @@ test("a line to the translation leaves it upwards", () => {
 test("lines of several words never lie on each other, and the heaviest has the shortest way", () => {
   const words = [...line(0, [40, 40, 40, 40, 40]), ...line(40, [60, 50, 60, 50]), ...line(80, [35, 80, 70, 30])];
   const ends = [0.1, 0.2, 0.4, 0.15, 0.05].map((weight, i) => ({ box: words[i], weight }));
-  const ways = waysPast(ends, words, 1);
+  const ways = waysPast(ends, words, 1, Infinity);
   assert.deepEqual(ways[2], wayOf(words[2], words), "the heaviest goes as if it were alone");
   for (const [i, way] of ways.entries()) {
     for (const other of ways.slice(i + 1))
@@ -132,10 +132,21 @@ test("lines share a gap, side by side, only if there is no other", () => {
     [words[0], words[1]].map((box) => ({ box, weight: 0.3 })),
     words,
     1,
+    Infinity,
   );
   assert.deepEqual(
     ways.map(([{ x }]) => x),
     [62, 64.5],
+  );
+});
+
+test("lines beside the last word of a line stay on the stage", () => {
+  const words = [...line(0, [40, 40, 60]), ...line(40, [148])];
+  const ends = words.slice(0, 3).map((box) => ({ box, weight: 0.3 }));
+  const ways = waysPast(ends, words, 1, 158);
+  assert.deepEqual(
+    ways.map(([{ x }]) => x),
+    [151, 156, 158],
   );
 });
 

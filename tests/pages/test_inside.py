@@ -189,7 +189,9 @@ def test_the_machine_at_an_earlier_step_of_training_shows_the_same_place_with_th
     expected = [float(row[token]) for row, token in zip(shares, path, strict=True)]
     assert then["target"]["probabilities"] == pytest.approx(expected, abs=1e-3)
     token, share = now["target"]["predicted"][1], weight_percent(expected[1])
-    assert_says(at, f"The same target, read after 0 steps of training: “{token}” has {share} at step 2, and")
+    after = weight_percent(now["target"]["probabilities"][1])
+    assert_says(at, f"“{token}”: {share} → {after}")
+    assert slider.label == "Steps of training"
     assert not has_key(visit("inside", model="dates"), "trained_1500"), "a model without snapshots has no slider"
     assert not has_key(visit("lessons", lesson="attention", at="1"), "trained_1500")
 

@@ -1,13 +1,16 @@
 """The Masks page in Streamlit's test harness: its numbers are the model's, and its switches do what they say."""
 
+import re
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.decoding.masked_reading import sentence_of
-from explorer.screens.masks.readings import longer_than, masked_reading
+from explorer.screens.masks import readings
+from explorer.screens.masks.readings import MOST_COLUMNS, longer_than, masked_reading
 from explorer.web import runtime
 from model.analysis.mask_effects import Switches
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
@@ -26,15 +29,23 @@ def sent(at: AppTest) -> list[Message]:
     return [message for message in messages(at) if "column_title" in message[0]]
 
 
+def named(at: AppTest) -> str:
+    """The sentence that is said to give this one padding."""
+    found = re.search(r"up to the length of “(.+?)”(?: in its batch|, made)", words(at))
+    assert found
+    return found[1]
+
+
 def is_open(z: Any) -> np.ndarray:
     return ~np.isnan(z)
 
 
-@pytest.mark.usefixtures("toys")
+@pytest.mark.usefixtures("shipped")
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
-    # No example is longer than the visitor's sentence: its own first words make a longer one.
-    assert f"up to the length of the longer one in its batch: “{SENTENCE} I read”." in words(at)
+    # This model writes no longer target, whatever it reads: no sentence is named that would not give this padding.
+    assert "Padding fills your sentence up, as if a longer one were in its batch." in words(at)
+    assert "Nothing uses the results of its rows." in words(at)
     assert "as long as the model reads" not in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
@@ -42,7 +53,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "closing" not in hatched
     assert (before["zeros"], after["zeros"]) == (True, False), "every score has a number"
     for code, name in ((FUTURE, "in the future ╱"), (PADDING, "padding ╳")):
-        assert f"{(codes == code).sum()} {name}" in words(at)
+        assert words(at).count(f"{(codes == code).sum()} {name}") == 1, "once on the screen"
     scores, weights = maps(at)
     both = is_open(weights)
     assert is_open(scores).all(), "scores are computed for every cell"
@@ -57,13 +68,12 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert "Real tokens give padding" not in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
-    hidden = f"“{names[1]}”, for example, cannot look ahead to “{names[2]}”"
-    assert f"closes {real * (real - 1) // 2} cells of real tokens: {hidden}" in words(at)
+    assert f"The causal mask closes the future: “{names[1]}” cannot look ahead to “{names[2]}”." in words(at)
     choose(at, masks_causal=False)
     padding = is_open(maps(at)[1])
     ahead = np.triu(np.nan_to_num(maps(at)[1])[:real, :real], k=1)
     row, key = np.unravel_index(ahead.argmax(), ahead.shape)
-    assert "cells of real tokens" not in words(at)
+    assert "closes the future" not in words(at)
     assert f"tokens look ahead: “{names[row]}” gives {100 * ahead.max():.0f} % to “{names[key]}”" in words(at)
     assert f"on average {100 * ahead.sum(axis=1).mean():.0f} % goes to later positions" in words(at)
     target = runtime.translate("adjective-swap", SENTENCE, DecodeConfig()).trace
@@ -74,11 +84,11 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert is_open(maps(at)[1]).all()
     padded = maps(at)[1][:real, real:].sum(axis=1).mean()
     assert f"Real tokens give padding {100 * padded:.0f} % of their attention on average." in words(at)
-    assert "No cell is closed" in words(at)
+    assert re.search(r"All \d+ cells are open", words(at))
     assert "closing" not in sent(at)[0][1]
     assert "hatched edges" not in words(at)
-    choose(at, text="We eat")
-    assert "the longer one in its batch: “I read red books”." in words(at), "an example"
+    choose(at, text="books")
+    assert "up to the length of “I read red books” in its batch." in words(at), "an example"
 
 
 @pytest.mark.usefixtures("shipped")
@@ -88,11 +98,12 @@ def test_padding_fills_the_visitors_sentence_if_the_model_reads_a_longer_one() -
         ("multi30k-en-de", "Two children are playing football on the grass near a house."),
         ("multi30k-en-de", "Dog"),
         ("reverse", "headlight"),
+        ("dates", "3 March 2024"),
         ("reverse-decoder", "abcdefghijklmnopqrstuvwxyz"),
     ):
         translation = runtime.translate(model, text, DecodeConfig())
         alone, longer = sentence_of(translation), longer_than(translation)
-        assert len(longer.path) > len(alone.path)
+        assert longer.tgt > len(alone.read_tokens)
         kind: AttentionKind
         for kind in ATTENTION_KINDS if translation.trace.src_tokens else ("decoder",):
             bare, padded = (
@@ -105,6 +116,45 @@ def test_padding_fills_the_visitors_sentence_if_the_model_reads_a_longer_one() -
 
 
 @pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize(
+    ("model", "text", "partner", "made"),
+    [
+        ("reverse-decoder", "cat", "headlight", False),
+        ("reverse-decoder", "headlight", "headlighth", True),  # its next example would not fit
+        ("reverse-decoder", "abcdefghijklmn", "abcdefghijklmna", True),
+        ("multi30k-en-de", "Dog", "The dog is not playing with the ball.", False),
+        ("multi30k-en-de", "A man who is wearing a red hat is reading a newspaper.", "A toddler is sitting in", False),
+    ],
+)
+def test_the_sentence_that_is_named_is_read_and_has_the_length_of_the_padding(
+    model: str, text: str, partner: str, made: bool
+) -> None:
+    at = masks(model=model, text=text)
+    own, longer = (runtime.translate(model, text, DecodeConfig()) for text in (text, named(at)))
+    assert named(at).startswith(partner)
+    assert ("made longer for this picture" in words(at)) == made
+    lengths = [len(each.trace.read_tokens) for each in (own, longer)]
+    (header, _), _ = sent(at)
+    names = [name.split(" ", 1)[1] for name in header["columns"]]
+    assert names == [*own.trace.read_tokens, *["<pad>"] * (lengths[1] - lengths[0])]
+    assert lengths[0] < len(names) <= MOST_COLUMNS
+    if model == "multi30k-en-de":
+        choose(at, masks_kind="encoder")
+        (header, _), _ = sent(at)
+        assert len(header["columns"]) == len(longer.trace.src_tokens)
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_large_model_translates_no_other_sentence_for_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+    translation = runtime.translate("multi30k-en-de", "Dog", DecodeConfig())
+    monkeypatch.setattr(readings, "MOST_BYTES", 1)
+    monkeypatch.setattr(runtime, "translate", pytest.fail)
+    longer = longer_than(translation)
+    read = (len(translation.trace.src_tokens), len(translation.trace.read_tokens))
+    assert (longer.src, longer.tgt, longer.text) == (read[0] + 2, read[1] + 2, "")
+
+
+@pytest.mark.usefixtures("shipped")
 def test_a_sentence_as_long_as_the_model_reads_has_no_padding_and_says_so() -> None:
     at = masks(model="dates", text="3 March 2024" * 20)
     source = runtime.translate("dates", "3 March 2024" * 20, DecodeConfig()).source.ids
@@ -112,7 +162,7 @@ def test_a_sentence_as_long_as_the_model_reads_has_no_padding_and_says_so() -> N
     assert "as long as the model reads" not in words(at), "its target is shorter"
     choose(at, masks_kind="encoder")
     assert "This is as long as the model reads, so no longer sentence can give it padding." in words(at)
-    assert "longer one in its batch" not in words(at)
+    assert "Padding fills" not in words(at)
 
 
 @pytest.mark.usefixtures("toys")
@@ -127,7 +177,7 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     assert "padding ╳" not in words(at)
     assert "Cells of padding do not count" not in words(at)
     assert "the future ╱" in words(at)
-    assert "longer one in its batch" not in words(at)
+    assert "Padding fills" not in words(at)
 
 
 @pytest.mark.usefixtures("shipped")
@@ -148,6 +198,16 @@ def test_the_right_translation_comes_from_the_data_or_is_typed() -> None:
     assert "Probability of the model's own token" in words(at), "no right one is known"
     choose(at, given_reference="je lis livres")
     assert "Probability of the right token" in words(at)
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_small_probability_is_not_written_as_0() -> None:
+    (table,) = masks("Given target").dataframe
+    small = table.value["lifted (%)"].between(0, 0.005, inclusive="neither")
+    assert small.any()
+    written = pa.ipc.open_stream(table.proto.arrow_data.styler.display_values).read_pandas()
+    assert written["lifted (%)"][small].eq("< 0.01").all()
+    assert "0.00" not in written["lifted (%)"].to_numpy()
 
 
 @pytest.mark.usefixtures("shipped")

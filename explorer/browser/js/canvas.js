@@ -36,17 +36,6 @@ export const windowHeight = (element) => innerHeight / magnification(element);
 /** Screen pixels per pixel of the element. @param {Element} element */
 export const pixelRatio = (element) => screenPixels(magnification(element));
 
-/**
- * The pointer's position in the element's own pixels. Browsers disagree on offsetX in a magnified page.
- * @param {HTMLElement} element
- * @param {MouseEvent} event
- */
-function pointerOn(element, event) {
-  const { left, top, width } = element.getBoundingClientRect();
-  const by = width / element.offsetWidth || 1;
-  return [(event.clientX - left) / by, (event.clientY - top) / by];
-}
-
 /** Where a column of a map is drawn. @param {number[]} places @param {number} column */
 export const columnAt = (places, column) => places[column] ?? column;
 
@@ -64,7 +53,10 @@ export const columnBeside = (places, column, by, count) =>
  * @param {Plot} plot
  */
 export function cellUnder(canvas, event, { left, top, cell, tall, places }) {
-  const [x, y] = pointerOn(canvas, event);
+  // In the canvas's own pixels: browsers disagree on offsetX in a magnified page.
+  const bounds = canvas.getBoundingClientRect();
+  const by = bounds.width / canvas.offsetWidth || 1;
+  const [x, y] = [(event.clientX - bounds.left) / by, (event.clientY - bounds.top) / by];
   return { query: Math.floor((y - top) / tall), key: columnUnder(places, Math.floor((x - left) / cell)) };
 }
 

@@ -279,6 +279,7 @@ function drawWhere(S) {
   const decoding = decodingOf(seq);
   const m = decoding?.maps[kind];
   find(".where").hidden = !m?.weights;
+  find(".not-mean").hidden = !m?.weights || m.heads < 2 || in_view > 0;
   if (!decoding || !m?.weights) return;
   const [start, end] = [(row - 1) * m.keys, row * m.keys];
   const [row_title, column_title] = AXES[kind];
@@ -307,6 +308,14 @@ function drawWhere(S) {
   });
   const weights = Array.from({ length: m.heads + 1 }, (_, h) => decimals(weightsOf(m, layer, h)[start + key]));
   say(find(".said"), said);
+  const fields = { n: m.heads, head, key: numbered(tokens, header.column - 1, SIDES[kind][1]) };
+  sayAll(
+    find(".not-mean"),
+    ...pieces(
+      "The map above is the mean of {n} heads. A mean has no queries and keys: all numbers below are of head {head}, which gives {key} most.",
+      fields,
+    ),
+  );
   find(".each").hidden = m.heads < 2;
   say(find(".mean"), t("In each head (mean {mean}):", { mean: weights[0] }));
   children(find(".segments"), m.heads, makeButton).forEach((button, i) => {

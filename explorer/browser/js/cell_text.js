@@ -1,8 +1,8 @@
 // The numbers of one cell in words, from q·k to the output, and as a table.
 
 import { fixed } from "./cell_numbers.js";
-import { FUTURE, SIDES } from "./names.js";
-import { numbered, whyMasked } from "./wording.js";
+import { SIDES } from "./names.js";
+import { maskCell, numbered, whyMasked } from "./wording.js";
 import { pieces, t } from "./words.js";
 
 /** @import { CellMessage } from "./structs" */
@@ -166,7 +166,7 @@ export const keyColumns = ({ scaled }, { bias, size }) => [
 
 /** The texts of a key in these columns. @param {CellNumbers} numbers @param {Uint8Array} mask @param {number} key */
 export function keyCells({ digits, sums, bias, scores, exponentials, weights, open }, mask, key) {
-  const why = mask[key] === FUTURE ? t("masked: future") : t("masked: padding");
+  const why = maskCell(mask[key]);
   return [
     fixed(sums[key], digits.rest),
     ...(bias ? [fixed(bias[key], digits.score)] : []),

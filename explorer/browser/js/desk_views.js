@@ -168,17 +168,11 @@ function completeCell({ maps }, at) {
       "No cell is chosen, so this is the largest weight of head {head} in this row: {query} looks at {key}.",
       fields,
     );
-  if (heads === 1) return "";
-  const sum = { ...fields, n: heads, mean: inSentence(weight(0, at.key).toFixed(3)) };
-  return unasked
-    ? t(
-        "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, which gives most.",
-        sum,
-      )
-    : t(
-        "{query} gives {key} {mean}, the mean of {n} heads. A mean has no queries and keys: below is head {head}, which gives most.",
-        sum,
-      );
+  if (!unasked) return "";
+  return t(
+    "No cell is chosen, so this is the largest in this row: {query} gives {key} {mean}, the mean of {n} heads.",
+    { ...fields, n: heads, mean: inSentence(weight(0, at.key).toFixed(3)) },
+  );
 }
 
 /** Says why there is no cell, or shows it. @param {HTMLElement} box @param {string} reason */

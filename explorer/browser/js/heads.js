@@ -19,7 +19,7 @@ import {
   showsLarge,
 } from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_readout.js";
-import { NOWHERE } from "./maps.js";
+import { figureOf } from "./maps.js";
 import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
 import { drawSteps, stepName } from "./player.js";
@@ -125,17 +125,7 @@ function create(root) {
     })
   );
   for (const kind of KINDS) {
-    const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
-    const canvas = /** @type {HTMLCanvasElement} */ (part("canvas"));
-    S.figures[kind] = {
-      box: part(""),
-      canvas,
-      title: part("b"),
-      about: part("small"),
-      plot: NOWHERE,
-      wish: { zoom: 1 },
-      zoom: () => {},
-    };
+    S.figures[kind] = figureOf(find, kind);
     listenToHead(S, kind);
   }
   S.stepped = () => {

@@ -82,5 +82,4 @@ export function drawLegend(S) {
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
   if (S.scale === "unit") return sayScale(S.find, top);
   say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
-  say(S.find(".scaled"), S.scale === "max" ? t("up to the largest weight in view") : t("logarithmic"));
 }

@@ -3,13 +3,12 @@
 const STRETCH = 1.6; // maximum ratio of the sides of a thumbnail's cell
 const LARGEST = 46; // maximum side of such a cell, in pixels
 
-// The place of a thumbnail's text, the width and height that it takes, and the least width that it needs.
-/** @type {[form: string, beside: number, below: number, least: number][]} */
+// The form of a thumbnail's text, the height that it takes, and the least width that it needs.
+/** @type {[form: string, below: number, least: number][]} */
 const FORMS = [
-  ["beside", 100, 0, 190],
-  ["line", 0, 20, 212],
-  ["lines", 0, 36, 112],
-  ["name", 0, 19, 0],
+  ["line", 20, 212],
+  ["lines", 36, 112],
+  ["name", 19, 0],
 ];
 
 /**
@@ -33,12 +32,8 @@ export function fitCell(wide, high, keys, queries) {
  * @param {number} queries
  */
 export function fitTile(wide, high, keys, queries) {
-  const sizes = FORMS.filter(([form, , , least]) => wide >= least && (form !== "name" || wide < FORMS[2][3]));
-  const tiles = sizes.map(([form, beside, below]) => ({
-    form,
-    ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries),
-  }));
-  return tiles.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
+  const [form, below] = /** @type {typeof FORMS[0]} */ (FORMS.find(([, , least]) => wide >= least));
+  return { form, ...fitCell(wide - 14, high - 9 - below, keys, queries) };
 }
 
 /**

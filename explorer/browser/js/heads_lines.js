@@ -4,7 +4,7 @@
 
 import { contextOf, paper } from "./canvas.js";
 import { inkOn } from "./ink.js";
-import { children, isTouch, make, makeButton, say } from "./dom.js";
+import { children, make, makeButton, say } from "./dom.js";
 import { fitType } from "./heads_layout.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
 import { colourOf, dashesOf, scaleOf } from "./heads_colours.js";
@@ -237,16 +237,8 @@ export function drawSentence(S) {
   const wide = [...tokens.query, ...tokens.key].map((token) => ctx.measureText(token).width / 10);
   const room = roomBelow(box, presenting(S.box)) - 96;
   box.style.setProperty("--type", `${fitType(wide, box.clientWidth, room, heads.length > 1 ? 50 : 30)}px`);
-  const [rows, columns] = [{ side: rowTitle(S, S.kind) }, { side: AXES[S.kind][1] }];
-  const [first, last] = isTouch()
-    ? [
-        t("{side}: tap a token to see what it looks at", rows),
-        t("{side}: tap a token to see what looks at it", columns),
-      ]
-    : [
-        t("{side}: point at a token to see what it looks at", rows),
-        t("{side}: point at a token to see what looks at it", columns),
-      ];
+  const first = t("{side}: choose a token to see what it looks at", { side: rowTitle(S, S.kind) });
+  const last = t("{side}: choose a token to see what looks at it", { side: AXES[S.kind][1] });
   say(box.firstElementChild?.firstElementChild ?? null, first);
   say(box.lastElementChild?.firstElementChild ?? null, last);
   drawTokens(S, look, queryBox, "query");

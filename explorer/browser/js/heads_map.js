@@ -1,7 +1,8 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, columnBeside, isolated, leadsTo } from "./canvas.js";
+import { cellUnder, columnBeside, isolated, leadsTo, magnification } from "./canvas.js";
+import { rgb } from "./colours.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { pictureOf, scaleOf } from "./heads_colours.js";
@@ -20,7 +21,7 @@ import {
 import { labelsOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp } from "./numbers.js";
-import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutNumbers, beyondEdge, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
@@ -34,7 +35,9 @@ import { t } from "./words.js";
 
 const ASIDE = 258; // minimum width of the thumbnails beside the map of one head, in pixels
 const NARROW = 62; // maximum length of labels side by side, in pixels
-const SMALLEST = 12; // size of cells side by side, in pixels
+const SMALLEST = 12; // size of cells side by side, and of those that a large map beside thumbnails has room for, in pixels
+const LEAST_WIDE = 72; // of a thumbnail beside a large map that needs more than half of the width, in pixels
+const [TIGHT, SMALL_TYPE] = [14, 10]; // size of cells from which labels are in full type, and the type of others, in pixels
 const WIDEST = 96; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
 const ROOM_OF_LONG = 320; // minimum height of a map that scrolls, in pixels
@@ -55,16 +58,26 @@ export const rowTitle = (S, kind) =>
       : predictedRows()
     : AXES[kind][0];
 
-/** Gives the thumbnails beside the map of one head the width that the map leaves. @param {HeadsState} S */
+/**
+ * Gives the thumbnails beside the map of one head the width that the map leaves, and a large map beside all thumbnails
+ * half of the width, or more if its sentence is long.
+ * @param {HeadsState} S
+ */
 export function shareWidth(S) {
-  const m = S.view === "head" && kindsShown(S).length < 2 ? mapOf(S, S.kind) : undefined;
+  const wide = S.box.clientWidth;
+  const m = kindsShown(S).length < 2 && wide > 760 ? mapOf(S, S.kind) : undefined;
   S.box.style.setProperty("--aside", `${ASIDE}px`);
-  if (!m || S.box.clientWidth <= 760) return;
-  const labels = namesOf(S, m);
-  const room = S.find(".sheet").clientWidth;
-  const cell = cellIn(S, { m, labels }, room, highOf(S));
-  const left = room - sizeOf({ m, labels }).beside - m.keys * cell - 8;
-  if (left > 0) S.box.style.setProperty("--aside", `${ASIDE + Math.floor(left)}px`);
+  if (!m) return;
+  if (S.view === "head") {
+    const room = S.find(".sheet").clientWidth;
+    const { labels, cell } = fitMap(S, m, room, highOf(S));
+    const left = room - sizeOf({ m, labels }).beside - m.keys * cell - 8;
+    if (left > 0) S.box.style.setProperty("--aside", `${ASIDE + Math.floor(left)}px`);
+  } else if (S.box.dataset.large === "beside") {
+    const needed = sizeOf({ m, labels: namesOf(S, m, undefined, SMALL_TYPE) }).beside + m.keys * SMALLEST + 8;
+    const most = wide - GAP - (m.heads + 1) * LEAST_WIDE;
+    S.box.style.setProperty("--large", `${Math.max(0.485 * wide, Math.min(needed, most))}px`);
+  }
 }
 
 /** @param {HeadsState} S */
@@ -75,30 +88,37 @@ export function drawMaps(S) {
   for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
   const several = kinds.length > 1;
   const room = sheet.clientWidth;
-  const maps = kinds
-    .map((kind) => mapOf(S, kind))
-    .filter((m) => m !== undefined)
-    .map((m) => ({ m, labels: namesOf(S, m, several ? NARROW : undefined) }));
+  const maps = kinds.map((kind) => mapOf(S, kind)).filter((m) => m !== undefined);
+  const narrow = several ? maps.map((m) => ({ m, labels: namesOf(S, m, NARROW) })) : [];
   // Side by side, all maps have cells of one size; if these would be too small to read, the maps are stacked.
   const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : highOf(S);
-  const shared = several ? fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space) : 0;
+  const shared = several ? fitCells(narrow.map(sizeOf), room - GAP * (maps.length - 1) - 6, space) : 0;
   const apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
-  for (const map of maps) {
+  for (const m of maps) {
+    const beside = narrow.find((map) => map.m === m && !apart);
     const high = apart ? 560 : space;
-    const cell =
-      apart || !several ? cellIn(S, map, room, high) : cellSize(shared, S.figures[map.m.kind].wish, map.m, WIDEST);
-    drawHead(S, map.m, map.labels, cell, several && !apart ? Infinity : high);
+    if (beside) drawHead(S, { ...beside, cell: cellSize(shared, S.figures[m.kind].wish, m, WIDEST) }, Infinity);
+    else drawHead(S, fitMap(S, m, room, high), high);
   }
 }
 
-/** The size of the cells of a map alone in a space. @param {HeadsState} S @param {{ m: KindMap, labels: Labels }} map @param {number} wide @param {number} high */
-const cellIn = (S, map, wide, high) =>
-  cellSize(fitCells([sizeOf(map)], wide - 6, high), S.figures[map.m.kind].wish, map.m, WIDEST);
+/** A map with its labels and the size of its cells. @typedef {{ m: KindMap, labels: Labels, cell: number }} Fitted */
+
+/** A map alone in a space. Small cells have labels in small type, which leave room for more cells. @param {HeadsState} S @param {KindMap} m @param {number} wide @param {number} high @returns {Fitted} */
+function fitMap(S, m, wide, high) {
+  const fit = (/** @type {Labels} */ labels) => {
+    const fitting = fitCells([sizeOf({ m, labels })], wide - 6, high);
+    return { m, labels, cell: cellSize(fitting, S.figures[m.kind].wish, m, WIDEST, magnification(S.box)) };
+  };
+  const map = fit(namesOf(S, m));
+  return map.cell < TIGHT && !presenting(S.box) ? fit(namesOf(S, m, undefined, SMALL_TYPE)) : map;
+}
 
 /** The height of the large map. @param {HeadsState} S */
-const highOf = (S) => Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (showsLarge(S) ? 50 : 40));
+const highOf = (S) =>
+  Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (!showsLarge(S) ? 32 : presenting(S.box) ? 24 : 8));
 
 /** @param {{ m: KindMap, labels: Labels }} map */
 const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({
@@ -130,16 +150,16 @@ function nameHead(S, kind) {
   );
 }
 
-/** The labels of a map, and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] */
-function namesOf(S, m, most) {
+/** The labels of a map, and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] @param {number} [size] of their type */
+function namesOf(S, m, most, size) {
   const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
   const ends = m.predicted.map((_, q) => otherName(S, m, q));
   const names = { rows, ends, columns: m.columns, places: placesIn(S, SIDES[m.kind][1], m.columns) };
-  return labelsOf(S.figures[m.kind].canvas, S.theme.font, names, most);
+  return labelsOf(S.figures[m.kind].canvas, S.theme.font, names, most, true, size);
 }
 
-/** @param {HeadsState} S @param {KindMap} m @param {Labels} labels @param {number} cell @param {number} high height from which it scrolls */
-function drawHead(S, m, labels, cell, high) {
+/** @param {HeadsState} S @param {Fitted} map @param {number} high height from which it scrolls */
+function drawHead(S, { m, labels, cell }, high) {
   const { kind } = m;
   const f = S.figures[kind];
   const pick = headInView(S, kind);
@@ -151,7 +171,8 @@ function drawHead(S, m, labels, cell, high) {
   const chosen = column !== null && kind === S.kind;
   f.plot = plotOf(labels, m, cell);
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-  box.style.maxHeight = high === Infinity ? "" : `${Math.max(high, ROOM_OF_LONG)}px`;
+  const whole = Math.floor((Math.max(high, ROOM_OF_LONG) - f.plot.top) / cell); // no row is cut
+  box.style.maxHeight = whole < m.queries ? `${f.plot.top + whole * cell}px` : "";
   Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` }); // before it scrolls
   // The map follows the row in view, and the key in view or those that the row looks at most.
   const at = keysToShow(rowOf(m, pick.layer, pick.head, row), column);
@@ -160,6 +181,9 @@ function drawHead(S, m, labels, cell, high) {
   f.followed = followed;
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
   const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
+  // The row that the sentence is about while somebody points at it.
+  const pointed = S.hover?.kind === kind && S.hover.query !== row ? S.hover.query : null;
+  if (pointed !== null) marks.unshift({ row: pointed, colour: paler(S.theme[side], S.theme.ground) });
   const unwritten = paintMap(f.canvas, S.theme, f.plot, {
     cells: m,
     rows,
@@ -181,8 +205,13 @@ function drawHead(S, m, labels, cell, high) {
         ]
       : marks,
   });
-  f.about.textContent = [f.about.textContent, aboutNumbers(unwritten)].filter(Boolean).join(" · ");
+  const beyond = beyondEdge(sightOf(box), f.plot, labels.right, rows, m.keys);
+  const numbers = S.view === "heads" && unwritten === null ? "" : aboutNumbers(unwritten); // the text below says it
+  f.about.textContent = [f.about.textContent, beyond, numbers].filter(Boolean).join(" · ");
 }
+
+/** Halfway between two colours. @param {string} colour @param {string} ground */
+const paler = (colour, ground) => `rgb(${rgb(colour).map((part, i) => Math.round((part + rgb(ground)[i]) / 2))})`;
 
 /**
  * Hovering shows a cell, a click chooses it, and dragging marks a block of cells; on labels, it marks rows or columns.

@@ -19,10 +19,13 @@ import { NEXT_READ, SIDES, TITLES, shortHead, shortName } from "./names.js";
 import { decimals, percent, wholePercent } from "./numbers.js";
 import { rowInWords } from "./row_in_words.js";
 import { keyRows, line, looksAt, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
+import { keysLookedAt } from "./map_zoom.js";
 import { NAMED_FROM, weightsOf } from "./weights.js";
 import { inSentence, pieces, t } from "./words.js";
 
 /** @import { Content, HeadsState, KindMap } from "./types" */
+
+const MEASURED = 16; // sentences of each form
 
 /** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(S, m, q) {
@@ -132,16 +135,9 @@ export function drawCaption(S) {
   const m = mapOf(S, S.kind);
   const box = S.find(".caption");
   if (!m) return say(box, "");
-  if (S.view === "heads") {
-    return say(
-      box,
-      kindsShown(S)
-        .map((kind) => leftOut(S, mapOf(S, kind)))
-        .join(" "),
-    );
-  }
-  const { layer, head } = S.pick[S.kind];
   const kinds = kindsShown(S);
+  if (S.view === "heads") return say(box, kinds.map((kind) => leftOut(S, mapOf(S, kind))).join(" "));
+  const { layer, head } = S.pick[S.kind];
   if (kinds.length > 1) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
@@ -193,33 +189,59 @@ export function drawLead(S) {
   const how = S.find(".how");
   if (!m) return say(how, "");
   const { layer, head } = headInView(S, kind);
-  const query = S.hover?.query ?? rowInView(S, m);
-  const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
-  const word = tokenName(m.predicted[query] ?? "", "target");
-  const name = numbered(m.rows, query, SIDES[kind][0]);
-  // The large map beside the pictures has the layer and the head as its title.
-  sayAll(box, ...rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look, !showsLarge(S)));
-  const [rows, columns] = rolesOf(kind);
+  sayAll(box, ...leadOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
+  box.style.minHeight = `${roomOfLead(S, m, box)}px`;
+  const fields = rolesOf(kind);
   say(
     how,
-    S.box.clientWidth < 760
-      ? t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Tap a picture to open it.", {
-          rows,
-          columns,
-        })
-      : t("Rows: {rows}; the framed or ticked one is in view. Columns: {columns}. Click a picture to open it.", {
-          rows,
-          columns,
-        }),
+    t("Rows: {rows}; the marked one is in view. Columns: {columns}. Choose a picture or a cell to open it.", fields),
   );
   say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
-/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind @returns {[string, string]} */
+/** What a row looks at, for the line above the pictures. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
+function leadOf(S, m, layer, head, query) {
+  const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
+  const word = tokenName(m.predicted[query] ?? "", "target");
+  const name = numbered(m.rows, query, SIDES[m.kind][0]);
+  // The large map beside the pictures has the layer and the head as its title.
+  return rowInWords(m, { layer, head }, rowOf(m, layer, head, query), name, word, look, !showsLarge(S));
+}
+
+/**
+ * The height of the longest of these sentences, of all rows of all heads, so that no map moves under the pointer. Of the
+ * rows that name keys and of the others, those with the longest names are measured.
+ * @param {HeadsState} S @param {KindMap} m @param {HTMLElement} box
+ */
+function roomOfLead(S, m, box) {
+  const at = [S.seq, m.kind, m.form, box.clientWidth, showsLarge(S)].join();
+  if (S.leadRoom?.at === at) return S.leadRoom.high;
+  /** @type {{ layer: number, head: number, query: number, length: number }[][]} */
+  const rows = [[], []];
+  for (const { layer, head } of [...listHeads(m), ...m.effective.map((_, l) => ({ layer: l + 1, head: 0 }))]) {
+    const values = weightsOf(m, layer, head);
+    for (let query = 0; query < m.queries; query++) {
+      const named = keysLookedAt(values, query * m.keys, m.keys).slice(0, 3);
+      const names = [m.rows[query], m.predicted[query] ?? "", ...named.map((key) => `${key} ${m.columns[key]} 10 %`)];
+      rows[named.length ? 0 : 1].push({ layer, head, query, length: names.join(", ").length });
+    }
+  }
+  const longest = rows.flatMap((some) => some.sort((a, b) => b.length - a.length).slice(0, MEASURED));
+  const sentences = longest.map(({ layer, head, query }) => make("p", "", ...leadOf(S, m, layer, head, query)));
+  const hidden = make("div", "measured", ...sentences);
+  hidden.style.width = `${box.clientWidth}px`;
+  box.before(hidden);
+  const high = Math.max(...sentences.map(({ offsetHeight }) => offsetHeight));
+  hidden.remove();
+  S.leadRoom = { at, high };
+  return high;
+}
+
+/** The meaning of the rows and the columns of a map, for first-time readers. @param {string} kind */
 function rolesOf(kind) {
-  if (kind === "encoder") return [t("the words that look"), t("the words looked at")];
+  if (kind === "encoder") return { rows: t("the words that look"), columns: t("the words looked at") };
   const columns = kind === "decoder" ? t("the words written before") : t("the words of the source");
-  return [t("the word read → the word written next"), columns];
+  return { rows: t("the word read → the word written next"), columns };
 }
 
 /**

@@ -2,6 +2,7 @@
 // component and `m` the map of one kind of attention.
 
 import { PAUSE, update } from "./view.js";
+import { optionsOf } from "./view_options.js";
 import { entropyOf, mergeWords, noWords, rankedRow, spanWith, weightsOf, withoutKeys } from "./weights.js";
 
 /** @import { HeadsState, Kind, KindMap } from "./types" */
@@ -122,20 +123,7 @@ export function reportOf(S) {
   const single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   const row = S.kind === "encoder" ? S.encoderRow : S.step;
   const column = S.col === null ? null : S.col + 1;
-  const { view, words, next, steps, beside, content, guess, scale, direction, mass } = S;
-  const options = {
-    view,
-    words,
-    next,
-    steps,
-    beside,
-    content,
-    guess,
-    scale,
-    direction,
-    mass,
-    heads: single ? [] : lined,
-  };
+  const options = optionsOf(S, single ? [] : lined);
   const place = { kind: S.kind, ...pick, step: S.step + 1, row: row + 1, column, options };
   return { seq: S.seq, turn: S.turn, place, wanted: kindsShown(S) };
 }

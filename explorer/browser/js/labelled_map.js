@@ -63,17 +63,8 @@ export function showMap(root, { header, values, mask, closing }, choice) {
   const S = /** @type {MapState} */ (root.__map ??= create(root));
   const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
   const at = choice ? choice.at : isSame ? S.at : null;
-  Object.assign(S, {
-    header,
-    values,
-    mask,
-    closing,
-    theme: themeOf(S.box, header),
-    at,
-    twins: isSame ? S.twins : [],
-    isNew: !isSame,
-    chosen: choice?.chosen,
-  });
+  Object.assign(S, { header, values, mask, closing, at, chosen: choice?.chosen });
+  Object.assign(S, { theme: themeOf(S.box, header), twins: isSame ? S.twins : [], isNew: !isSame });
   shown.add(S);
   draw(S);
   for (const each of groupOf(S)) if (each !== S && each.at) readOut(each, each.at); // its numbers have changed

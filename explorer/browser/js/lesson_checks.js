@@ -1,6 +1,6 @@
 // Checks answers and exercises in the browser, as explorer/lessons/answers.py, exercises.py and sealed.py.
 
-/** @import { LessonQuestion, LessonSolution, LessonTerm } from "./structs" */
+/** @import { LessonQuestion, LessonTerm } from "./structs" */
 
 /** Where the reader is, as parameters of a link. @typedef {Record<string, string>} Query */
 
@@ -25,12 +25,11 @@ export function numberIn(text) {
   return NUMBER.test(cleaned) ? Number(cleaned) : NaN;
 }
 
-/** The FNV-1a hash of 64 bits. @param {Uint8Array} bytes */
-const fnv = (bytes) => bytes.reduce((value, byte) => BigInt.asUintN(64, (value ^ BigInt(byte)) * FACTOR), START);
-
-/** The hash of a normalised answer. @param {string} salt @param {string} text */
+/** The FNV-1a hash of 64 bits of a normalised answer. @param {string} salt @param {string} text */
 export const hashed = (salt, text) =>
-  fnv(new TextEncoder().encode(`${salt}\n${text}`))
+  new TextEncoder()
+    .encode(`${salt}\n${text}`)
+    .reduce((value, byte) => BigInt.asUintN(64, (value ^ BigInt(byte)) * FACTOR), START)
     .toString(16)
     .padStart(16, "0");
 
@@ -43,9 +42,6 @@ export function opened(salt, text) {
   }
   return new TextDecoder().decode(bytes);
 }
-
-/** The right answer and its explanation. @param {LessonQuestion} question @returns {LessonSolution} */
-export const solutionOf = ({ salt, solution }) => JSON.parse(opened(salt, solution));
 
 /**
  * Whether an answer is right: a typed text, or the index of a choice. `value` is that of a question about the reader's

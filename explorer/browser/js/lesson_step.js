@@ -1,7 +1,7 @@
 // One step of a lesson: its text, its exercise, its question, and its figure in the desk.
 
 import { make, makeButton, say } from "./dom.js";
-import { ANSWER, MAX_ANSWER, isDone, isRight, solutionOf, valueOf } from "./lesson_checks.js";
+import { ANSWER, MAX_ANSWER, isDone, isRight, opened, valueOf } from "./lesson_checks.js";
 import {
   FIRST_TRY,
   LATER,
@@ -37,22 +37,10 @@ const answers = new Map();
  *   go: (lesson: string, at: number) => void, leave: (() => void) | null, following?: LessonOnSite, drawCopy: () => HTMLElement[],
  * }} options
  */
-export function createStep({
-  lesson,
-  at,
-  opens,
-  words,
-  slot,
-  picture,
-  desk,
-  read,
-  progress,
-  keep,
-  go,
-  leave,
-  following,
-  drawCopy,
-}) {
+export function createStep(options) {
+  const { lesson, at, words, slot, picture, desk, read } = options;
+  let { opens } = options;
+  const { progress, keep, go, leave, following, drawCopy } = options;
   const step = lesson.steps[at - 1];
   const { question } = step;
   const key = `${lesson.name}.${at}`;
@@ -224,7 +212,9 @@ export function createStep({
     if (question.here && !answer && !watching) return; // until the figure is open
     const value = answer?.value || (await valueHere());
     if (value === null || ended) return;
-    const solution = solutionOf(question);
+    const solution = /** @type {import("./structs").LessonSolution} */ (
+      JSON.parse(opened(question.salt, question.solution))
+    );
     const right = question.here ? value : solution.answer;
     const explanation = () => fragment(solution.right, right);
     const messages = [];

@@ -191,11 +191,8 @@ function draw(S) {
   showOrigin(S);
   if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
   requestNumbers(S);
-  if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);
-}
-
-/** Requests the numbers of this step, for a model whose steps each have their own. @param {MachineState} S */
-function askLater(S) {
-  clearTimeout(S.reporting);
-  S.reporting = setTimeout(() => ask(S), 120);
+  if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) {
+    clearTimeout(S.reporting);
+    S.reporting = setTimeout(() => ask(S), 120);
+  }
 }

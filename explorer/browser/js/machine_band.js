@@ -12,7 +12,7 @@ const TALL = 166; // of the sublayers of a band whose open block shows two rows
 const DROP = 36; // from a sublayer down to the stream
 const FOOT = 14; // the part below the stream of a block that the stream passes through
 const PAD = 7; // inside a layer's frame
-export const SUM = 18; // the circle of an addition
+const SUM = 18; // the circle of an addition
 /**
  * Sizes of blocks and of the gaps between them, by default and in little space. `through` has the widths of blocks that
  * the stream passes through.
@@ -123,6 +123,8 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
     }
     layer = 0;
   };
+  /** Where the stream enters and leaves the circle of an addition. @type {(middle: number) => Pick<MachineBox, "enter" | "leave">} */
+  const around = (middle) => ({ enter: [middle - SUM / 2, stream], leave: [middle + SUM / 2, stream] });
   blocks.forEach((block, i) => {
     const { name, kind } = block;
     if (block.layer !== layer) {
@@ -175,26 +177,14 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
       };
       if (kind === "positions") {
         const middle = x + w / 2;
-        Object.assign(box, {
-          sum: [middle, stream],
-          enter: [middle - SUM / 2, stream],
-          leave: [middle + SUM / 2, stream],
-        });
+        Object.assign(box, { sum: [middle, stream], ...around(middle) });
       }
       add(box);
       raised = box;
       x += w + gap;
     } else if (kind === "add") {
       const middle = raised ? raised.leave[0] : x + SUM / 2;
-      add({
-        ...own,
-        x: middle - SUM / 2,
-        y: stream - SUM / 2,
-        width: SUM,
-        height: SUM,
-        enter: [middle - SUM / 2, stream],
-        leave: [middle + SUM / 2, stream],
-      });
+      add({ ...own, x: middle - SUM / 2, y: stream - SUM / 2, width: SUM, height: SUM, ...around(middle) });
       if (!raised) x += SUM + gap;
     } else if (isBefore(blocks, i, wish)) {
       const middle = x + 17;
@@ -254,26 +244,25 @@ export function readings(blocks, home) {
   return pairs;
 }
 
+/** A line and what flows there. @param {string} flow @param {Point[]} points @returns {import("./types").Wiring} */
+export const wire = (flow, ...points) => ({ flow, points });
+
+/** The side whose tokens a box or block is about. @param {{ stack: string }} box */
+export const sideOf = ({ stack }) => (stack === "source" || stack === "encoder" ? "source" : "target");
+
+/** The lines down to the circles where positions are added. @param {MachineBox[]} boxes */
+export const sumsOf = (boxes) =>
+  boxes.flatMap((box) =>
+    box.sum ? [wire(sideOf(box), [box.sum[0], box.y + box.height], [box.sum[0], box.sum[1] - SUM / 2])] : [],
+  );
+
 /** The points of the line from one block's exit to another block's entry. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
 export function route(from, to) {
   const [ax, ay] = from.leave;
   const [bx, by] = to.enter;
   const stream = Math.max(ay, by);
-  if (to.kind === "add" && isRaised(from.kind) && !from.sum)
-    return [
-      [ax, ay],
-      [ax, to.y],
-    ];
-  if (ay === by && !isRaised(from.kind))
-    return [
-      [ax, ay],
-      [bx, by],
-    ];
-  if (ax === bx)
-    return [
-      [ax, ay],
-      [bx, by],
-    ];
+  if (to.kind === "add" && isRaised(from.kind) && !from.sum) return [from.leave, [ax, to.y]];
+  if (ax === bx || (ay === by && !isRaised(from.kind))) return [from.leave, to.enter];
   // From above, down to the stream, along it, and up again if the other block stands above it.
   const foot = isRaised(from.kind) && !from.sum ? Math.max(stream, from.y + from.height + DROP) : stream;
   /** @type {Point[]} */

@@ -3,7 +3,7 @@
 
 import { fill, make, makeButton, makeShape, say } from "./dom.js";
 import { buttonTowards } from "./grids.js";
-import { foldedName } from "./machine_band.js";
+import { foldedName, sideOf } from "./machine_band.js";
 import { nameOf } from "./machine_captions.js";
 import { bars, tokenList, wordList } from "./machine_ends.js";
 import { stopShown } from "./machine_follow.js";
@@ -179,7 +179,7 @@ const place = (element, { x, y, width, height }) =>
 
 /** The elements of one block. @param {MachineState} S @param {MachineBox} box @returns {HTMLElement[]} */
 function boxOf(S, box) {
-  const side = box.stack === "source" || box.stack === "encoder" ? "source" : "target";
+  const side = sideOf(box);
   if (box.kind === "folded") return [foldedOf(S, box, side)];
   const block = /** @type {MachineBlock} */ (blockOf(S, box.name));
   const facts = S.data.facts[box.name];

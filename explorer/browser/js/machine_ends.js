@@ -2,6 +2,7 @@
 
 import { make, makeButton, say } from "./dom.js";
 import { marksSource, tokensOf } from "./machine_state.js";
+import { NEXT_READ } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { goTo, redraw } from "./view.js";
 import { t } from "./words.js";
@@ -49,7 +50,7 @@ export function tokenList(S, block, height) {
   return list;
 }
 
-/** The likeliest next words; the chosen one is marked. @param {MachineState} S */
+/** The likeliest next words; the chosen one is marked and among them, or the one that is given. @param {MachineState} S */
 export function wordList(S) {
   const list = make("span", "words");
   const chosen = make("span", "chosen", make("bdi"), make("small"));
@@ -57,11 +58,16 @@ export function wordList(S) {
   list.append(chosen, ...lines);
   S.texts.push(() => {
     const { target, alternatives } = S.data;
-    say(chosen.children[0], target.predicted[S.step]);
-    say(chosen.children[1], wholePercent(target.probabilities[S.step]));
+    const [next, own] = [target.predicted[S.step], target.probabilities[S.step]];
+    const isGiven = target.by === NEXT_READ;
+    chosen.classList.toggle("given", isGiven);
+    say(chosen.children[0], next);
+    say(chosen.children[1], isGiven ? t("given: {share}", { share: wholePercent(own) }) : wholePercent(own));
+    const isListed = alternatives.ids[S.step].slice(0, OPTIONS).includes(target.predicted_ids[S.step]);
     lines.forEach((line, i) => {
-      const token = alternatives.tokens[S.step][i];
-      const share = alternatives.probabilities[S.step][i];
+      const isNext = !isListed && i === Math.min(OPTIONS - 1, alternatives.ids[S.step].length);
+      const token = isNext ? next : alternatives.tokens[S.step][i];
+      const share = isNext ? own : alternatives.probabilities[S.step][i];
       const [word, bar, number] = line.children;
       line.hidden = token === undefined;
       if (token === undefined) return;

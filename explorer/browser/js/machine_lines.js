@@ -2,7 +2,7 @@
 // the decoder, and the output. The vectors continue from the end of a line to the start of the next; the memory goes
 // down beside the target to the decoder. An open block of attention stands alone, as large as the phone allows.
 
-import { SUM, fitted, openWidth, readings, route } from "./machine_band.js";
+import { fitted, openWidth, readings, route, sideOf, sumsOf, wire } from "./machine_band.js";
 import { clamp } from "./numbers.js";
 import { t } from "./words.js";
 
@@ -122,43 +122,15 @@ function wiresOf(blocks, boxes, lines, loop) {
     if (read === "memory") {
       const x = to.x + to.width / 2;
       const { shelf } = lines[to.stack];
-      const aside = /** @type {Point[]} */ (
-        down > middle
-          ? [
-              [middle, below + 6],
-              [down, below + 6],
-            ]
-          : []
-      );
-      wires.push({ flow: "memory", points: [[middle, below], ...aside, [down, shelf], [x, shelf], [x, to.y]] });
-    } else {
-      const flow = from.stack === "source" || from.stack === "encoder" ? "source" : "target";
-      wires.push({ flow, points: from.stack === to.stack ? route(from, to) : over(from, to, lines) });
-    }
+      const level = down > middle ? below + 6 : below; // above it, the memory goes straight down
+      wires.push(wire("memory", [middle, below], [middle, level], [down, level], [down, shelf], [x, shelf], [x, to.y]));
+    } else wires.push(wire(sideOf(from), ...(from.stack === to.stack ? route(from, to) : over(from, to, lines))));
   }
-  for (const { sum, stack, y, height } of boxes) {
-    if (sum)
-      wires.push({
-        flow: stack,
-        points: [
-          [sum[0], y + height],
-          [sum[0], sum[1] - SUM / 2],
-        ],
-      });
-  }
+  wires.push(...sumsOf(boxes));
   const start = home["tgt.tokens"];
   const out = word.x + word.width - 12;
   const level = start.y + start.height / 2;
-  wires.push({
-    flow: "loop",
-    points: [
-      [out, word.y + word.height],
-      [out, loop],
-      [BACK, loop],
-      [BACK, level],
-      [start.x, level],
-    ],
-  });
+  wires.push(wire("loop", [out, word.y + word.height], [out, loop], [BACK, loop], [BACK, level], [start.x, level]));
   return { wires, down };
 }
 

@@ -102,6 +102,7 @@ function overview(S) {
   const sees = token(S, "target", step);
   const names = { plus: name("+"), norm: name(t("norm")), both: name("Add & Norm") };
   return [
+    make("p", "hint", t("Choose any block to open it.")),
     paragraph(name(`${t("Encoder:")} `), ...(alone ? none() : encoded())),
     paragraph(
       name(`${t("Decoder:")} `),
@@ -151,7 +152,7 @@ function overview(S) {
     make(
       "p",
       "hint",
-      `${t("Choose any block to open it. In the pictures, a row is a token; orange is above 0 and blue below.")} `,
+      `${t("In the pictures, a row is a token; orange is above 0 and blue below.")} `,
       ...(width < data.numbers
         ? [
             `${t("The picture of a vector shows {shown} of its {numbers} numbers.", { shown: width, numbers: data.numbers })} `,

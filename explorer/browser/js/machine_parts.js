@@ -74,7 +74,8 @@ export function paintPart(S, block, part, canvas) {
   const rows = Array.from({ length: count }, (_, r) => lineOf(array, r).slice(0, wide));
   const { row: marked, column } = litIn(S, part, ofKeys ? -1 : rowFor(S, queries));
   const weights = part === "weights";
-  const scale = weights ? (S.details?.full ?? 1) : scaleOf(scaledAs(S, part, array).values);
+  const scaled = (MAPS.includes(part) && arrayOf(S, "product")) || array; // scores as products: a division shows
+  const scale = weights ? (S.details?.full ?? 1) : scaleOf(scaled.values);
   const { maskedAt, places } = mapOf(S, block);
   const look = weights ? { maskedAt, places } : MAPS.includes(part) ? { places } : {};
   paintRows(canvas, S.theme, dark, { rows, scale, marked, column, ...look });
@@ -86,9 +87,6 @@ export function paintPart(S, block, part, canvas) {
   if (weights) return t("sum {sum}", { sum: short(Number(rows[Math.max(marked, 0)].reduce((a, b) => a + b).toFixed(3))) }); // prettier-ignore
   return shapeText([count, MAPS.includes(part) ? wide : stageOf(S, block, part)?.columns || wide], S.step);
 }
-
-/** The numbers whose scale a part is painted in: scores in that of the products, so that a division shows. @param {MachineState} S @param {string} part @param {Numbers} array */
-export const scaledAs = (S, part, array) => (MAPS.includes(part) && arrayOf(S, "product")) || array;
 
 /** The row and the column of a part that are lit: those of the chosen number, and those that it was computed from. @param {MachineState} S @param {string} part @param {number} usual */
 function litIn({ lit, opened }, part, usual) {

@@ -1,7 +1,7 @@
 // Lays out the machine: the encoder in the upper band, the decoder in the lower one, both from left to right; on a
 // phone, in lines (machine_lines.js).
 
-import { SUM, fitted, readings, route } from "./machine_band.js";
+import { fitted, readings, route, sideOf, sumsOf, wire } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
 import { t } from "./words.js";
 
@@ -22,7 +22,7 @@ const LOOP = 20; // below the lower band, where the next word goes back to the s
  */
 export function planMachine(blocks, width, wish) {
   if (width < NARROW) return planLines(blocks, width, wish);
-  const upper = blocks.filter(({ stack }) => stack === "source" || stack === "encoder");
+  const upper = blocks.filter((block) => sideOf(block) === "source");
   const lower = blocks.filter((block) => !upper.includes(block));
   const above = upper.length ? fitted(upper, "encoder", 0, width, wish) : null;
   const second = fitted(lower, "decoder", (above?.height ?? MISSING) + RAIL, width, wish);
@@ -84,44 +84,15 @@ function wiresOf(blocks, home, rail, loop) {
     if (read === "memory") {
       const x = to.x + to.width / 2;
       const start = from.x + from.width / 2;
-      wires.push({
-        flow: "memory",
-        points: [
-          [start, from.y + from.height],
-          [start, rail],
-          [x, rail],
-          [x, to.y],
-        ],
-      });
-    } else
-      wires.push({
-        flow: from.stack === "source" || from.stack === "encoder" ? "source" : "target",
-        points: route(from, to),
-      });
+      wires.push(wire("memory", [start, from.y + from.height], [start, rail], [x, rail], [x, to.y]));
+    } else wires.push(wire(sideOf(from), ...route(from, to)));
   }
-  for (const box of Object.values(home)) {
-    if (box.sum)
-      wires.push({
-        flow: box.stack === "source" ? "source" : "target",
-        points: [
-          [box.sum[0], box.y + box.height],
-          [box.sum[0], box.sum[1] - SUM / 2],
-        ],
-      });
-  }
+  wires.push(...sumsOf(Object.values(home)));
   const word = home.word;
   const start = home["tgt.tokens"];
   if (word && start) {
     const [out, back] = [word.x + word.width / 2, start.x + start.width / 2];
-    wires.push({
-      flow: "loop",
-      points: [
-        [out, word.y + word.height],
-        [out, loop],
-        [back, loop],
-        [back, start.y + start.height],
-      ],
-    });
+    wires.push(wire("loop", [out, word.y + word.height], [out, loop], [back, loop], [back, start.y + start.height]));
   }
   return wires;
 }

@@ -80,7 +80,7 @@ function axisOf(S, stage, head, row) {
   return isHeaded(S, stage) || headSize(S, stage) ? "head" : `${stage.columns}`;
 }
 
-/** The numbers that the picture of a stage needs; undefined until they have arrived. @param {MachineState} S @param {MachineStage} stage @param {string} [title] @returns {StageNumbers | undefined} */
+/** The numbers that the picture of a stage needs; undefined until they have arrived. `made` is the number of which `origin` tells. @param {MachineState} S @param {MachineStage} stage */
 export function numbersAt(S, stage, title = stageTitle(S, stage)) {
   const head = isHeaded(S, stage) ? S.opened.head || S.trail.head : 0;
   const row = rowAt(S, stage, head);

@@ -79,9 +79,26 @@ export function bringIntoSight(box, { left, top, cell, tall, places }, right, ro
     box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), cell, box.clientWidth - left - right);
 }
 
+/**
+ * How many rows and columns of a map that scrolls are not wholly in sight; empty if all are.
+ * @param {Sight | null} sight
+ * @param {Plot} plot
+ * @param {number} right width of the labels on the right, in pixels
+ * @param {number} rows
+ * @param {number} columns
+ */
+export function beyondEdge(sight, { left, top, cell, tall }, right, rows, columns) {
+  if (!sight) return "";
+  const n = Math.max(0, rows - Math.floor((sight.height - top) / tall));
+  const k = Math.max(0, columns - Math.floor((sight.width - left - right) / cell));
+  const down = n ? t("{n} row beyond the edge", "{n} rows beyond the edge", { n }) : "";
+  const across = k ? t("{n} column beyond the edge", "{n} columns beyond the edge", { n: k }) : "";
+  return [down, across].filter(Boolean).join(" · ");
+}
+
 /** What to know about the numbers of a map: which are left out, or where they are read. @param {number | null | undefined} least as `paintMap` returns it */
 export function aboutNumbers(least) {
-  if (least === null) return t("choose a cell for its number");
+  if (least === null) return t("numbers: choose a cell");
   return least ? t("no number: below {least}", { least: inSentence(`${least}`) }) : "";
 }
 

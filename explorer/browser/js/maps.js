@@ -54,6 +54,20 @@ export const NOWHERE = {
 /** The scale of weights from 0 to 1. */
 export const UNIT = { top: 1 };
 
+/** The elements of the map of a kind, which is not drawn yet. @param {import("./types").Find} find @param {string} kind @returns {import("./types").HeadsFigure} */
+export function figureOf(find, kind) {
+  const [box, canvas, title, about] = ["", "canvas", "b", "small"].map((name) => find(`figure.${kind} ${name}`));
+  return {
+    box,
+    canvas: /** @type {HTMLCanvasElement} */ (canvas),
+    title,
+    about,
+    plot: NOWHERE,
+    wish: { zoom: 1 },
+    zoom() {},
+  };
+}
+
 /** The position of a weight on the scale, from 0 to 255. @param {number} weight @param {Scale} scale */
 export function levelOf(weight, { top, log }) {
   if (!log) return clamp(Math.round((255 * weight) / top), 0, 255);

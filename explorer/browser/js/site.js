@@ -58,15 +58,18 @@ export function start() {
 /** The model that a query names. @param {SiteHeader} header @param {Query} query */
 const cardOf = ({ models }, { model }) => models.find(({ name }) => name === model) ?? models[0];
 
+/** What a desk is mounted with on every page. @param {About} about */
+const optionsOf = ({ header, engine, attention, more, first }) => ({
+  ...{ engine, models: header.models, attention, more },
+  query: { ...header.query, ...first.query },
+});
+
 /** @param {About} about */
-function startDesk({ header, places, engine, attention, more, first }) {
+function startDesk(about) {
+  const { header, places, attention, first } = about;
   const { embed } = first.query;
   const desk = mountDesk(byId("desk-place"), {
-    engine,
-    models: header.models,
-    attention,
-    more,
-    query: { ...header.query, ...first.query },
+    ...optionsOf(about),
     page: first.page || header.page,
     moved: afterPaint((query, page, isNew) => {
       places.write(embed ? { ...query, embed } : query, page, isNew);
@@ -113,7 +116,7 @@ function afterPaint(run) {
 
 /** @param {About} about */
 async function startLessons(about) {
-  const { header, places, engine, attention, more, first } = about;
+  const { header, places, engine, first } = about;
   const own = (/** @type {Query} */ query) =>
     Object.fromEntries(Object.entries(query).filter(([name]) => ["lesson", "at", "done"].includes(name)));
   /** @type {ReturnType<typeof import("./lesson.js").mountLessons> | null} */
@@ -122,11 +125,7 @@ async function startLessons(about) {
   const write = (/** @type {Query} */ query, /** @type {string} */ page, /** @type {boolean} */ isNew) =>
     places.write({ ...(position.lesson && { ...query, at_page: page }), ...position }, "lessons", isNew);
   const desk = mountDesk(byId("desk-place"), {
-    engine,
-    models: header.models,
-    attention,
-    more,
-    query: { ...header.query, ...first.query },
+    ...optionsOf(about),
     page: first.query.at_page,
     idle: !("text" in first.query), // the step opens its figure
     compact: true,

@@ -21,6 +21,7 @@ const MOVE = 200; // ms from one step to the next
 const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
 const FAINT = 0.4; // opacity of all but the largest three lines
 const LOOP = 7; // half the width of the arc of a token that looks at itself, in pixels
+const INSIDE = 3; // distance of lines from the edge of the stage, so that it cuts none, in pixels
 const TITLE = 20; // height of the title of the translation, above its words, in pixels
 
 /** Measures the positions of the chips, after their text or the width has changed. @param {StepperState} S */
@@ -107,7 +108,7 @@ const [EASY, SEVERAL] = [18, 28];
 const [NARROWEST, AROUND, DIGIT, NOTE] = [40, 19, 6.5, 80];
 const CLEAR = 80; // height of a presented stage without lines of words: their two titles, and the room for curves
 const GAP = 10; // between two lines of words in a presentation, where curves have their tracks, in pixels; stepper.css has the same
-const APART = 3; // further room between two words there, in pixels; stepper.css has the same
+const APART = 3; // further room between two words of several lines, in pixels; stepper.css has the same
 const TALL = 1.27; // height of a line of type, as a factor of its size
 const FILLED = 0.93; // the share of a line that words fill before it breaks
 
@@ -240,8 +241,12 @@ function bendOf({ boxes: { source, target } }, side, wide) {
 }
 
 /** The ways of lines from words to the room between the sentences, past the lines of words in between. @param {StepperState} S @param {Side} side @param {import("./stage_lines.js").End[]} ends */
-const waysOf = (S, side, ends) =>
-  side === "source" ? waysPast(ends, S.boxes.source, 1) : waysPast(ends, S.boxes.target.slice(0, S.step + 2), -1);
+const waysOf = (S, side, ends) => {
+  const edge = S.stageSize.width - INSIDE;
+  return side === "source"
+    ? waysPast(ends, S.boxes.source, 1, edge)
+    : waysPast(ends, S.boxes.target.slice(0, S.step + 2), -1, edge);
+};
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
 function boxOf(S, side, [start, end]) {

@@ -147,9 +147,10 @@ export const between = (a, b, part) => ({
  * @param {End[]} ends
  * @param {Box[]} boxes all words of the sentence
  * @param {1 | -1} down 1 for the upper sentence, which lines leave downwards
+ * @param {number} edge how far to the right lines may run
  * @returns {Point[][]}
  */
-export function waysPast(ends, boxes, down) {
+export function waysPast(ends, boxes, down, edge) {
   const [near, far] = /** @type {["top" | "bottom", "top" | "bottom"]} */ (
     down > 0 ? ["top", "bottom"] : ["bottom", "top"]
   );
@@ -158,12 +159,12 @@ export function waysPast(ends, boxes, down) {
     .sort((a, b) => down * (a - b))
     .map((edge) => seen.filter((box) => box[near] === edge));
   const first = ends.map(({ box }) => rows.filter(([word]) => down * (word[near] - box[far]) <= -1).length);
-  const gaps = rows.map(gapsOf);
+  const gaps = rows.map((words) => gapsOf(words, edge));
   /** @type {number[][]} the places of each line: at its word, and at each line of words that it passes */
   const places = [];
   const byWeight = [...ends.keys()].sort((a, b) => ends[b].weight - ends[a].weight);
   for (const i of byWeight) places[i] = nearestGaps(ends[i].box, gaps.slice(first[i]));
-  const ways = ends.map(({ box }, i) => [{ x: places[i][0] ?? middleOf(box), y: box[far] }]);
+  const ways = ends.map(({ box }, i) => [{ x: places[i][0] ?? (box.left + box.right) / 2, y: box[far] }]);
   rows.forEach((words, row) => {
     const passing = [...ends.keys()].filter((i) => row >= first[i]);
     const runs = passing.map((i) => {
@@ -186,15 +187,15 @@ export function waysPast(ends, boxes, down) {
   return ways;
 }
 
-/** A place where lines pass a line of words, whether nothing stands beside it, and how many lines do. @typedef {{ at: number, open: boolean, lines: number }} Gap */
+/** A place where lines pass a line of words, how far to the right if nothing stands beside it, and how many lines do. @typedef {{ at: number, end: number, lines: number }} Gap */
 
-/** @param {Box[]} words a line of them @returns {Gap[]} */
-function gapsOf(words) {
+/** @param {Box[]} words a line of them @param {number} edge @returns {Gap[]} */
+function gapsOf(words, edge) {
   const inOrder = [...words].sort((a, b) => a.left - b.left);
   return inOrder.flatMap(({ right }, i) => {
     const next = inOrder[i + 1];
-    if (!next) return { at: right + BESIDE, open: true, lines: 0 };
-    return next.left - right > 1 ? { at: (right + next.left) / 2, open: false, lines: 0 } : [];
+    if (!next) return { at: right + BESIDE, end: edge, lines: 0 };
+    return next.left - right > 1 ? { at: (right + next.left) / 2, end: 0, lines: 0 } : [];
   });
 }
 
@@ -213,7 +214,7 @@ function nearestGaps({ left, right }, rows) {
       const tries = ways.map(({ edge: [from, to], cost, taken, places }) => {
         const at = placeIn(each, from, to);
         const last = clamp(at, from, to);
-        const shared = each.open ? 0 : each.lines * TAKEN;
+        const shared = each.end ? 0 : each.lines * TAKEN;
         const before = places.length ? places : [last];
         return {
           edge: [at, at],
@@ -230,8 +231,8 @@ function nearestGaps({ left, right }, rows) {
 }
 
 /** Where the next line passes a gap, on its way from between two places: beside a short line, there is room for all. @param {Gap} gap @param {number} from @param {number} to */
-function placeIn({ at, open, lines }, from, to) {
-  if (open) return Math.max(at + lines * TRACK, (from + to) / 2);
+function placeIn({ at, end, lines }, from, to) {
+  if (end) return Math.min(end, Math.max(at + lines * TRACK, (from + to) / 2));
   return at + ((lines % 2 ? 1 : -1) * Math.ceil(lines / 2) * TRACK) / 2;
 }
 
@@ -260,9 +261,6 @@ function tracksOf(runs) {
   );
   return [...straight, ...tracks];
 }
-
-/** The middle of a word. @param {Box} box */
-export const middleOf = ({ left, right }) => (left + right) / 2;
 
 /** Where lines meet the word that they come from: side by side, in the order of their other ends. @param {Box} box @param {number[]} others @returns {number[]} */
 export function fanOut(box, others) {

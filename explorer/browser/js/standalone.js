@@ -126,7 +126,11 @@ function show(P) {
   const start = { ...place, kind, step, layer: same ? place.layer : shapes[kind].layers, head: same ? place.head : 0 };
   const source = recordedSource(
     recording,
-    (at) => storeOptions(P, at),
+    (at) => {
+      if (!at.options) return;
+      P.place = { ...P.place, options: at.options };
+      drawPaths(P);
+    },
     (to, at) => open(P, to, at),
   );
   const data = { seq: recording.seq, turn: P.turn, start, explains: false, compact: false };
@@ -135,13 +139,6 @@ function show(P) {
     parentElement: /** @type {any} */ (P.mounted),
     source,
   });
-}
-
-/** Stores the options of the views of heads, when they report their place. @param {StandaloneState} P @param {import("./structs").Position} at */
-function storeOptions(P, at) {
-  if (!at.options) return;
-  P.place = { ...P.place, options: at.options };
-  drawPaths(P);
 }
 
 /** Shows another recording. @param {StandaloneState} P @param {number} at @param {number} step */

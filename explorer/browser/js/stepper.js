@@ -5,7 +5,7 @@ import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say } from "./dom.js";
 import { drawGuess, isHidden, keepGuesses, listenToGuess, toggleGuess } from "./guess.js";
 import { hub } from "./hub.js";
-import { NOWHERE } from "./maps.js";
+import { figureOf } from "./maps.js";
 import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
@@ -136,18 +136,9 @@ function create(root) {
     })
   );
   for (const kind of KINDS) {
-    const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
-    S.figures[kind] = {
-      box: part(""),
-      canvas: /** @type {HTMLCanvasElement} */ (part("canvas")),
-      title: part("b"),
-      about: part("small"),
-      caption: part("p"),
-      readout: part(".readout"),
-      plot: NOWHERE,
-      wish: { zoom: 1 },
-      zoom: () => {},
-    };
+    const figure = figureOf(find, kind);
+    const within = finder(figure.box);
+    S.figures[kind] = { ...figure, caption: within("p"), readout: within(".readout") };
     listenToMap(S, kind);
   }
   listenToStage(S, (step) => {
@@ -293,7 +284,7 @@ function draw(S, written = false) {
 function drawTexts(S) {
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   drawSteps(S, isHidden(S) ? t("{step}: to be guessed", { step: S.step + 1 }) : stepName(S.data, S.step));
-  drawSpeed(S);
+  say(S.find(".speed"), t("Speed: {name}", { name: speedName(S.speed) }));
   drawNext(S);
   drawGuess(S);
   drawKeys(S);
@@ -311,10 +302,4 @@ function goToMaps(S) {
     const there = maps.getBoundingClientRect().top < innerHeight / 3;
     (there ? S.box : maps).scrollIntoView({ behavior: S.still ? "instant" : "smooth" });
   }
-}
-
-/** @param {StepperState} S */
-function drawSpeed(S) {
-  const button = S.find(".speed");
-  say(button, t("Speed: {name}", { name: speedName(S.speed) }));
 }

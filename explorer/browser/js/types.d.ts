@@ -28,9 +28,11 @@ import type {
 } from "./structs";
 import type { withDigits } from "./cell_numbers";
 import type { listenToKeys } from "./keys";
+import type { numbersAt } from "./machine_strips";
 import type { plotOf, Sheet } from "./maps";
 import type { createPlayer } from "./player";
 import type { stageView } from "./stage_lines";
+import type { rankedRow } from "./weights";
 export type {
   Diagram,
   ForkReport,
@@ -139,19 +141,9 @@ export interface Theme extends Palette {
 /** The place of a map on its canvas, and the size of its cells and of the canvas, in CSS pixels. */
 export type Plot = ReturnType<typeof plotOf>;
 
-/** One key of a row. */
-export interface Cell {
-  key: number;
-  weight: number;
-  mask: number;
-  /** From 1; 0 where masked. Equal weights share a rank. */
-  rank: number;
-}
-export interface Row {
-  cells: Cell[];
-  /** The visible cells, heaviest first. */
-  seen: Cell[];
-}
+/** The keys of a row, and one of them. */
+export type Row = ReturnType<typeof rankedRow>;
+export type Cell = Row["cells"][number];
 
 export interface Pick {
   layer: number;
@@ -376,6 +368,8 @@ export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
   /** Maps by kind and form, and images of heads. */
   maps: Map<string, KindMap>;
   pictures: Map<string, Sheet>;
+  /** The height of the line above the pictures, and what it was measured for. */
+  leadRoom?: { at: string; high: number };
 }
 
 // Film
@@ -557,17 +551,8 @@ export interface MachineStrip {
   /** Whether it has the colours of the stage's own numbers. */
   alike?: boolean;
 }
-/** The followed number of a stage and what made it; `made` is the number of which `origin` tells. */
-export interface StageNumbers {
-  stage: MachineStage;
-  spot: MachineSpot;
-  own: MachineOrigin;
-  made: MachineSpot;
-  mine: MachineStage;
-  origin: MachineOrigin;
-  result: MachineStrip;
-  inputs: MachineStrip[];
-}
+/** The followed number of a stage and what made it. */
+export type StageNumbers = NonNullable<ReturnType<typeof numbersAt>>;
 /** The way of a token, with a player of its own; `data` is null while none is followed. */
 export interface MachineTrail extends Omit<ViewState, "data"> {
   data: MachineData | null;

@@ -21,6 +21,12 @@ const DEFAULT = {
   heads: [],
 };
 
+/** The options that a view has, with these heads. @param {Omit<ViewOptions, "heads">} view @param {number[]} heads @returns {ViewOptions} */
+export function optionsOf(view, heads) {
+  const names = /** @type {(keyof typeof view)[]} */ (Object.keys(DEFAULT));
+  return { ...DEFAULT, ...Object.fromEntries(names.map((name) => [name, view[name]])), heads };
+}
+
 /** Reads options; unknown words are ignored, and of two that disagree the last one counts. @param {string} text @returns {ViewOptions} */
 export const parseView = (text) =>
   text.split(".").reduce((options, word) => ({ ...options, ...option(word) }), DEFAULT);

@@ -1,6 +1,6 @@
 // The weights of heads: between tokens or words, ranked by row, and the heaviest of a row.
 
-/** @import { AttentionMap, Cell, Row, Span } from "./types" */
+/** @import { AttentionMap, Cell, Span } from "./types" */
 
 /** The weight from which a key that a row looks at has a line, here and in exported films, and is named: 5 %, rounded. */
 export const NAMED_FROM = 0.045;
@@ -40,17 +40,15 @@ function addWeights(values, weights, from, share) {
 }
 
 /**
- * Every key of a row with weight, mask code and rank among the visible keys; `seen` has the visible ones, heaviest
- * first.
+ * Every key of a row with weight, mask code and rank among the visible keys, from 1 (0 where masked; equal weights share
+ * one); `seen` has the visible ones, heaviest first.
  * @param {ArrayLike<number>} values weights [query, key]
  * @param {Uint8Array} mask mask codes [query, key]
  * @param {number} query
  * @param {number} keys number of keys in a row
- * @returns {Row}
  */
 export function rankedRow(values, mask, query, keys) {
   const at = query * keys;
-  /** @type {Cell[]} */
   const cells = Array.from({ length: keys }, (_, key) => ({
     key,
     weight: values[at + key],

@@ -26,8 +26,10 @@ export const whyMasked = (mask) =>
     t("masked (padding): filler, not a word"),
     t("left out: <eos>, another special, or punctuation"),
   ][mask] ?? "";
+/** The same, below a map. @param {number} mask */
+export const maskName = (mask) => ["", t("future"), t("padding")][mask];
 /** The same, for a table. @param {number} mask */
-export const maskName = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
+export const maskCell = (mask) => ["", t("masked: future"), t("masked: padding"), t("left out")][mask];
 
 /** What the attention of a sentence is of: the row itself, or a kind of attention when something has been read. @typedef {"plain" | "write" | "prompt"} Look */
 /** @typedef {Record<"none" | "spread" | "keys", (fields: import("./words.js").Fields) => Content[]>} Looks */
@@ -105,7 +107,7 @@ export function keyRows(heads, columns, side) {
     const { mask, rank } = cells[0];
     const ranked = cells.length < 2;
     const weights = cells.map(({ weight }) => (mask ? null : weight));
-    const texts = cells.map(({ weight }) => (mask ? maskName(mask) : fourDecimals(weight)));
+    const texts = cells.map(({ weight }) => (mask ? maskCell(mask) : fourDecimals(weight)));
     return {
       at: [key, ...weights, ...(ranked ? [mask ? null : rank] : [])],
       cells: [numbered(columns, key, side), ...texts, ...(ranked ? [mask ? "–" : `${rank}`] : [])],

@@ -128,11 +128,7 @@ def strongest_norm(live: Live, kind: AttentionKind, layer: int, head: int, row: 
 
 def _row(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Any:
     weights = item_at(live.translation.trace.weights(kind), layer, "layer")
-    return item_at(_map(weights, head), row, "row")
-
-
-def _map(heads: Any, head: int) -> Any:
-    return heads.mean(axis=0, dtype=np.float64) if head == 0 else item_at(heads, head, "head")
+    return item_at(item_at(weights, head, "head") if head else weights.mean(axis=0, dtype=np.float64), row, "row")
 
 
 @check

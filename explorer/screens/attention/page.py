@@ -15,9 +15,7 @@ from explorer.web.faults import contained
 from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
-    answer_row,
-    draw_translation,
-    draw_way_back,
+    draw_answer,
     is_guessed,
     leave_lost_model,
     open_translation,
@@ -47,9 +45,7 @@ def _attend() -> None:
     if opened is None:
         return
     with st.container(key="answer", gap="xxsmall"):
-        with answer_row(opened):
-            draw_translation(opened)
-            draw_way_back(opened)
+        with draw_answer(opened):
             _draw_way_to_machine(opened)
         changes_in_force.draw_edited(opened.translation)
         choice = None if is_guessed(opened) else own_choice(opened)

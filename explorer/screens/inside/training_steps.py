@@ -40,18 +40,15 @@ def after_training(translation: Translation) -> Translation:
         format_func=lambda n: f"{n:,}",
         key=f"trained_{steps[-1]}",
         bind=URL,
-        label_visibility="collapsed",
         width=300,
     )
     if chosen == steps[-1]:
-        with line:
-            draw_caption(t("Trained for {n:,} steps. Move the slider to see this place earlier.", n=chosen))
         return translation
     if not session.selection().step:  # the place of the trained model, which an untrained one would not choose
         session.move(step=opening_step(runtime.summary(name), translation))
     then = runtime.translate(runtime.at_step(name, chosen), translation.source.text, DecodeConfig(), translation.path)
     with line:
-        draw_caption(changed(translation, then, chosen, min(session.selection().step, len(translation.path))))
+        draw_caption(changed(translation, then, min(session.selection().step, len(translation.path))))
     return replace(then, chosen_by=NEXT_READ)
 
 
@@ -82,14 +79,7 @@ def _languages(summary: dict[str, Any]) -> tuple[str, str]:
     return summary["data"]["src_lang"], summary["data"]["tgt_lang"]
 
 
-def changed(now: Translation, then: Translation, trained: int, step: int) -> str:
-    """A sentence on the token of one step (from 1) of the same target, then and now."""
-    return t(
-        "The same target, read after {trained:,} steps of training: {token} has {before} at step {step}, and {after} "
-        "at the end of training. The machine has the numbers of that time.",
-        trained=trained,
-        token=quoted(now.trace.predicted_tokens[step - 1]),
-        before=weight_percent(float(then.trace.probabilities[step - 1])),
-        step=step,
-        after=weight_percent(float(now.trace.probabilities[step - 1])),
-    )
+def changed(now: Translation, then: Translation, step: int) -> str:
+    """The probability of the token that one step (from 1) of the same target must predict, then and now."""
+    before, after = (weight_percent(float(each.trace.probabilities[step - 1])) for each in (then, now))
+    return f"{quoted(now.trace.predicted_tokens[step - 1])}: {before} → {after}"

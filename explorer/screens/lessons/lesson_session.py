@@ -81,11 +81,6 @@ def keep() -> None:
     progress_keeper.keep_progress(position().progress.text, st.session_state.get(_SEEN, ""))
 
 
-def storage_is_blocked() -> bool:
-    """Whether the browser refuses to store anything for this page."""
-    return progress_keeper.last_report().blocked
-
-
 def link_added() -> bool:
     """Whether the link that was opened added progress to what this browser had stored."""
     return _BROUGHT in st.session_state

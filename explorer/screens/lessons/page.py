@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.browser import progress_keeper
 from explorer.lessons.handout import OUTCOMES
 from explorer.lessons.lesson import CONTROLS, OF_HEADS, Lesson, Step
 from explorer.lessons.library import Library
@@ -168,7 +169,7 @@ def _draw_where_progress_is() -> None:
             st.info(t("The link that you opened added progress to yours."))
             st.button(t("Leave it out"), key="lesson_leave_out", on_click=lesson_session.leave_out_link)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if lesson_session.storage_is_blocked():
+        if progress_keeper.last_report().blocked:
             where = t(
                 "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is "
                 "only in the address of this page. Copy the link before you close the tab."

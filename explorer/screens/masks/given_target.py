@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.charts.plotly_charts import Columns
 from explorer.decoding.cache import cached
@@ -11,14 +12,15 @@ from explorer.decoding.masked_reading import sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import name_in_kind, numbered, title_in_kind
 from explorer.decoding.translator import InputError, Translation
+from explorer.locale.glossary import explained
 from explorer.locale.messages import t
-from explorer.locale.text import plain
+from explorer.locale.text import plain, two_decimals
 from explorer.runs.lifecycle import Runs
 from explorer.screens.masks.readings import masked_reading
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_figure, draw_map, draw_table, table_height
-from explorer.web.page_parts import URL, controls, draw_caption
+from explorer.web.page_parts import URL, controls
 from explorer.web.runs import metrics_of
 from model.analysis.mask_effects import Switches, attention_to_future, most_ahead
 from model.config import DecodeConfig
@@ -33,16 +35,21 @@ WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     """Draw one decoder head, and the probability of each token of the right translation, with and without the mask."""
-    with controls("given"):
-        translation, is_right = _with_target(translation)
+    answer = st.container()
+    with controls("given"), st.container(horizontal=True, vertical_alignment="bottom"):
+        translation, is_right = _with_target(translation, answer)
         _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
+        lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     left, right = st.columns([5, 6], gap="medium")
-    lifted = left.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
     closed, opened = (
         masked_reading(translation.model, sentence_of(translation), Switches(causal=causal)) for causal in (True, False)
     )
     weights = (opened if lifted else closed).decoder[layer, head]
     tokens = closed.read_tokens
+    token = t("right token") if is_right else t("model's own token")
+    masked, bare = closed.probability_of_target, opened.probability_of_target
+    causal = model.model_config.causal
+    answer.markdown(explained(target_caption(masked, bare, causal=causal, token=token)))
     with left:
         caption = t(
             "{head}: rows give {share:.0f} % of their attention to later positions.",
@@ -52,23 +59,25 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
         title = t("Decoder self-attention, mask lifted") if lifted else t("Decoder self-attention, masked")
         draw_map(closed.map("decoder", weights, title, Switches(causal=not lifted)), key="lift_map", prefix=caption)
     with right:
+        probabilities = {t("masked (%)"): closed.probabilities, t("lifted (%)"): opened.probabilities}
+        shares = {name: [round(100 * float(p), 4) for p in each] for name, each in probabilities.items()}
+        texts = {name: [two_decimals(share) for share in each] for name, each in shares.items()}
         columns: Columns = {
             t("reads"): list(numbered(tokens)),
             t("must predict") if is_right else t("predicts"): list(closed.label_tokens),
-            t("masked (%)"): [round(100 * float(p), 2) for p in closed.probabilities],
-            t("lifted (%)"): [round(100 * float(p), 2) for p in opened.probabilities],
+            **shares,
             t("likeliest, lifted"): [model.target.label(int(i)) for i in opened.likeliest],
         }
-        token = t("right token") if is_right else t("model's own token")
         st.markdown(f"##### {t('Probability of the {token}', token=token)}")
         alt = t("The probability of the {token} with the mask and without it", token=token)
-        draw_table(columns, alt, file="probabilities", height=table_height(len(tokens), _MOST_ROWS))
-        masked, bare = closed.probability_of_target, opened.probability_of_target
-        draw_caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
+        height = table_height(len(tokens), _MOST_ROWS)
+        draw_table(columns, alt, file="probabilities", texts=texts, height=height)
 
 
-def _with_target(translation: Translation) -> tuple[Translation, bool]:
+def _with_target(translation: Translation, place: DeltaGenerator) -> tuple[Translation, bool]:
     """Draw the field for the target; return the sentence with a target, and whether that is known to be right.
+
+    Why a typed one is refused is said in `place`.
 
     The target is the typed one, else the one in the task's data, else the model's own translation.
     """
@@ -90,7 +99,7 @@ def _with_target(translation: Translation) -> tuple[Translation, bool]:
     try:
         return runtime.force(translation.model, text, target), True
     except InputError as refused:
-        st.info(plain(str(refused)))
+        place.info(plain(str(refused)))
         return translation, False
 
 
@@ -114,8 +123,7 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
     )
     if causal:
         second = t(
-            "This model was trained with the mask, so open cells give it an input that it never saw in training. For a "
-            "model trained without the mask, see “Trained without it”."
+            "This model was trained with the mask, so open cells give it an input that it never saw in training."
         )
     elif bare - masked > _SAME:
         second = t(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.decoding.labelled_map import SCORE
-from explorer.decoding.masked_reading import MaskedReading, sentence_of
+from explorer.decoding.labelled_map import SCORE, closed_cells
+from explorer.decoding.masked_reading import Longer, MaskedReading, sentence_of
 from explorer.decoding.model_description import ModelDescription
 from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
@@ -41,15 +41,16 @@ def draw_masks_tab(translation: Translation, model: ModelDescription) -> None:
     longer = longer_than(translation) if batched == BATCH else None
     reading = masked_reading(translation.model, sentence_of(translation), switches, head, longer)
     answers = _future_text(reading, kind, switches), _share_text(reading, kind, switches)
-    if any(answers):
-        st.markdown(explained(" ".join(filter(None, answers))))
+    cells = closed_cells(reading.codes(kind, switches))
+    with st.container(gap=None):
+        if any(answers):
+            st.markdown(explained(" ".join(filter(None, answers))))
+        draw_caption(f"{cells} {_padding_text(reading, kind, switches, longer)}" if longer else cells)
     before, after = st.columns(2, gap="small")
     with before:
         _draw_scores(reading, kind, switches)
     with after:
         _draw_weights(reading, kind, switches)
-    if longer:
-        draw_caption(_padding_text(reading, kind, switches, longer.text))
 
 
 def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
@@ -69,32 +70,34 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
 def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
     """Draw the weights that result from masks and softmax."""
     weights = reading.map(kind, reading.weights, t("Weights after masking and softmax"), switches)
-    about = (
-        t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
-        if (weights.mask != VISIBLE).any()
-        else t("No cell is closed; each row sums to 1.")
-    )
-    draw_map(weights, key="masks_weights", prefix=about, group="masks")
+    about = t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
+    if (weights.mask == VISIBLE).all():
+        about = t("Each row sums to 1.")
+    draw_map(weights, key="masks_weights", prefix=about, counts=False, group="masks")
 
 
-def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switches, longer: str) -> str:
+def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switches, longer: Longer) -> str:
     """Say which sentence of the batch is longer, so that this one has padding, and what its rows are for."""
     rows_padded = not reading.real_queries(kind).all()
     if not rows_padded and not reading.n_padding(kind):
         return t("This is as long as the model reads, so no longer sentence can give it padding.")
-    filled = t(
-        "Padding fills your sentence up to the length of the longer one in its batch: {text}.", text=quoted(longer)
-    )
+    text = quoted(longer.text)
+    if not longer.text:
+        filled = t("Padding fills your sentence up, as if a longer one were in its batch.")
+    elif longer.made:
+        filled = t("Padding fills your sentence up to the length of {text}, made longer for this picture.", text=text)
+    else:
+        filled = t("Padding fills your sentence up to the length of {text} in its batch.", text=text)
     if not switches.padding or not rows_padded:
         return filled
-    return f"{filled} {t('The rows of padding are computed like all others, and nothing uses their results.')}"
+    return f"{filled} {t('Nothing uses the results of its rows.')}"
 
 
 def _share_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:
     """Say how much attention padding gets without its mask."""
     if switches.padding or not reading.n_padding(kind):
         return ""
-    share = weight_percent(reading.to_padding(reading.weights, kind))
+    share = weight_percent(reading.to_padding(kind))
     return t("Real tokens give padding {share} of their attention on average.", share=share)
 
 
@@ -108,9 +111,7 @@ def _future_text(reading: MaskedReading, kind: AttentionKind, switches: Switches
     if switches.causal:
         at = min(1, real - 2)  # the first word, since <sos> is none
         return t(
-            "The causal mask closes {n} cell of real tokens: {row} cannot look ahead to {key}.",
-            "The causal mask closes {n} cells of real tokens: {row}, for example, cannot look ahead to {key}.",
-            n=real * (real - 1) // 2,
+            "The causal mask closes the future: {row} cannot look ahead to {key}.",
             row=quoted(reading.read_tokens[at]),
             key=quoted(reading.read_tokens[at + 1]),
         )

@@ -15,10 +15,7 @@ def draw() -> None:
     draw_page(
         "masks",
         t("What may a token not look at, and what if it could?"),
-        t(
-            "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A "
-            "mask closes both."
-        ),
+        "",
         tabs_of,
     )
 

@@ -54,7 +54,7 @@ def draw_table_tab(model: ModelDescription) -> None:
         asked = not {"pe_width", "pe_length", "pe_base", "pe_beside"}.isdisjoint(address.present())
         rows = bound.segmented(t("Rows"), ROWS, default=ROWS[0 if asked else 1], key="pe_rows")
         if rows == ROWS[1]:
-            _draw_learned(learned, _rows_trained(model.name, runtime.fingerprint(model.name)))
+            _draw_learned(learned, runtime.computed_by(model.name, rows_trained))
             return
     size = choose_size(model.model_config)
     table, waves = sinusoidal(size)
@@ -78,13 +78,6 @@ def draw_table_tab(model: ModelDescription) -> None:
             r"PE_{(pos,\,2i+1)}&=\cos\left(pos / base^{2i/d}\right)\\"
             rf"\text{{{t('wavelength')}}}_i&=2\pi\, base^{{2i/d}}\text{{ {t('positions')}}}\end{{aligned}}"
         )
-
-
-@cached
-def _rows_trained(name: str, version: str) -> int | None:
-    del version  # part of the key only
-    with runtime.model(name) as translator:
-        return rows_trained(translator)
 
 
 def _draw_learned(rows: Floats, trained: int | None) -> None:

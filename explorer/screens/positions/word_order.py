@@ -6,7 +6,6 @@ import streamlit as st
 
 from explorer.charts import positions as figures
 from explorer.charts.plotly_charts import Columns
-from explorer.decoding.cache import cached
 from explorer.decoding.examples import examples_of
 from explorer.decoding.labelled_map import token_map
 from explorer.decoding.model_description import ModelDescription
@@ -131,7 +130,8 @@ def draw_longer_tab(translation: Translation, model: ModelDescription) -> None:
     lengths: tuple[Length, ...] = ()
     try:
         with st.spinner(t("Translating sentences of every length …")):
-            trained, lengths = _lengths(translation.model, runtime.fingerprint(translation.model))
+            trained = runtime.computed_by(translation.model, longest_trained)
+            lengths = runtime.computed_by(translation.model, exact_by_length)
     except DataError as error:
         unknown = str(error)
     longest = t(
@@ -214,11 +214,3 @@ def _draw_repeated(translation: Translation, model: ModelDescription, trained: i
             "mark at its end if it has one; capitals do not matter."
         )
     )
-
-
-@cached
-def _lengths(name: str, version: str) -> tuple[int, tuple[Length, ...]]:
-    """Length of the longest training sentence in tokens, and exact match by length; errors are not cached."""
-    del version  # part of the key only
-    with runtime.model(name) as translator:
-        return longest_trained(translator), exact_by_length(translator)

@@ -147,11 +147,8 @@ def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
 def _delete_now(runs: Runs, names: Sequence[str]) -> None:
     for name in names:
         runs.delete(name)
-    _succeeded(t("{names} has been deleted.", "{names} have been deleted.", n=len(names), names=_quoted(names)))
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return listed(quoted(name) for name in names)
+    deleted = listed(map(quoted, names))
+    _succeeded(t("{names} has been deleted.", "{names} have been deleted.", n=len(names), names=deleted))
 
 
 def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
@@ -160,7 +157,7 @@ def draw_several(runs: Runs, entries: Sequence[Entry]) -> None:
         return
     own = [entry for entry in entries if not (entry.bundled or entry.busy)]
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = t("Delete {names}", names=_quoted([entry.name for entry in own]))
+        label = t("Delete {names}", names=listed(quoted(entry.name) for entry in own))
         if own and st.button(plain(label), key="runs_delete_several"):
             st.dialog(t("Delete for good?"))(_delete)(runs, own)
         if len(own) < len(entries):

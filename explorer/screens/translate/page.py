@@ -28,9 +28,7 @@ from explorer.web.open_translation import (
     OpenTranslation,
     address_of,
     along,
-    answer_row,
-    draw_translation,
-    draw_way_back,
+    draw_answer,
     is_guessed,
     leave_lost_model,
     open_translation,
@@ -67,9 +65,7 @@ def _translate() -> None:
 def _headline(opened: OpenTranslation) -> None:
     """Draw the translation with its buttons, and below it hints and warnings in small type."""
     with st.container(key="answer", gap="xxsmall"):
-        with answer_row(opened):
-            draw_translation(opened)
-            draw_way_back(opened)
+        with draw_answer(opened):
             _next_word(opened)
         _remarks(opened)
 

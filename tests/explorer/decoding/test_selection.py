@@ -111,13 +111,11 @@ def test_the_cell_explained_unasked_is_the_largest_of_the_map_in_view() -> None:
     found, said = strongest_cell(trace, Place("cross", 1, 0, row=2))
     assert (found.head, found.column) == (2, 2), "the mean's largest, though head 1 has a larger weight elsewhere"
     assert said.startswith("No cell is chosen, so this is the largest in this row: “2 ")
-    assert "gives “2 read” 0.425, the mean of 2 heads." in said
-    assert said.endswith("below is head 2, which gives most.")
+    assert said.endswith("gives “2 read” 0.425, the mean of 2 heads.")
     of_head, said = strongest_cell(trace, Place("cross", 1, 1, row=2))
     assert (of_head.head, of_head.column) == (1, 1)
     assert said.startswith("No cell is chosen, so this is the largest weight of head 1 in this row: “2 ")
     assert "mean" not in said
     of_column, said = strongest_cell(trace, Place("cross", 1, 0, row=2, column=1))
     assert (of_column.head, of_column.column) == (1, 1)
-    assert said.endswith("A mean has no queries and keys: below is head 1, which gives most.")
-    assert "No cell" not in said
+    assert not said, "the map above and the weight in each head say it"

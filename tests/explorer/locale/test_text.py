@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from explorer.locale.text import count, fixed, percent, plain, plural, printable, quoted
+from explorer.locale.text import count, fixed, percent, plain, plural, printable, quoted, two_decimals
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,11 @@ def test_counted_nouns(given: tuple[Any, ...], expected: str) -> None:
         (fixed(0.125, 3, signed=True), "+0.125"),
         (fixed(-1.5, 1, signed=True), "−1.5"),
         (fixed(-3.25, 1, signed=True), "−3.3"),
+        (two_decimals(0.0), "0.00"),
+        (two_decimals(0.004), "< 0.01"),
+        (two_decimals(64.055), "64.06"),
+        (two_decimals(99.996), "> 99.99"),
+        (two_decimals(100.0), "100.00"),
         (fixed(0.75, 1), "0.8"),
         (fixed(7.25, 1), "7.3"),
         (fixed(2.5, 0), "3"),

@@ -9,7 +9,6 @@ import torch
 from model.analysis.mask_effects import (
     Switches,
     attention_to_future,
-    attention_to_keys,
     mask_codes,
     most_ahead,
     read,
@@ -52,14 +51,10 @@ WEIGHTS = np.array([[0.5, 0.3, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]], dtype=np
 
 
 def test_shares_of_attention_by_hand() -> None:
-    """To the future, which is the upper triangle; to chosen keys of chosen rows; and the head that looks ahead most."""
+    """To the future, which is the upper triangle; and the head that looks ahead most."""
     assert attention_to_future(WEIGHTS) == pytest.approx((0.5 + 0.4 + 0) / 3)
     assert attention_to_future(WEIGHTS, np.array([True, False, True])) == pytest.approx(0.25)
     assert attention_to_future(np.tril(WEIGHTS)) == 0
-    rows, keys = np.array([True, True, False]), np.array([False, False, True])
-    assert attention_to_keys(WEIGHTS, rows, keys) == pytest.approx((0.2 + 0.4) / 2)
-    several = np.stack([WEIGHTS, np.zeros_like(WEIGHTS)])[None]
-    assert attention_to_keys(several, rows, keys) == pytest.approx(0.15)
     weights = np.zeros((2, 2, 3, 3), dtype=np.float32)
     weights[1, 0, [0, 1], [1, 2]] = 0.5, 1.0
     assert most_ahead(weights) == (1, 0, 0.75)
