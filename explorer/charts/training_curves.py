@@ -320,7 +320,7 @@ def _columns(rows: Rows, mark: int | None = None) -> Table:
 def _log_labels(rows: Rows) -> tuple[float, ...]:
     """The labels of a logarithmic axis, from a round number at or below the lowest value to the highest.
 
-    They are 1, 2 and 5 times a power of ten or, over a factor of 300 and more, powers of ten and the first.
+    They are 1, 2 and 5 times a power of ten or, over a factor of 300 and more, powers of ten.
     """
     values = [value for _, value, _ in rows if 0 < value < math.inf]
     if not values:
@@ -328,9 +328,9 @@ def _log_labels(rows: Rows) -> tuple[float, ...]:
     low, high = min(values), max(values)
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
     numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+    numbers = numbers[:: 3 if high > 300 * low else 1]
     first = max((number for number in numbers if number <= low), default=low)
-    step = 3 if high > 300 * low else 1
-    return (first, *(number for number in numbers[::step] if first < number <= high))
+    return tuple(number for number in numbers if first <= number <= high)
 
 
 @cached_by_language(64)

@@ -31,7 +31,7 @@ def value_axis(field: str = "value", top: float | None = None, labels: Sequence[
         domain.domainMin, ticks = labels[0], {"values": list(labels)}
     if scale.get("type") == "log":  # over several powers of ten, most lines have no label
         ticks["gridOpacity"] = {"condition": {"test": "datum.label", "value": 1}, "value": 0}
-    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.4~r", **ticks))
+    return alt.Y(f"{field}:Q", title=None, scale=domain, axis=alt.Axis(format=",.4~r", labelFlush=False, **ticks))
 
 
 def named(field: str, names: Sequence[str], **legend: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def _in_small_letters(translation: Translation, summary: Mapping[str, Any]) -> l
         return []
     known = read_tokenizers(Path(summary["folder"]))[0]
     words = [quoted(word) for word in changed if known.encode(word).unknown == (False,)]
-    return [t("It knows {words} in small letters.", words=listed(words[:MOST_NAMED]))] if words else []
+    return [t("It knows {words} in small letters.", words=_named(words))] if words else []
 
 
 def _unseen(translation: Translation) -> list[str]:
@@ -128,12 +128,13 @@ def _unseen(translation: Translation) -> list[str]:
     distinct = list(dict.fromkeys(unseen))
     if not distinct:
         return []
-    names = listed([quoted(token) for token in distinct[:MOST_NAMED]])
-    if len(distinct) > MOST_NAMED:
-        return [
-            t("{tokens} and {n} more never occurred in training.", tokens=names, n=len(distinct) - MOST_NAMED),
-        ]
-    return [t("{tokens} never occurred in training.", tokens=names)]
+    return [t("{tokens} never occurred in training.", tokens=_named(list(map(quoted, distinct))))]
+
+
+def _named(words: Sequence[str]) -> str:
+    """List the first of these words, and count the others."""
+    more = [t("{n} more", "{n} more", n=len(words) - MOST_NAMED)] if len(words) > MOST_NAMED else []
+    return listed([*words[:MOST_NAMED], *more])
 
 
 def _not_listed(translation: Translation, task: Task | None) -> list[str]:
@@ -213,7 +214,7 @@ def _unsure(translation: Translation, task: Task | None) -> list[str]:
         average = t("On average, the model gave only {share} to its likeliest word (geometric mean).", share=share)
     words = [] if letters else _in_pieces(translation)
     if words:
-        average += " " + t("It had to spell {words} in small pieces.", words=listed(words[:MOST_NAMED]))
+        average += " " + t("It had to spell {words} in small pieces.", words=_named(words))
     return [average]
 
 
@@ -235,7 +236,7 @@ def _rather_unsure(translation: Translation, task: Task | None, mean_probability
     return [
         t(
             "It had to spell {words} in pieces, and gave only {share} to its likeliest word (geometric mean).",
-            words=listed(cut[:MOST_NAMED]),
+            words=_named(cut),
             share=percent(mean_probability),
         )
     ]
@@ -257,7 +258,7 @@ def _shredded(translation: Translation, task: Task | None) -> list[str]:
         t(
             "It had to spell {words} in more than {n} piece.",
             "It had to spell {words} in more than {n:,} pieces.",
-            words=listed(words[:MOST_NAMED]),
+            words=_named(words),
             n=most,
         )
     ]

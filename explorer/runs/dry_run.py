@@ -23,7 +23,7 @@ from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import parameters_of
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data.proposal import TokenKind
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
@@ -35,7 +35,8 @@ _POLL_SECONDS = 0.2  # between checks whether anybody still waits for an estimat
 PATIENCE_SECONDS = 10.0
 """How long an asker counts as waiting after its last request; an open form asks more than once a second."""
 _LIBRARY_BYTES = 300 * 2**20
-_UPDATE_SECONDS, _OPERATIONS_PER_SECOND = 0.07, 1.2e11  # of two cores, by trials of tiny and small
+_UPDATE_SECONDS, _TOKEN_SECONDS = 0.012, 1e-5  # of two cores, by trials of tiny with 171 to 2,973 tokens an update
+_OPERATIONS_PER_SECOND = 1.2e11  # by trials of tiny and small
 _PACE = {"lstm": 0.8, "decoder": 2.0}
 """The time of an update as a share of what it is with a Transformer of both stacks, by trials of the tiny presets."""
 UNTIMED = 1.6
@@ -99,7 +100,7 @@ class Plan(msgspec.Struct, frozen=True):
             t(
                 "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
                 "{epochs} times through {data}. Evaluations take {share} of the time. Vocabulary: "
-                "{source_tokens} and {target_tokens}.",
+                "{source_tokens} and {target_tokens}, {special} of them special on each side.",
                 device=self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
@@ -110,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True):
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
                 target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
+                special=len(SPECIALS),
             )
         ]
         if self.skipped:
@@ -168,18 +170,14 @@ def sizes_at_once(
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers
     activations = 80 * training.max_tokens * model.d_model * layers  # about twenty numbers of a layer, in float32
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
-    return Sizes(parameters, memory, _PACE.get(model.architecture, 1.0) * rough_seconds(parameters, training))
-
-
-def rough_seconds(parameters: int, training: TrainConfig) -> float:
-    """The time of updates on two cores; a batch has nearly as many tokens as it may on each side."""
-    tokens = 2 * training.max_tokens * training.gradient_accumulation_steps
-    return training.max_steps * update_seconds(parameters, tokens)
+    tokens = 2 * training.max_tokens * training.gradient_accumulation_steps  # nearly, unless the pairs are few
+    update = update_seconds(parameters, tokens if kind is None else min(tokens, kind.tokens))
+    return Sizes(parameters, memory, _PACE.get(model.architecture, 1.0) * training.max_steps * update)
 
 
 def update_seconds(parameters: int, tokens: float) -> float:
-    """The time of an update, by a multiplication and an addition per parameter, forward and twice back."""
-    return _UPDATE_SECONDS + 6 * parameters * tokens / _OPERATIONS_PER_SECOND
+    """The time of an update, by a multiplication and an addition per parameter and token, forward and twice back."""
+    return _UPDATE_SECONDS + (_TOKEN_SECONDS + 6 * parameters / _OPERATIONS_PER_SECOND) * tokens
 
 
 def memory_text(size: int) -> str:
@@ -258,7 +256,7 @@ class PlanService:
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
-        self._least, self._calm, self._slower = LEAST, UNTIMED, 1.0  # of the latest trial: see `untimed`
+        self._device, self._pace, self._slower = "cpu", 1.0, 1.0  # see `untimed`
         self.timed = False  # whether there was a trial
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
@@ -268,12 +266,14 @@ class PlanService:
     def untimed(self, seconds: float) -> tuple[float, float]:
         """The shortest and the longest time of sizes without a trial, given their rough `seconds`.
 
-        The shortest is that of a free machine. For the longest, other programs go on for an hour as in the latest
-        trial. Before the first trial on this machine, they are those of two cores that do nothing else.
+        The shortest is that of a free machine, by the fastest of all trials here, so that it does not move with the
+        load. For the longest, other programs go on for an hour as in the latest trial. Before the first trial on this
+        machine, they are those of two cores that do nothing else.
         """
-        calm = self._calm * seconds
+        calm = UNTIMED * self._pace * seconds
         longest = calm + (self._slower - 1) * min(calm, LOADED_SECONDS)
-        return self._least * seconds, longest
+        # What small sizes take on a GPU bounds the time of large ones from above only.
+        return (LEAST * self._pace * seconds if self._device == "cpu" else 0.0), longest
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -315,11 +315,9 @@ class PlanService:
             named = [name for name in PRESETS if ("--preset", name) in pairwise(key)]
             architecture = PRESETS[named[0]].model.get("architecture", "") if named else ""
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update) * _PACE.get(architecture, 1.0)
-            pace = plan.seconds / rough
-            # What small sizes take on a GPU bounds the time of large ones from above only.
-            self._least = LEAST * pace if plan.device == "cpu" else 0.0
-            self._calm, self._slower = UNTIMED * pace, plan.busy_seconds / plan.seconds
-            self.timed = True
+            earlier = self._pace if self.timed and plan.device == self._device else plan.seconds / rough
+            self._device, self._pace = plan.device, min(earlier, plan.seconds / rough)
+            self._slower, self.timed = plan.busy_seconds / plan.seconds, True
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -54,6 +54,7 @@ from model.folder import (
     write_bytes,
     write_json,
 )
+from model.user_error import UserError
 
 MAX_PROBE_TEXT = 300  # characters; the maps of longer sentences are unreadable at the size of a thumbnail
 
@@ -180,6 +181,14 @@ class Runs:
     def free_name(self, wanted: str) -> str:
         """`wanted`, or the first free name among wanted-2, wanted-3 …"""
         return free_name(wanted, self._taken)
+
+    def unfit_name(self, name: str) -> str:
+        """Why a new run cannot be called `name`, in a sentence; empty if it can."""
+        try:
+            self._refuse_taken(name)
+        except UserError as refused:
+            return str(refused)
+        return ""
 
     def _taken(self, name: str) -> bool:
         launch = read_launch(self.checkpoints, name)

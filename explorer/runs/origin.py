@@ -31,6 +31,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
+_NAMES = {"bleu": "BLEU", "rope": "RoPE", "alibi": "ALiBi", "lstm": "LSTM", "relu": "ReLU", "gelu": "GELU"}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_COMPARED = ("src_vocab_size", "tgt_vocab_size", "settled", "fused", "snapshots", "snapshot_megabytes")
 
@@ -39,26 +40,40 @@ _NOT_COMPARED = ("src_vocab_size", "tgt_vocab_size", "settled", "fused", "snapsh
 class Repeatable:
     """A run that can be trained again.
 
-    `steps`: its updates so far; `can_go_on`: its state was saved, so it can be trained longer; `computed`: the device
-    and software, in a sentence; `missing`: what it was trained from that is no longer here, in a sentence.
+    `steps`: its updates so far, of those `planned`; `can_go_on`: its state was saved, so it can be trained longer;
+    `computed`: the device and software, in a sentence; `missing`: what it was trained from that is no longer here, in
+    a sentence.
     """
 
     seed: int
     steps: int
+    planned: int
+    warmup: int
     schedule: str
     can_go_on: bool
     computed: str
     missing: str = ""
 
-    @property
-    def longer_sentence(self) -> str:
-        """Explain what happens to the learning rate if the run is trained longer."""
-        if self.schedule == "cosine":
+    def longer_sentence(self, total: int) -> str:
+        """Explain what happens to the learning rate if the run is trained to `total` updates."""
+        if self.schedule != "cosine" or total == self.planned or self.steps < self.warmup:
             return t(
-                "The learning rate rises to where it would be in a run of this length, then falls again: the loss may "
-                "rise for a while."
+                "The learning rate continues as in a run of this length from the start: the weights will be the same."
             )
-        return t("The learning rate continues as in a run of this length from the start: the weights will be the same.")
+        if total < self.planned:
+            return t(
+                "The learning rate falls faster than planned: it was to reach 0 at step {planned:,}, and now does at "
+                "step {total:,}.",
+                planned=self.planned,
+                total=total,
+            )
+        now = (self.steps - self.warmup) / (self.planned + 1 - self.warmup)  # the share of its fall
+        if (self.steps + 1 - self.warmup) / (total + 1 - self.warmup) >= now:
+            return t("The learning rate goes on falling, a little more slowly than planned.")
+        return t(
+            "The learning rate rises to where it would be in a run of this length, then falls again: the loss may "
+            "rise for a while."
+        )
 
 
 def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
@@ -73,6 +88,8 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
     return Repeatable(
         seed=_whole(training.get("seed"), TrainConfig().seed),
         steps=_whole(status.step if status is not None and status.step else stored, 0),
+        planned=_whole(training.get("max_steps"), 0),
+        warmup=_whole(training.get("warmup_steps"), 0),
         schedule=str(training.get("schedule", "")),
         can_go_on=finished and (folder / STATE / "state.json").is_file(),
         computed=computed_sentence(config.get("runtime")),
@@ -244,13 +261,14 @@ def _text(name: str, value: Any) -> str:
     if value is None:
         return "–"
     if name == "task":
-        return t("own pairs") if value == FILES else translated(get_task(value).title) if value in TASKS else str(value)
+        named = translated(get_task(value).title) if value in TASKS else str(value)
+        return t("Your own pairs") if value == FILES else named
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
     if isinstance(value, bool):
         return t("yes") if value else t("no")
     if get_origin(KINDS.get(name)) is Literal:
-        return str(value).replace("_", " ")
+        return _NAMES.get(value) or str(value).replace("_", " ")
     if isinstance(value, int) and "seed" not in name:
         return t("{n:,.0f}", n=value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -81,8 +81,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Division:
-    """The split of checked pairs into training and held-out ones: their numbers, findings, and proposed settings."""
+    """The split of checked pairs into training and held-out ones: their numbers, findings, and proposed settings.
 
+    `n_rows`: the rows that were given, with those that cannot be used and those that are left out.
+    """
+
+    n_rows: int
     n_train: int
     n_valid: int
     findings: tuple[Finding, ...]
@@ -95,7 +99,10 @@ class Division:
             train=self.n_train,
             held_out=self.n_valid,
         )
-        n = t("{n} pair", "{n:,} pairs", n=self.n_train + self.n_valid)
+        used = self.n_train + self.n_valid
+        n = t("{n} pair", "{n:,} pairs", n=used)
+        if used < self.n_rows:
+            n = t("{used:,} of {n} pair", "{used:,} of {n:,} pairs", n=self.n_rows, used=used)
         no_test = t("There is no test set: the held-out pairs also choose the best weights.")
         if source.header:
             said = t(
@@ -147,9 +154,11 @@ def divide(reading: Reading) -> Division:
         leave_out=reading.leave_out,
         valid_fraction=reading.share,
     )
+    given = [_pairs(each) for each in (reading.source, reading.valid) if each is not None]
+    rows = sum(len(pairs.examples) + pairs.n_skipped for pairs in given)
     splits = checked.splits
     data = DataConfig(task="files", src_lang=reading.src_lang, tgt_lang=reading.tgt_lang)
-    return Division(len(splits["train"]), len(splits["valid"]), checked.findings, propose(splits, data))
+    return Division(rows, len(splits["train"]), len(splits["valid"]), checked.findings, propose(splits, data))
 
 
 @cached

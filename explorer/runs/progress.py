@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, takewhile
@@ -25,7 +26,6 @@ from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
 
 STATE_SENTENCES: Mapping[State, str] = {
-    "starting": message("The process is starting: it reads the data and builds the model."),
     "queued": message(
         "Waiting: another run is being trained on this machine. This one starts when the other has ended."
     ),
@@ -36,10 +36,24 @@ MAX_TRACE_BYTES = 64 * 1024**2
 _UNKNOWN = "–"
 
 
-def progress(status: RunStatus, reason: str = "", *, early: bool = False) -> str:
+def starting_sentence(status: RunStatus) -> str:
+    """What a run does before its first update, and for how long by now, which shows that the page is alive."""
+    return t(
+        "The process is starting: it reads the data and builds the model ({seconds:.0f} s so far).",
+        seconds=max(time.time() - status.started, 0.0),
+    )
+
+
+def caught_up(status: RunStatus, metrics: Metrics) -> RunStatus:
+    """The status with the newest step that was logged: it is written less often than the metrics."""
+    logged = [int(points[-1]["step"]) for points in (metrics.train, metrics.evals) if points]
+    return replace(status, step=max(status.step, *logged)) if logged and status.busy else status
+
+
+def progress(status: RunStatus, reason: str = "", *, early: bool = False, coming: tuple[int, int] | None = None) -> str:
     """State how far the run is, and how long it will still take; `reason`: why it ended where it did.
 
-    `early`: it may end before its last step.
+    `early`: it may end before its last step; `coming`: see :func:`early_end`.
     """
     if not status.max_steps:
         position = t("no step yet")
@@ -55,6 +69,14 @@ def progress(status: RunStatus, reason: str = "", *, early: bool = False) -> str
         else:
             ended = t("Finished at step {step:,}.", step=status.step)
         return f"{ended} {reason}".strip()
+    if coming and status.busy:
+        return t(
+            "{position}; ends at step {end:,} if the next evaluation is as good, too",
+            "{position}; ends at step {end:,} if the next {n} evaluations are as good, too",
+            position=position,
+            end=coming[0],
+            n=coming[1],
+        )
     if not status.busy or status.left is None or not status.step:
         return position
     if early:
@@ -99,6 +121,31 @@ def _waited(metrics: Metrics, training: Mapping[str, Any]) -> int:
     return len(ranks) - 1 - ranks.index(max(ranks)) if ranks else 0
 
 
+def early_end(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The step at which a run ends early if it goes on as at its last evaluations, and how many more must be as good.
+
+    None if the last evaluation was not as good as can be, or this would not be before the last step.
+    """
+    every, wanted = training.get("eval_every"), training.get("stop_when_right")
+    row = _right_in_a_row(metrics) if _enough_held_out(metrics) else 0
+    if not isinstance(every, int) or not isinstance(wanted, int) or every < 1 or not 0 < row < wanted:
+        return None
+    end = (int(metrics.evals[-1]["step"]) // every + wanted - row) * every
+    return (end, wanted - row) if end < status.max_steps else None
+
+
+def _enough_held_out(metrics: Metrics) -> bool:
+    """Whether so many pairs are held out, as far as is known, that all of them are hardly right by chance."""
+    held_out = metrics.latest("sentences")
+    return held_out is None or held_out >= FEWEST_HELD_OUT
+
+
+def _right_in_a_row(metrics: Metrics) -> int:
+    """How many of the last evaluations were as good as can be."""
+    right = [point.get("exact_match", 0) >= point.get("reachable", 1) for point in metrics.evals]
+    return len(list(takewhile(bool, reversed(right))))
+
+
 def may_end_early(status: RunStatus, metrics: Metrics, training: Mapping[str, Any]) -> bool:
     """Whether enough evaluations are left for a run with these settings to end before its last step."""
     every, patience, wanted = (training.get(name) for name in ("eval_every", "patience", "stop_when_right"))
@@ -106,11 +153,8 @@ def may_end_early(status: RunStatus, metrics: Metrics, training: Mapping[str, An
         return False
     last = int(metrics.evals[-1]["step"]) if metrics.evals else 0
     left = max((status.max_steps - 1) // every - last // every, 0)
-    held_out = metrics.latest("sentences")
-    right = [point.get("exact_match", 0) >= point.get("reachable", 1) for point in metrics.evals]
-    row = len(list(takewhile(bool, reversed(right))))
-    enough = held_out is None or held_out >= FEWEST_HELD_OUT
-    by_score = isinstance(wanted, int) and wanted > 0 and enough and row + left >= wanted
+    row = _right_in_a_row(metrics)
+    by_score = isinstance(wanted, int) and wanted > 0 and _enough_held_out(metrics) and row + left >= wanted
     by_patience = isinstance(patience, int) and patience > 0 and _waited(metrics, training) + left >= patience
     return by_score or by_patience
 
@@ -153,8 +197,8 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
     sentences = int(metrics.latest("sentences") or 0)
     quality = []
     for measure, label in (("exact_match", t("Exactly right")), ("bleu", "BLEU")):
-        if measure == "bleu" and score != "bleu":
-            continue  # not measured, or without meaning
+        if measure == "bleu" and (score != "bleu" or metrics.latest("exact_match") == 1):
+            continue  # not measured, or without meaning, or it says the same again
         value = metrics.latest(measure)
         name = t("{score}, of {sentences:,}", score=label, sentences=sentences) if sentences else label
         text = _UNKNOWN if value is None else score_text(measure, value, sentences)
@@ -229,11 +273,13 @@ def _trace(path: str, changed: int, size: int) -> AttentionTrace:
 
 
 def written_text(trace: AttentionTrace) -> str:
-    """Join the predicted tokens into text: tokens of one word joined, words separated by spaces."""
+    """Join the predicted tokens into text: tokens of one word joined, words separated by spaces, written or not."""
     text, previous_word = "", -1
     for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
-        if token != "<eos>":
-            text += token if word == previous_word or not text else f" {token}"
+        if token == "␣":
+            text += " "
+        elif token != "<eos>":
+            text += token if word == previous_word or not text or text[-1] == " " else f" {token}"
         previous_word = word
     return text
 

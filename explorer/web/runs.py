@@ -186,12 +186,12 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     new = new.strip() or runs.free_name(name)
     changes = (("seed", str(seed)),)
     command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
-    draw_start(command, refusal("seed", seed), f"{key}_like_{name}", new, lambda: runs.start(new, command))
+    unfit = refusal("seed", seed) or runs.unfit_name(new)
+    draw_start(command, unfit, f"{key}_like_{name}", new, lambda: runs.start(new, command))
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
-    about = t("“{name}” continues from step {n:,}.", name=name, n=run.steps)
-    st.caption(plain(f"{about} {run.longer_sentence}"))
+    about = st.empty()
     twice = max(2 * run.steps, run.steps + 1)
     steps = int(st.number_input(t("Updates in total"), value=twice, step=1, key=f"{key}_steps_{name}"))
     unfit = refusal("max_steps", steps)
@@ -201,6 +201,9 @@ def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
             "It has made {n:,} updates already; choose more than that.",
             n=run.steps,
         )
+    if not unfit:
+        continues = t("“{name}” continues from step {n:,}.", name=name, n=run.steps)
+        about.caption(plain(f"{continues} {run.longer_sentence(steps)}"))
     command = longer_command(name, steps, runs.checkpoints)
     draw_start(command, unfit, f"{key}_longer_{name}", name, lambda: runs.longer(name, steps))
 
@@ -222,13 +225,17 @@ def _begin(start: Callable[[], None], watched: str) -> None:
 
 
 def draw_wrong_answers(entry: Entry, *, quiet: bool = False) -> None:
-    """Draw the button that has the validation sentences translated, then the wrong answers; or why there are none."""
+    """Draw the button that has the validation sentences translated, then the wrong answers; or why there are none.
+
+    `quiet`: another button is the page's main one, and the page says already whether all were right.
+    """
     if entry.problem or not entry.summary.get("model"):
         st.info(t("There is no model in this folder yet."))
     elif entry.busy:
         st.caption(t("The model is being trained; its wrong answers can be listed afterwards."))
     elif (entry.summary["results"].get("valid") or {}).get("exact_match") == 1:
-        st.caption(t("No wrong validation answer: at the end of training, all were exactly right."))
+        if not quiet:
+            st.caption(t("No wrong validation answer: at the end of training, all were exactly right."))
     else:
         _draw_asked_answers(entry.name, quiet)
 

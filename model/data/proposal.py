@@ -44,8 +44,8 @@ class TokenKind:
 
     `unspellable` is the share of validation answers with an unknown token, which no model could write; `unread` is that
     of sources; `held_out` is the number of pairs that were tried. `src_length` and `tgt_length` are mean numbers of
-    tokens. `unread_example` and `unspelled` are the first unknown token of a source and of an answer, each with its
-    text. `samples` are a few validation pairs as tokens.
+    tokens; `tokens` is about the number in all training pairs. `unread_example` and `unspelled` are the first unknown
+    token of a source and of an answer, each with its text. `samples` are a few validation pairs as tokens.
     """
 
     kind: str
@@ -56,6 +56,7 @@ class TokenKind:
     tgt_vocab_size: int
     src_length: float
     tgt_length: float
+    tokens: float
     longest: int
     unread_example: tuple[str, str]
     unspelled: tuple[str, str]
@@ -148,9 +149,10 @@ def pieces_for(pairs: int) -> int:
 
 def propose(splits: Splits, config: DataConfig) -> Proposal:
     """Try every kind of tokens on the data and propose one; `config` has languages and lower-casing."""
+    n = len(splits["train"])
     train, valid = _sample(splits["train"], MOST_TRAIN), _sample(splits["valid"], MOST_VALID)
-    config = replace(config, vocab_size=pieces_for(len(splits["train"])))
-    kinds = tuple(result for kind in KINDS if (result := _try_kind(kind, config, train, valid)) is not None)
+    config = replace(config, vocab_size=pieces_for(n))
+    kinds = tuple(result for kind in KINDS if (result := _try_kind(kind, config, train, valid, n)) is not None)
     by_name = {result.kind: result for result in kinds}
     sentences = are_sentences([example.target for example in valid])
     lengths = [max(len(example.source), len(example.target)) for example in (*train, *valid)]
@@ -160,7 +162,7 @@ def propose(splits: Splits, config: DataConfig) -> Proposal:
         reason=reason,
         kinds=kinds,
         sentences=sentences,
-        few=len(splits["train"]) < LARGE,
+        few=n < LARGE,
         longest=max(max(len(pair.source), len(pair.target)) for split in splits.values() for pair in split),
     )
 
@@ -252,8 +254,10 @@ def share_text(share: float) -> str:
     return t("less than 1 %") if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
 
 
-def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:
-    """Tokenise the data with a kind of tokens; None if it cannot be built for these languages."""
+def _try_kind(
+    kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example], n: int
+) -> TokenKind | None:
+    """Tokenise samples of `n` training pairs with a kind of tokens; None if it cannot be built for these languages."""
     config = replace(config, tokenizer=kind)  # type: ignore[arg-type]  # one of KINDS
     try:
         source, target = build_tokenizers(
@@ -262,6 +266,7 @@ def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Se
         pairs = [(source.encode(example.source), target.encode(example.target)) for example in valid]
     except TokenizerError:
         return None
+    src_length, tgt_length = (statistics.mean(map(len, texts)) for texts in zip(*pairs, strict=True))
     return TokenKind(
         kind=kind,
         held_out=len(pairs),
@@ -269,8 +274,9 @@ def _try_kind(kind: str, config: DataConfig, train: Sequence[Example], valid: Se
         unread=sum(any(question.unknown) for question, _ in pairs) / len(pairs),
         src_vocab_size=len(source),
         tgt_vocab_size=len(target),
-        src_length=statistics.mean(len(question) for question, _ in pairs),
-        tgt_length=statistics.mean(len(answer) for _, answer in pairs),
+        src_length=src_length,
+        tgt_length=tgt_length,
+        tokens=n * (src_length + tgt_length),
         longest=max(max(len(question), len(answer)) for question, answer in pairs),
         unread_example=_first_unknown([question for question, _ in pairs]),
         unspelled=_first_unknown([answer for _, answer in pairs]),

@@ -18,20 +18,19 @@ from model.data.task import DataError
 from model.data.text_files import read_bytes, read_text
 from model.data.translation_files import po_messages, tmx_units
 from model.file_formats import FormatError, Headings, checked, decode
+from model.user_error import readable
 from model.wording import t
 
 # Tried in this order; those that hardly occur inside sentences come first.
 _CLEAR = ("\t", "→", "=>", "->", "|||", "|")
 SEPARATORS = (*_CLEAR, ";", "=", ",")
-_NAMES = {"\t": "a tab", ",": "a comma", ";": "a semicolon"}
 
 
 class Pasted(NamedTuple):
-    """Pasted pairs as the text of a file, the ending of its name, and the separator in words."""
+    """Pasted pairs as the text of a file, and the ending of its name."""
 
     text: str
     ending: str
-    separator: str
 
 
 def pasted_table(text: str) -> Pasted:
@@ -44,27 +43,29 @@ def pasted_table(text: str) -> Pasted:
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if (items := _json_items(text)) is not None:
-        return Pasted("\n".join(json.dumps(item, ensure_ascii=False) for item in items), ".jsonl", "JSON")
+        return Pasted("\n".join(json.dumps(item, ensure_ascii=False) for item in items), ".jsonl")
     if all(line.strip()[:1] == "|" == line.strip()[-1:] for line in lines if line.strip()):  # Markdown
         lines = ["" if _RULE.fullmatch(line) else line.strip()[1:-1] for line in lines]
     filled = [line for line in lines if line.strip()]
     if filled and _is_json(filled[0]):
-        return Pasted("\n".join(lines), ".jsonl", "JSON")
+        return Pasted("\n".join(lines), ".jsonl")
     divided = {mark: sum(_divides(line, mark) for line in filled) for mark in SEPARATORS}
     best = max(SEPARATORS, key=lambda mark: divided[mark])  # the first of equals
     enough = bool(filled) and 2 * divided[best] >= len(filled)
     if not (enough and best in _CLEAR):
         for mark in (",", ";"):
             if (unquoted := _unquoted(lines, mark)) is not None:
-                return Pasted("\n".join(unquoted).rstrip("\n") + "\n", ".tsv", _NAMES[mark])
+                return Pasted("\n".join(unquoted).rstrip("\n") + "\n", ".tsv")
     if not enough:
         raise DataError(
-            "these lines are not pairs: write a pair on each line, first the source, then a tab, a comma or an arrow "
-            "(->), then the target."
+            "These lines are not pairs, such as “{line}”. Write a pair on each line, the source first. A tab, a "
+            "comma, a semicolon or one of {marks} divides it from the target.",
+            line=readable(next((line for line in filled if not _divides(line, best)), text).strip()),
+            marks=" ".join(mark for mark in SEPARATORS if mark not in "\t,;"),
         )
     cells = ([cell.strip() for cell in line.split(best)] for line in lines)
     rows = ("\t".join(row) if best != "\t" else line for row, line in zip(cells, lines, strict=True))
-    return Pasted("\n".join(rows).rstrip("\n") + "\n", ".tsv", _NAMES.get(best, f"“{best}”"))
+    return Pasted("\n".join(rows).rstrip("\n") + "\n", ".tsv")
 
 
 def _json_items(text: str) -> list[Any] | None:
@@ -223,7 +224,7 @@ def read_table(
         if not text.strip():
             raise DataError("{name} is empty.", name=path.name)
         if kind == "txt":
-            text, ending, _ = pasted_table(text)
+            text, ending = pasted_table(text)
             kind = _KINDS[ending]
         if kind == "jsonl":
             return _jsonl(path.name, text)

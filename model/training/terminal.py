@@ -20,9 +20,10 @@ class Terminal:
         bar = "{bar:24} {n}/{total}{postfix}"
         self._bar = tqdm(total=max_steps, bar_format=bar, ascii="░█", leave=False, disable=not self.live)
 
-    def tick(self, step: int, left: tuple[float, float], tokens_per_s: float) -> None:
-        """Redraw the bar, at most ten times a second; `left` is the range of the remaining seconds."""
-        self._bar.set_postfix_str(f"{span(*left)} left, {tokens_per_s:,.0f} tokens/s", refresh=False)
+    def tick(self, step: int, left: tuple[float, float] | None, tokens_per_s: float) -> None:
+        """Redraw the bar, at most ten times a second; `left` is the range of the remaining seconds, if known."""
+        remaining = f"{span(*left)} left, " if left else ""
+        self._bar.set_postfix_str(f"{remaining}{tokens_per_s:,.0f} tokens/s", refresh=False)
         self._bar.update(step - self._bar.n)
 
     def log(self, kind: str, step: int, **values: Any) -> None:

@@ -78,34 +78,35 @@ class Pace:
     The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
     make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
     two minutes, without the slowest and fastest tenth. Few spells say little of the next ones, so the range begins
-    nearly three times as wide to either side, and narrows with each spell of the first minute. The first update, which
-    also prepares the next ones, is counted only as long as there is no other.
+    nearly twice as wide to either side, and narrows with each spell of the first minute. The first update, which also
+    prepares the next ones, is not counted.
     """
 
-    def __init__(self, now: float, step: int) -> None:
-        self._updates = deque([(now, step)])
-        self._spell = now, step
+    def __init__(self) -> None:
+        self._updates: deque[tuple[float, int]] = deque()
+        self._spell = 0.0, 0  # when and where it began
         self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
-        self._first = True
 
-    def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float]:
-        """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one."""
-        if step > self._updates[-1][1]:
+    def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float] | None:
+        """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one.
+
+        None before the end of the first spell: a few updates say too little of the others.
+        """
+        if not self._updates:
+            self._spell = now, step
+        if not self._updates or step > self._updates[-1][1]:
             self._updates.append((now, step))
-        if self._first and len(self._updates) > 2:
-            self._first = False
-            self._updates.popleft()
-            self._spell = self._updates[0]
-            self._paces.clear()
         while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
             self._updates.popleft()
         began, first_step = self._spell
         if step > first_step and now - began >= SPELL_SECONDS:
             self._paces.append((now - began) / (step - first_step))
             self._spell = now, step
+        if not self._paces:
+            return None
         then, first_step = self._updates[0]
         pace, left = (now - then) / max(step - first_step, 1), max_steps - step
-        paces = sorted(self._paces) or [pace]
+        paces = sorted(self._paces)
         cut = len(paces) // 10
         wide = 1 + 2 * max(0.0, 1 / (1 + len(self._paces)) - 1 / (1 + RECENT_SECONDS / SPELL_SECONDS))
         return pace * left, min(paces[cut], pace) * left / wide, max(paces[-1 - cut], pace) * left * wide
@@ -155,7 +156,7 @@ class Trainer:
         self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
         self.reachable = reachable(setup.task, setup.valid)
         self._window = Window(self.device)
-        self._pace = Pace(time.monotonic(), 0)
+        self._pace = Pace()
 
     def restore(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
         """Continue from a saved state.
@@ -179,7 +180,6 @@ class Trainer:
             StopRequested: asked to stop; the state is saved.
             TrainingError: training cannot continue.
         """
-        self._pace = Pace(time.monotonic(), self.progress.step)
         try:
             while True:
                 self._after_update()
@@ -402,16 +402,17 @@ class Trainer:
         if self.run is None:
             return
         progress = self.progress
-        eta, low, high = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
+        left = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
+        eta, low, high = (None, None, None) if left is None else (round(seconds, 1) for seconds in left)
         speed = progress.tokens / max(progress.seconds, 1e-9)
         self.run.status(
             step=progress.step,
             max_steps=self.config.max_steps,
             epoch=progress.epoch,
-            eta_s=round(eta, 1),
-            eta_low_s=round(low, 1),
-            eta_high_s=round(high, 1),
+            eta_s=eta,
+            eta_low_s=low,
+            eta_high_s=high,
             tokens_per_s=round(speed),
         )
         if self.terminal is not None:
-            self.terminal.tick(progress.step, (low, high), speed)
+            self.terminal.tick(progress.step, left and left[1:], speed)

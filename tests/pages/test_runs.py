@@ -105,7 +105,8 @@ def test_delete_asks_first(two: AppTest, checkpoints: Path) -> None:
     press(at, "Delete")
     assert "“mine” has been deleted." in words(click(at, "runs_delete_go"))
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
-    assert at.pills(key="entry").value == [], "nothing is open until it is marked"
+    assert at.pills(key="entry").value == marked(at) == ["other"], "the newest of those left is open"
+    assert "The ticked run is open below." in words(at)
 
 
 def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: AppTest, checkpoints: Path) -> None:
@@ -114,7 +115,10 @@ def test_a_link_marks_several_runs_which_are_compared_or_deleted_at_once(two: Ap
     assert sorted(marked(at)) == ["mine", "other"]
     assert "There is no “gone” here." in words(at)
     assert "Validation loss at the end:" in words(at)
+    assert "The ticked runs are compared below." in words(at)
+    assert "is open below" not in words(at)
     assert sorted(at.pills(key="entry").value) == ["mine", "other"]
+    assert "2 runs and models" in words(at)
     assert at.toggle(key="runs_several").value
     assert not visit("runs", entry="mine").toggle(key="runs_several").value
     at = press(at, next(each.label for each in at.button if each.key == "runs_delete_several"))
@@ -160,6 +164,8 @@ def test_at_first_the_newest_is_open_and_a_link_to_what_is_missing_opens_nothing
     at = visit("runs", entry="gone")
     assert "There is no “gone” here." in words(at)
     assert marked(at) == []
+    assert "Tick a run to open it" in words(at)
+    assert "open below" not in words(at)
 
 
 def test_losses_of_runs_with_other_tokens_are_drawn_apart(two: AppTest, checkpoints: Path) -> None:
@@ -327,6 +333,7 @@ def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.Mon
     at = visit("runs", entry="right", runs_tab="Wrong answers")
     assert "No wrong validation answer: at the end of training, all were exactly right." in words(at)
     assert "Find all wrong validation answers" not in [each.label for each in at.button]
+    assert "No wrong validation answer" not in words(visit("train", run="right")), "its score says so"
 
 
 def test_heads_form_over_the_snapshots(checkpoints: Path) -> None:

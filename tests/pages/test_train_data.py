@@ -39,7 +39,7 @@ def test_own_data_is_shown_before_anything_is_trained(training: Path) -> None:
     rows = f"{TWENTY}only one side\t\n".encode()
     upload(at, "my pairs.tsv", rows)
     assert at.table[0].value.iloc[0].tolist() == ["word 0", "Wort 0"]
-    assert "20 pairs: 18 to learn from, 2 held out to check what was learned. There is no" in words(at)
+    assert "20 of 21 pairs: 18 to learn from, 2 held out to check what was learned. There is no" in words(at)
     assert "1 row cannot be used: an empty side. Line 21: only one side → (empty)." in words(at)
     assert any("20 pairs are far too few to learn a rule from" in each.value for each in at.warning), "by the button"
     assert button(at, "Start training").proto.type == "secondary"
@@ -124,7 +124,7 @@ def test_what_is_held_out_can_be_chosen() -> None:
     assert "Choose the file of validation pairs" in words(at)
     upload(at, "valid.csv", b"Word 3,Wort 3\nnew,neu\n", "Validation pairs")
     assert "1 training pair has the source of a validation pair" in words(at)
-    assert "41 pairs: 39 to learn from, 2 held out" in words(at)
+    assert "41 of 42 pairs: 39 to learn from, 2 held out" in words(at)
     upload(at, "valid.csv", b"old,alt\nnew,neu\n", "Validation pairs")
     assert "42 pairs: 40 to learn from, 2 held out" in words(at)
     assert "training pair has the source" not in words(at)
@@ -144,7 +144,7 @@ def test_the_fields_for_pairs_close_when_pairs_were_read_and_open_when_none_were
     assert fold(at) == ("Change the pairs", False)
     at.text_area(key="train_pasted").set_value("no pairs\nat all\n")
     assert fold(run(at)) == ("Your pairs", True)
-    assert "these lines are not pairs" in words(at)
+    assert "These lines are not pairs, such as “no pairs”." in words(at)
 
 
 @pytest.mark.usefixtures("training")
@@ -153,11 +153,11 @@ def test_lines_to_look_at_have_both_answers_and_the_rows_that_cannot_be_used() -
     at = own_data("".join([*rows, "word 4\tanders\n", "only one\t\n", "a\tb\tc\n", f"long\t{'lang ' * 40}\n"]))
     assert [table.iloc[0].tolist() for table in tables(at)] == [
         ["122", "only one → (empty)"],
-        ["124", "long", ("lang " * 40).strip()],  # far longer than others
         ["123", "a → b → c"],
-        ["124", "long", ("lang " * 40).strip()],  # and than its source
+        ["124", "long", ("lang " * 40).strip()],  # far longer than others
         ["word 4", "Wort 4 (line 5)", "anders (line 121)"],
-    ], "beside each other, and below them what needs the whole width"
+        ["124", "long", ("lang " * 40).strip()],  # and than its source
+    ], "each in the whole width"
     labels = [as_read(box.label) for box in at.checkbox]
     assert any(label.endswith("Line 121: “word 4” → “Wort 4” (line 5) or “anders” (line 121).") for label in labels)
     choose(at, train_found_outlying=True)
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
     rows += [f"word {n}\tanders {n}\n" for n in range(60)] + rows[100:]
     at = own_data("".join(rows))
     assert at.selectbox(key="train_task").options[0] == "Your own sentence pairs"
-    assert "180 pairs: 161 to learn from, 19 held out" in words(at)
+    assert "180 of 200 pairs: 161 to learn from, 19 held out" in words(at)
     assert "20 pairs repeat an earlier one." in words(at)
     assert "60 sources have several answers: at most 120 of 180 pairs can be answered as they stand." in words(at)
     assert "held-out pairs, at most" in words(at)
@@ -181,7 +181,7 @@ def test_what_is_wrong_with_pairs_is_said_and_can_be_left_out() -> None:
     choose(at, train_found_duplicates=False)
     assert "200 pairs: " in words(at)
     choose(at, train_found_contradictory=True)
-    assert "140 pairs: " in words(at)
+    assert "140 of 200 pairs: " in words(at)
     assert (options(at).keep, options(at).leave_out) == (["duplicates"], ["contradictory"])
     assert "held-out pairs, at most" not in words(at)
     at.text_area(key="train_pasted").set_value(TWENTY)

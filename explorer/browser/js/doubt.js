@@ -46,13 +46,13 @@ function unseen(unknown, tokens) {
   const spelt = (tokens.join("").match(BYTES) ?? []).map(characters).join("").replace(/\s/g, "");
   const names = [...new Set([...unknown, ...spelt])].map((token) => `“${[...token].slice(0, LONGEST_NAMED).join("")}”`);
   if (!names.length) return [];
-  const more = names.length - MOST_NAMED;
-  const tokens_ = listed(names.slice(0, MOST_NAMED));
-  return [
-    more > 0
-      ? t("{tokens} and {n} more never occurred in training.", { tokens: tokens_, n: more })
-      : t("{tokens} never occurred in training.", { tokens: tokens_ }),
-  ];
+  return [t("{tokens} never occurred in training.", { tokens: named(names) })];
+}
+
+/** Lists the first of these words, and counts the others. @param {string[]} words */
+function named(words) {
+  const n = words.length - MOST_NAMED;
+  return listed([...words.slice(0, MOST_NAMED), ...(n > 0 ? [t("{n} more", "{n} more", { n })] : [])]);
 }
 
 /** @param {SiteModel["doubt"]} doubt @param {number} tokens @param {string} text */
@@ -112,7 +112,7 @@ function unsure({ low, usual, letters, most_pieces }, words, length, probabiliti
     }
     return [
       t("It had to spell {words} in pieces, and gave only {share} to its likeliest word (geometric mean).", {
-        words: listed(cut.slice(0, MOST_NAMED)),
+        words: named(cut),
         share,
       }),
     ];
@@ -120,7 +120,7 @@ function unsure({ low, usual, letters, most_pieces }, words, length, probabiliti
   const cut = inPieces(words, MANY_PIECES);
   return [
     average(share, usual, letters),
-    ...(cut.length ? [t("It had to spell {words} in small pieces.", { words: listed(cut.slice(0, MOST_NAMED)) })] : []),
+    ...(cut.length ? [t("It had to spell {words} in small pieces.", { words: named(cut) })] : []),
   ];
 }
 
@@ -148,7 +148,7 @@ function shredded(most, words) {
   if (!cut.length) return [];
   return [
     t("It had to spell {words} in more than {n} piece.", "It had to spell {words} in more than {n} pieces.", {
-      words: listed(cut.slice(0, MOST_NAMED)),
+      words: named(cut),
       n: most,
     }),
   ];

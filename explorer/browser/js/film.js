@@ -3,6 +3,7 @@
 import { leadsTo, paper } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
+import { arrange } from "./film_layout.js";
 import { PLAIN, showMap } from "./labelled_map.js";
 import { drawCells, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind, shortHead } from "./names.js";
@@ -16,7 +17,6 @@ import { t } from "./words.js";
 
 /** @import { Film, FilmFrame, FilmState } from "./types" */
 
-const NARROW = 90; // maximum width of a thumbnail, in pixels
 const WIDEST = 3; // times its height, of a cell in a thumbnail
 const TEMPO = 600; // ms per step
 
@@ -92,7 +92,9 @@ function layOut(S) {
   S.width = S.box.clientWidth;
   S.find(".controls").hidden = frames.length < 2;
   const grid = S.find(".heads");
-  S.thumb = clamp(Math.floor((S.width * (S.width < 700 ? 0.9 : 0.45) - 60) / heads) - 14, 30, NARROW);
+  const { thumb, isBelow } = arrange(S.width, heads, Math.max(...frames.map(({ columns }) => columns.length)));
+  S.thumb = thumb;
+  S.find("figure").style.flexBasis = isBelow ? "100%" : "";
   grid.style.gridTemplateColumns = `auto repeat(${heads}, auto)`;
   grid.replaceChildren();
   S.thumbs = [];
@@ -167,4 +169,7 @@ function drawHead(S, f) {
   };
   const values = weightsOf(f, (S.layer - 1) * heads + S.head - 1);
   S.endMap = showMap(S.find("figure"), { header, values, mask: f.mask });
+  const box = S.find("figure .box");
+  if (box.scrollWidth > box.clientWidth)
+    say(S.find("figcaption"), `${caption} ${t("(scroll sideways: {n} columns)", { n: columns.length })}`);
 }

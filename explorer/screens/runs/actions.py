@@ -138,7 +138,7 @@ def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
     names = [entry.name for entry in entries]
     with st.container(horizontal=True):
         delete = (_PLACE, _delete_now, runs, names)
-        if st.button(t("Delete"), key="runs_delete_go", type="primary", on_click=attempt, args=delete):
+        if st.button(f":red[{t('Delete')}]", key="runs_delete_go", on_click=attempt, args=delete):
             st.rerun()  # closes the dialog
         if st.button(t("Keep it", "Keep them", n=len(names)), key="runs_delete_no"):
             st.rerun()
@@ -147,6 +147,8 @@ def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
 def _delete_now(runs: Runs, names: Sequence[str]) -> None:
     for name in names:
         runs.delete(name)
+    if left := runs.entries():
+        choose_run(left[0].name, ENTRY)
     deleted = listed(map(quoted, names))
     _succeeded(t("{names} has been deleted.", "{names} have been deleted.", n=len(names), names=deleted))
 

@@ -102,6 +102,7 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     with st.container(key="runs_list"):
         _draw_table(entries, verdicts, chosen)
     with st.container(key="runs_cards"):
+        st.caption(t("{n} run or model", "{n:,} runs and models", n=len(names)))  # the list shows a few at a time
         st.toggle(t("Choose several, to compare or delete them"), key=_SEVERAL)
         st.session_state[ENTRY] = chosen
         st.pills(
@@ -118,12 +119,21 @@ def _choose(runs: Runs, entries: Sequence[Entry]) -> list[Entry]:
     return [by_name[name] for name in chosen]
 
 
+def _opened(n: int) -> str:
+    """What is open below the list, by the number of ticked runs, and what ticking does."""
+    if not n:
+        return t("Tick a run to open it, or several to compare or delete them.")
+    if n == 1:
+        return t("The ticked run is open below. Tick several to compare or delete them.")
+    return t("The ticked runs are compared below.")
+
+
 def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chosen: Sequence[str]) -> None:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     names = [entry.name for entry in entries]
     # Marks are kept by row: another list is another table.
     key = f"runs_table_{hash(tuple(names))}_{st.session_state[_TABLE]}"
-    st.caption(t("The ticked run is open below. Tick several to compare or delete them."))
+    st.caption(_opened(len(chosen)))
     table = rows(entries, verdicts)
     elsewhere = (t("right, 95 %"), t("BLEU, 95 %"), t("parameters"), t("updates"))  # beside a score, or of one run
     draw_table(

@@ -205,9 +205,8 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> Data:
     with settings:
         if table:
             source = _choose_columns(source)
-        left, right = st.columns(2)
-        src_lang = _language(left, t("Language of the source"), "train_lang_source")
-        tgt_lang = _language(right, t("Language of the target"), "train_lang_target")
+        src_lang = _language(t("Language of the source"), "train_lang_source")
+        tgt_lang = _language(t("Language of the target"), "train_lang_target")
         keep, leave_out = chosen()
         with held_out:
             reading = _choose_division(source, checkpoints)
@@ -291,8 +290,8 @@ def _choose_columns(source: Source) -> Source:
     return replace(source, columns=chosen, header=header)
 
 
-def _language(column: st.delta_generator.DeltaGenerator, label: str, key: str) -> str:
-    code = column.selectbox(
+def _language(label: str, key: str) -> str:
+    code = st.selectbox(
         label,
         list(LANGUAGES),
         format_func=lambda code: translated(LANGUAGES[code]),

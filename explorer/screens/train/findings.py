@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 
 import streamlit as st
 
@@ -60,17 +59,15 @@ def _sentence(finding: Finding) -> str:
 
 
 def draw_lines(findings: Sequence[Finding]) -> None:
-    """Draw the first lines of each finding in a fold, two tables side by side; nothing if there are none."""
+    """Draw the first lines of each finding in a fold, each in the whole width; nothing if there are none."""
     with_lines = [finding for finding in findings if finding.lines]
     if not with_lines:
         return
     with st.expander(t("Lines to look at")):
-        columns = cycle(st.columns(2, gap="large"))
         for finding in with_lines:
-            with st.container() if finding.commonest else next(columns):  # two answers need the whole width
-                st.caption(plain(finding.sentence))
-                rows = _rows(finding)
-                draw_table(rows, t("The first {n} line with it", "The first {n} lines with it", n=len(rows)))
+            st.caption(plain(finding.sentence))
+            rows = _rows(finding)
+            draw_table(rows, t("The first {n} line with it", "The first {n} lines with it", n=len(rows)))
 
 
 def _rows(finding: Finding) -> list[dict[str, str]]:

@@ -49,11 +49,12 @@ def draw_trial(entry: Entry) -> None:
         max_chars=MAX_PROBE_TEXT,
         placeholder=next((example.source for example in examples_of(entry.summary)), ""),
     )
-    if not (text or "").strip():
+    text = " ".join((text or "").split())  # spaces that were typed twice are not what training lacks
+    if not text:
         return
     try:
-        translation = runtime.translate(entry.name, text.strip(), DecodeConfig())
-        place = _place(entry.name, runtime.fingerprint(entry.name), text.strip())
+        translation = runtime.translate(entry.name, text, DecodeConfig())
+        place = _place(entry.name, runtime.fingerprint(entry.name), text)
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
@@ -61,7 +62,7 @@ def draw_trial(entry: Entry) -> None:
         answer = translation.text
         said = t("It answers {answer}.", answer=quoted(answer)) if answer else t("It answers with nothing.")
         st.markdown(plain(" ".join(filter(None, (said, place)))), width="content")
-        at = {"model": entry.name, "text": text.strip()}
+        at = {"model": entry.name, "text": text}
         label = t("See what it looks at")
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
     if doubts := doubts_of(translation, entry.summary):

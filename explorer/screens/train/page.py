@@ -143,10 +143,12 @@ def _draw_form(runs: Runs) -> None:
     with models:
         _draw_presets(runs, data, presets, choice, takes if isinstance(plan, Plan) else _grey(takes), steps)
     with naming:
-        order = replace(order, name=_choose_name(runs, data))
+        name, misnamed = _choose_name(runs, data)
+        order = replace(order, name=name)
     with panel:
         every = None if unfit or plan is not None else _POLL_SECONDS
-        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit, plan, sizes_now, takes, data.few)
+        estimate = st.fragment(contained("run_plan")(_plan), run_every=every)
+        estimate(runs, order, unfit, plan, sizes_now, takes, data.few, misnamed)
         watched = t(
             "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
             "resume it; it goes on when you close the page.",
@@ -238,8 +240,11 @@ def _grey(estimate: str) -> str:
     return f":gray[{plain(estimate)}]" if estimate else ""
 
 
-def _choose_name(runs: Runs, data: Data) -> str:
-    """Draw the field for the new model's name, which suggests a free name until the user types one."""
+def _choose_name(runs: Runs, data: Data) -> tuple[str, str]:
+    """Draw the field for the new model's name, which suggests a free name until the user types one.
+
+    Returns the name and why no run can have it, which is said below the field.
+    """
     suggested = runs.free_name(data.wanted_name)
     if st.session_state.get(_NAME) in (None, "", st.session_state.get(_SUGGESTED)):
         st.session_state[_NAME] = st.session_state[_SUGGESTED] = suggested
@@ -250,7 +255,10 @@ def _choose_name(runs: Runs, data: Data) -> str:
         max_chars=64,
         help=t("The name of the model in all lists, and of its folder."),
     )
-    return (text or suggested).strip()
+    name = (text or suggested).strip()
+    if misnamed := runs.unfit_name(name):
+        st.error(plain(misnamed))
+    return name, misnamed
 
 
 def _ask(runs: Runs, order: TrainingOrder) -> Plan | PlanError | None:
@@ -271,11 +279,12 @@ def _plan(
     sizes: Sizes | None,
     takes: str,
     few: str,
+    misnamed: str,
 ) -> None:
     """Draw the estimate and the Start button, on a timer until there is an `answer`; `sizes` are shown before.
 
     `takes` is the time as the list of models says it. The button stands out unless the pairs are too
-    `few`, of which this sentence says so.
+    `few`, of which this sentence says so, and cannot be pressed while the run is `misnamed`.
     """
     if answer is None and not unfit and _ask(runs, order) is not None:
         st.rerun()  # the timer stops, and the list and the schedule are drawn with the answer
@@ -296,7 +305,7 @@ def _plan(
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if few:
         st.warning(plain(few))
-    if st.button(t("Start training"), type=kind, disabled=impossible, width="stretch"):
+    if st.button(t("Start training"), type=kind, disabled=impossible or bool(misnamed), width="stretch"):
         _start(runs, order)
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer

@@ -20,13 +20,16 @@ from explorer.runs.origin import losses_are_alike, repeatable
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
+    caught_up,
     diagnosis_of,
+    early_end,
     headline_numbers,
     kept_step,
     may_end_early,
     progress,
     queue_sentence,
     sample_table,
+    starting_sentence,
     up_to,
     watched_trace,
     why_ended,
@@ -72,7 +75,7 @@ def draw_run(runs: Runs, name: str) -> None:
     _draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.entry(name) is not None:
-        label = t("Watch its heads form, from the first step to the last")
+        label = t("Watch its heads form")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander(t("The command")):
         run, launch = repeatable(runs.folder(name), status), runs.launch(name)
@@ -119,13 +122,16 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.badge(translated(status.state), color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
         _buttons(runs, status, course)
     training = summary.get("training") or {}
-    early = may_end_early(status, metrics, training)
-    st.progress(status.share, text=plain(progress(status, why_ended(status, metrics, training), early=early)))
+    status, reason = caught_up(status, metrics), why_ended(status, metrics, training)
+    early, coming = may_end_early(status, metrics, training), early_end(status, metrics, training)
+    st.progress(status.share, text=plain(progress(status, reason, early=early, coming=coming)))
     draw_refused(_RUN)
     if status.error:
         st.error(plain(status.error))
     elif status.state == "queued":
         st.info(plain(queue_sentence(runs.statuses(), status.name)))
+    elif status.state == "starting" and status.started:
+        st.info(plain(starting_sentence(status)))
     elif status.state in STATE_SENTENCES:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
     every = training.get("eval_every")

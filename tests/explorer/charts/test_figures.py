@@ -130,12 +130,12 @@ def test_runs_in_charts_of_their_own_differ_in_colour_and_dashes(metrics: Metric
     [
         ((3.0, 0.0014), [0.001, 0.01, 0.1, 1.0]),
         ((3.0, 0.28), [0.2, 0.5, 1.0, 2.0]),
-        ((3.0, 0.006), [0.005, 0.01, 0.1, 1.0]),
+        ((3.0, 0.006), [0.001, 0.01, 0.1, 1.0]),
         ((1.0, 1.0), [1.0]),
         ((2.0, 0.0), [2.0]),  # which a logarithmic axis cannot show
     ],
 )
-def test_a_loss_is_compared_on_a_logarithmic_axis_with_a_label_at_its_lower_end(
+def test_a_loss_is_compared_on_a_logarithmic_axis_with_labels_from_its_lower_end(
     logged: Callable[..., Metrics], losses: tuple[float, ...], labels: list[float]
 ) -> None:
     run = logged(*(eval_line(step, loss, 0.1) for step, loss in enumerate(losses, start=1)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.decoding.examples import FILES
 from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder
 from explorer.runs.dry_run import (
@@ -22,8 +23,11 @@ from explorer.runs.dry_run import (
 from model import train
 from model.analysis.size import parameters_of
 from model.architectures import empty_model
-from model.config import ModelConfig, from_dict
+from model.config import DataConfig, ModelConfig, from_dict
 from model.data import get_task
+from model.data.number_words import number_words
+from model.data.proposal import propose
+from model.data.task import Example
 from model.embeddings import count_parameters
 from model.folder import read_config
 from model.presets import get_preset
@@ -131,6 +135,20 @@ def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPa
     assert wait_for(desk, "here", answering(json.dumps(ANSWER))) == PLAN
 
 
+def test_few_pairs_take_less_time_before_any_trial() -> None:
+    """Their updates have few tokens, whatever a batch may have."""
+    times = {}
+    for n in (12, 400, 40_000):
+        pairs = tuple(Example(f"{words} {digits}", digits) for words, digits in number_words(400)) * (n // 400 + 1)
+        proposal = propose({"train": pairs[:n], "valid": pairs[:40], "test": ()}, DataConfig())
+        order = TrainingOrder("x", FILES, "tiny")
+        sizes = sizes_at_once(order, get_preset("tiny"), proposal.data, proposal.of(proposal.data.tokenizer))
+        assert sizes is not None
+        times[n] = sizes.seconds
+    assert times[12] < times[400] / 2
+    assert times[400] <= times[40_000]
+
+
 def at_once(order: TrainingOrder) -> Sizes | None:
     return sizes_at_once(order, get_preset(order.preset), get_task(order.task).data)
 
@@ -178,6 +196,7 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
     assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min"), "the longer time is rounded up"
     said = "100 updates of about 1,600 tokens at up to 5,000 tokens/s, 1.5 times through the 10 training pairs. "
     assert f"{said}Evaluations take 4 % of the time." in busy.summary()
+    assert busy.summary().endswith("Vocabulary: 30 source tokens and 31 target tokens, 4 of them special on each side.")
     assert busy.range_sentence().endswith("if they need more, it can take several times as long.")
     often = read_plan(json.dumps(ANSWER | {"epochs": 1300.0, "evaluation_seconds": 0.01}))
     assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()
@@ -206,7 +225,12 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
         times[name] = sizes.seconds
     assert times["lstm-tiny"] < times["tiny"] < times["decoder-tiny"]
     assert times["tiny"] < 0.1 * times["small"] < 0.01 * times["paper-base"]
+    loaded = json.dumps(ANSWER | {"seconds": 120.0, "busy_seconds": 480.0})
+    floor = service.untimed(rough)[0]
+    wait_for(service, "here", answering(loaded))
+    assert service.untimed(rough)[0] == floor, "the time of a free machine does not move with the load"
     bounds = []
+    service = PlanService()
     for preset in ("tiny", "decoder-tiny"):
         wait_for(service, "here", [*answering(plan), "--preset", preset])
         bounds.append(service.untimed(rough))

@@ -76,6 +76,8 @@ def test_a_name_is_used_once(runs: Runs) -> None:
         with pytest.raises(RunError, match="already"):
             other.start(taken, WAIT)
         assert other.free_name(taken) == f"{taken}-2"
+        assert "There is already" in other.unfit_name(taken)
+        assert other.unfit_name(f"{taken}-2") == ""
     assert other.free_name("fresh") == "fresh"
     assert other.status("mine").state == "starting"
     with pytest.raises(RunError, match="stop it first"):

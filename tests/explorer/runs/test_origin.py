@@ -1,5 +1,6 @@
 """What is needed to train a model again, from its folder, whatever stands there, and in what runs differ."""
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from explorer.runs.origin import (
 )
 from explorer.runs.settings import as_text, increment, problem, setting, value_of
 from explorer.runs.status import RunStatus
+from model.config import TrainConfig
 from model.data.files import DATA_FILE
 from model.folder import CONFIG, STATUS, read_config, read_json, write_json
 from model.presets import PRESETS
+from model.training.schedule import learning_rate
 from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
 
@@ -31,6 +34,30 @@ def test_a_folder_that_does_not_say_how_it_was_trained(tmp_path: Path, broken: d
     write_json(folder / CONFIG, config | broken)
     assert repeatable(folder, None) is None
     assert repeatable(tmp_path / "nothing", None) is None
+
+
+def test_a_longer_run_says_what_its_learning_rate_does_next(tmp_path: Path) -> None:
+    """A run that ended early is often trained to less than was planned: its rate falls at once."""
+    folder = save_run(tmp_path / "mine")
+    planned = TrainConfig(schedule="cosine", max_steps=750, warmup_steps=100)
+    write_json(folder / CONFIG, read_config(folder) | {"preset": "tiny", "set": {}, "training": asdict(planned)})
+    run = repeatable(folder, RunStatus("mine", "finished", step=300, max_steps=750))
+    assert run is not None
+    now = learning_rate(planned, 300)
+    for total, word in (
+        (600, "faster than planned"),
+        (750, "weights will be the same"),
+        (751, "slowly"),
+        (900, "rise"),
+    ):
+        sentence, then = run.longer_sentence(total), learning_rate(replace(planned, max_steps=total), 301)
+        assert word in sentence
+        assert ("rises" in sentence) == (then > now)
+        assert ("faster" in sentence) == (then < learning_rate(planned, 301))
+    whole = repeatable(folder, RunStatus("mine", "finished", step=750, max_steps=750))
+    assert whole is not None
+    assert "rises" in whole.longer_sentence(900)
+    assert "rises" not in replace(whole, schedule="constant").longer_sentence(1500)
 
 
 def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
@@ -63,6 +90,8 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
         ("Mask the future", "yes", "no"),
         ("Highest learning rate", "0.001", "–"),
     ]
+    names = differences({"a": {"positions": "rope", "select_by": "bleu"}, "b": {"positions": "none"}})
+    assert [tuple(row.values()) for row in names] == [("Positions", "RoPE", "none"), ("Best weights by", "BLEU", "–")]
     assert differences({"a": one, "b": dict(one)}) == []
     found = {name: settings_of(ROOT / "checkpoints" / name) for name in ("adjective-swap", "adjective-swap-unmasked")}
     assert [tuple(row.values()) for row in differences(found)] == [
@@ -88,7 +117,7 @@ def test_data_are_named_as_on_the_page_and_updates_as_they_were_made(tmp_path: P
 
     early, whole = run("early", "files", 96), run("whole", "dates", 120)
     rows = {row["setting"]: (row["a"], row["b"]) for row in differences({"a": early, "b": whole})}
-    assert rows == {"Task": ("own pairs", "Dates to ISO 8601"), "Updates (steps)": ("96 of at most 120", "120")}
+    assert rows == {"Task": ("Your own pairs", "Dates to ISO 8601"), "Updates (steps)": ("96 of at most 120", "120")}
 
 
 def test_what_a_run_learned_from_and_began_with_is_a_difference(tmp_path: Path) -> None:

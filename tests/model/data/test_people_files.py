@@ -12,7 +12,7 @@ import pytest
 
 from model.data import spreadsheet
 from model.data.files import read_pairs
-from model.data.tables import pasted_table, read_table
+from model.data.tables import SEPARATORS, pasted_table, read_table
 from model.data.task import DataError
 
 ROWS = [("Mädchen", "fille"), ("Straße", "rue"), ("Öl – gut", "huile")]
@@ -76,14 +76,17 @@ def test_quoted_cells_and_json_are_read_as_such(tmp_path: Path, text: str, pairs
 def test_a_file_of_one_json_list_is_read_as_lines_of_it_are(tmp_path: Path) -> None:
     listed = saved(tmp_path, "a.json", json.dumps([{"source": source, "target": target} for source, target in ROWS]))
     assert read(listed) == ROWS
-    with pytest.raises(DataError, match="write a pair on each line"):
+    with pytest.raises(DataError, match="Write a pair on each line"):
         read(saved(tmp_path, "b.json", '[{"a": "b"'))
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "just a text\nwithout pairs", "a -> b\nx\ny\nz"])
-def test_what_is_no_list_of_pairs_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match="write a pair on each line"):
+@pytest.mark.parametrize(
+    ("text", "line"), [("", ""), ("   \n", ""), ("just a text\nno pairs", "just a text"), ("a -> b\nx\ny\nz", "x")]
+)
+def test_what_is_no_list_of_pairs_is_refused_with_the_first_line_that_is_none(text: str, line: str) -> None:
+    with pytest.raises(DataError, match=f"such as “{line}”. Write a pair on each line") as refused:
         pasted_table(text)
+    assert all(mark in str(refused.value) for mark in SEPARATORS if mark not in "\t,;"), "all that are read"
 
 
 # Spreadsheets
