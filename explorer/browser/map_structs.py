@@ -14,7 +14,9 @@ class MapHeader:
     `least` have neither number nor colour. If `minus` is not 0, the last row is the second one minus the first one,
     with colours from -minus to minus. Cells (row, column, from 0) in `frames` have a frame. `places` are those of the
     columns from the left; empty if they are in order. The cells of maps in a row have one size: `grid` has, of each
-    map, its own first, the labels that are drawn (rows, ends, columns) and its share of the width.
+    map, its own first, the labels that are drawn (rows, ends, columns) and its share of the width. A cell that is
+    chosen in one map of a `group` is chosen in all of them: that whose row and column have the same numbers among the
+    `twin_rows` and `twin_columns` (-1 has none), or the same places if these are empty. There, the map has a `name`.
     """
 
     rows: list[str]
@@ -31,5 +33,9 @@ class MapHeader:
     numbers: bool
     zeros: bool
     frames: list[tuple[int, int]]
+    group: str
+    name: str
+    twin_rows: list[int]
+    twin_columns: list[int]
     caption: str
     places: list[int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,14 +13,12 @@ from explorer.decoding.labelled_map import (
     LabelledMap,
     difference,
     head_map,
-    most_different,
     row_caption,
-    row_in_view,
 )
 from explorer.decoding.names import KIND_NAMES
-from explorer.decoding.pair_marks import counterparts, in_line, marked, matched_rows, worth_naming
+from explorer.decoding.pair_marks import counterparts, in_line, marked, row_axis, words_along, worth_naming
 from explorer.locale.messages import t, translated
-from explorer.locale.text import three_decimals
+from explorer.locale.text import fixed, quoted, three_decimals
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -31,12 +30,13 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if counterparts stand in line, and sentences on what is compared and marked."""
+    """Two maps A and B, B minus A if counterparts stand in line, and sentences: on what is compared, and on marks."""
 
     first: LabelledMap
     second: LabelledMap
     difference: LabelledMap | None
     caption: str
+    legend: str = ""
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
@@ -46,10 +46,10 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
 
 
 def with_marks(comparison: Comparison) -> Comparison:
-    """Mark in all maps what differs, and say so in the caption."""
-    first, second, words = marked(comparison.first, comparison.second)
+    """Mark in all maps what differs, and say so in the legend."""
+    first, second, legend, words = marked(comparison.first, comparison.second)
     minus = comparison.difference and replace(comparison.difference, marks=first.marks)
-    return Comparison(first, second, minus, f"{words} {comparison.caption}".strip())
+    return Comparison(first, second, minus, f"{words} {comparison.caption}".strip(), legend)
 
 
 def _comparability(a: LabelledMap, b: LabelledMap) -> str:
@@ -65,21 +65,20 @@ def _comparability(a: LabelledMap, b: LabelledMap) -> str:
 
 
 def pair_in_words(comparison: Comparison, row: int) -> str:
-    """Name the counterparts that differ most, and what their rows look at; if none differ, what `row` (from 1) does."""
+    """Name the counterparts that differ most; if none differ, say what `row` (from 1) does."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
-        _, (i, k), (j, m) = pairs[0]
-        if minus := comparison.difference:
-            query, key = row_in_view(minus, i), minus.column_labels[k]
-        else:
-            labels = ((row_in_view(a, i), row_in_view(b, j)), (a.column_labels[k], b.column_labels[m]))
-            query, key = (" / ".join(dict.fromkeys(pair)) for pair in labels)
-        every = len(matched_rows(a, b)) == len(a.rows) == len(b.rows)
-        most = most_different(query, key, a.values[i, k], b.values[j, m], every=every)
-        first, second = row_caption(a, i, three_decimals), row_caption(b, j, three_decimals)
-        return f"{most} {t('In A, {a} In B, {b}', a=first, b=second)}"
-    if comparison.difference is not None and pairs and not pairs[0][0]:
+        most = pairs[0]
+        writes = row_axis(a, b) == 1 and all(map_.predicted[at] for map_, at in zip((a, b), most.rows, strict=True))
+        axis = int(writes)  # a row inside a prompt writes nothing
+        rows = [_word_of(each, axis, at) for each, at in zip((a, b), most.rows, strict=True)]
+        keys = [
+            _with_weight("".join(each.columns[at] for at in word), weight, pieces=len(word))
+            for each, word, weight in zip((a, b), most.words, most.weights, strict=True)
+        ]
+        return _looks_more(rows, keys, most.weights, writes=writes)
+    if comparison.difference is not None and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
     if row > min(len(a.rows), len(b.rows)):
         return ""
@@ -87,6 +86,79 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
     if a.predicted:
         return t("At step {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
     return t("At position {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
+
+
+def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[float], *, writes: bool) -> str:
+    """Say in which of two maps, A or B, a row looks more at a word; rows are named by what they write, or read.
+
+    `keys` are named with their weights.
+    """
+    more, less = (0, 1) if weights[0] > weights[1] else (1, 0)
+    word, its = quoted(rows[more]), quoted(rows[less])
+    first, second = "AB"[more], "AB"[less]
+    key, other = keys[more], keys[less]
+    if writes and rows[0].lower() == rows[1].lower():
+        return t(
+            "To write {word}, {more} looks more at {key} than {less} at {other}.",
+            word=word,
+            more=first,
+            key=key,
+            less=second,
+            other=other,
+        )
+    if writes:
+        return t(
+            "To write {word}, {more} looks more at {key} than {less} at {other} to write {its}.",
+            word=word,
+            more=first,
+            key=key,
+            less=second,
+            other=other,
+            its=its,
+        )
+    if rows[0].lower() == rows[1].lower():
+        return t(
+            "From {word}, {more} looks more at {key} than {less} at {other}.",
+            word=word,
+            more=first,
+            key=key,
+            less=second,
+            other=other,
+        )
+    return t(
+        "From {word}, {more} looks more at {key} than {less}, from {its}, at {other}.",
+        word=word,
+        more=first,
+        key=key,
+        less=second,
+        other=other,
+        its=its,
+    )
+
+
+def _with_weight(word: str, weight: float, *, pieces: int = 1) -> str:
+    """A word in quotation marks and the weight that it gets, that of all its pieces."""
+    number = fixed(weight, 2)
+    if pieces > 1:
+        return t("{word} ({weight} together)", word=quoted(word), weight=number)
+    return t("{word} ({weight})", word=quoted(word), weight=number)
+
+
+def _word_of(map_: LabelledMap, axis: int, row: int) -> str:
+    """The word that a row writes (axis 1) or reads, if it is at the word's first piece; otherwise the piece."""
+    words, names = words_along(map_, axis)
+    whole = {word.start: name for word, name in zip(words, names, strict=True)}
+    return whole.get(row, (map_.rows, map_.predicted)[axis][row])
+
+
+def details(comparison: Comparison) -> str:
+    """Say what the rows look at whose weights differ most; empty if none differ."""
+    a, b = comparison.first, comparison.second
+    pairs = counterparts(a, b)
+    if not worth_naming(pairs):
+        return ""
+    first, second = (row_caption(each, at, three_decimals) for each, at in zip((a, b), pairs[0].rows, strict=True))
+    return t("In A, {a} In B, {b}", a=first, b=second)
 
 
 def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, LabelledMap]:

@@ -15,7 +15,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.names import AXIS_TITLES, head_title, numbered
 from explorer.locale.messages import message, t, translated
 from explorer.locale.scripts import is_leftwards, places
-from explorer.locale.text import fixed, listed, quoted, three_decimals, weight_percent
+from explorer.locale.text import fixed, listed, quoted, weight_percent
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
@@ -27,14 +27,21 @@ SIGN = "≠"  # before the label of a token that a map beside this one does not 
 _NOISE = 0.05  # difference of two weights below which a cell has neither colour nor number
 
 
+Twins = tuple[list[int], list[int]]
+
+
 @dataclass(frozen=True)
 class PairMarks:
-    """Rows, what rows predict, and columns (from 0) whose token differs, and cells (row, column) whose weight does."""
+    """Rows, what rows predict, and columns (from 0) whose token differs, and cells (row, column) whose weight does.
+
+    `twins`: for rows and columns, what has the same number in a map beside this one is a counterpart; -1 has none.
+    """
 
     rows: frozenset[int] = frozenset()
     ends: frozenset[int] = frozenset()
     columns: frozenset[int] = frozenset()
     cells: tuple[tuple[int, int], ...] = ()
+    twins: Twins = ([], [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +181,7 @@ def token_map(
     return LabelledMap(title, values, codes, rows, columns, row_title, column_title, **changes)
 
 
-_LEAST_TOP = 0.1  # end of the scale of differences: a smaller largest difference stays pale
+_LEAST_TOP = 0.25  # end of the scale of differences: a smaller largest difference stays pale
 
 
 def difference(a: LabelledMap, b: LabelledMap, title: str) -> LabelledMap:
@@ -253,7 +260,7 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     """Name the number furthest from 0, and its cell; `chosen`: rows that see one key alone were left out."""
     number = float(map_.seen()[row, column])
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
-    value = fixed(number, 3, signed=map_.unit == SCORE)
+    value = fixed(number, 3, signed=map_.unit == SCORE or map_.compared is not None)
     if map_.unit == SCORE:
         return t(
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key
@@ -262,8 +269,6 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
         one, other = map_.compared
         if one.first_row != other.first_row:
             return _gain_and_loss(one, other)
-        weights = one.seen()[row, column], other.seen()[row, column]
-        return most_different(row_in_view(map_, row), map_.column_labels[column], *weights)
     unit = map_.quantity
     if map_.unit == SHARE:  # of an effect: nothing is looked at
         return t(
@@ -279,20 +284,6 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
         )
     return t(
         "The largest {unit} is {value}, where {query} looks at {key}.", unit=unit, value=value, query=query, key=key
-    )
-
-
-def most_different(query: str, key: str, a: float, b: float, *, every: bool = True) -> str:
-    """Name the cell whose weight in B differs most from that in A, of every row or of those that are compared."""
-    query, key, one, other = quoted(query), quoted(key), three_decimals(a), three_decimals(b)
-    if every:
-        return t("Most different: {query} gives {key} {a} in A and {b} in B.", query=query, key=key, a=one, b=other)
-    return t(
-        "Most different of the rows compared: {query} gives {key} {a} in A and {b} in B.",
-        query=query,
-        key=key,
-        a=one,
-        b=other,
     )
 
 

@@ -2,108 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-import numpy as np
-
-from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks
+from explorer.decoding.attention_maps import merge
+from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks, Twins
 from explorer.decoding.word_changes import cut_words
 from explorer.locale.messages import t
 from explorer.locale.text import listed, quoted
+from model.trace import VISIBLE
 
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
-MOST_NAMED = 4  # rows that have counterparts, from which these are not named
-MOST_FRAMED = 40  # cells; of more, those with the largest differences
-_NAMED_FROM = 0.001  # difference from which two weights are not the same in three decimals
+MOST_NAMED = 4  # words whose rows are compared, from which these are not named
+MOST_FRAMED = 40  # weights; of more, those with the largest differences
+_NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
 
-Pair = tuple[float, tuple[int, int], tuple[int, int]]
-"""Two cells (row, column) that are counterparts, after the size of their difference."""
 Matched = tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]
-Continued = tuple[frozenset[int], frozenset[int]]
-"""The names on either side that continue the word of the one before."""
+Words = list[range]
+"""The words along an axis, each as the places of its pieces."""
 
 
-def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, str]:
-    """Mark two maps of weights, and say in a sentence what the marks mean.
+@dataclass(frozen=True)
+class Counterparts:
+    """A row and a word among the keys (the places of its pieces) in two maps, and the weight that the word gets."""
 
-    Columns are matched by their tokens, rows of the decoder by those that they predict.
+    rows: tuple[int, int]
+    words: tuple[range, range]
+    weights: tuple[float, float]
+
+    @property
+    def change(self) -> float:
+        """By how much the weights differ."""
+        return abs(self.weights[1] - self.weights[0])
+
+    def cells(self, side: int) -> list[tuple[int, int]]:
+        """The cells in one of the maps."""
+        return [(self.rows[side], at) for at in self.words[side]]
+
+
+def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, str, str]:
+    """Mark two maps of weights, and say what the marks mean, and what is compared.
+
+    Columns are matched by their words, rows of the decoder by those that they predict.
     """
     pairs = counterparts(a, b)
-    differing = [pair for pair in pairs if pair[0] >= DIFFERENT]
+    differing = [pair for pair in pairs if pair.change >= DIFFERENT]
     framed = differing[:MOST_FRAMED] or pairs[: int(worth_naming(pairs))]
-    rows, ends, columns = (_matched(a, b, axis)[1] for axis in range(3))
-    marks = (
-        PairMarks(rows[0], ends[0], columns[0], tuple(cell for _, cell, _ in framed)),
-        PairMarks(rows[1], ends[1], columns[1], tuple(cell for _, _, cell in framed)),
-    )
-    first, second = (replace(map_, marks=mark) for map_, mark in zip((a, b), marks, strict=True))
-    words = (
-        _few_in_words(a, b) or _uncompared(a, b),
-        _by_first_pieces(a, b),
-        _in_words(marks, len(framed), len(differing), len(pairs)),
-    )
-    return first, second, " ".join(filter(None, words))
-
-
-def _names(map_: LabelledMap) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    return map_.rows, map_.predicted, map_.columns
-
-
-def _matched(a: LabelledMap, b: LabelledMap, axis: int) -> Matched:
-    """Match the rows (axis 0), what they predict (1), or the columns (2) of two maps."""
-    return matched(_names(a)[axis], _names(b)[axis], (a.continued[axis], b.continued[axis]))
-
-
-def counterparts(a: LabelledMap, b: LabelledMap) -> list[Pair]:
-    """The cells of two maps that can be compared, in pairs, those that differ most first."""
-    seen, other = a.seen(), b.seen()
-    columns = _matched(a, b, 2)[0]
-    pairs = [
-        (abs(float(other[j, m] - seen[i, k])), (i, k), (j, m))
-        for i, j in matched_rows(a, b)
-        for k, m in columns
-        if not np.isnan(other[j, m] - seen[i, k])
+    only = [_matched(a, b, axis)[1] for axis in range(3)]
+    maps = [
+        replace(
+            map_,
+            marks=PairMarks(
+                only[0][side],
+                only[1][side],
+                only[2][side],
+                tuple(cell for pair in framed for cell in pair.cells(side)),
+                _twins(a, b)[side],
+            ),
+        )
+        for side, map_ in enumerate((a, b))
     ]
-    return sorted(pairs, key=lambda pair: -pair[0])
+    legend = _in_words((maps[0].marks, maps[1].marks), len(framed), len(differing), len(pairs))
+    words = _few_in_words(a, b) or _uncompared(a, b), _pieces_in_words(a, b)
+    return maps[0], maps[1], legend, " ".join(filter(None, words))
 
 
-def worth_naming(pairs: Sequence[Pair]) -> bool:
+def words_along(map_: LabelledMap, axis: int) -> tuple[Words, list[str]]:
+    """The words of the rows (axis 0), of what they predict (1), or of the columns (2): their pieces, their names.
+
+    If all pieces are single characters, each is a word.
+    """
+    names, continued = (map_.rows, map_.predicted, map_.columns)[axis], map_.continued[axis]
+    if all(max(len(names[at]), len(names[at - 1])) < 2 for at in continued if at):
+        continued = frozenset()
+    starts = [at for at in range(len(names)) if not at or at not in continued]
+    words = [range(*each) for each in pairwise([*starts, len(names)])]
+    return words, ["".join(names[word.start : word.stop]) for word in words]
+
+
+def _matched(
+    a: LabelledMap, b: LabelledMap, axis: int
+) -> tuple[list[tuple[range, range]], tuple[frozenset[int], frozenset[int]]]:
+    """Match the words along an axis; also the places of those on either side that differ."""
+    (words, names), (others, its) = (words_along(map_, axis) for map_ in (a, b))
+    pairs, only = matched(names, its)
+    first, second = (
+        frozenset(at for word in own for at in each[word]) for each, own in zip((words, others), only, strict=True)
+    )
+    return [(words[i], others[j]) for i, j in pairs], (first, second)
+
+
+def counterparts(a: LabelledMap, b: LabelledMap) -> list[Counterparts]:
+    """The weights of two maps that can be compared, in pairs, those that differ most first.
+
+    A key is a whole word: the weights of its pieces are added up.
+    """
+    keys = _matched(a, b, 2)[0]
+    seen, other = (_by_word(map_) for map_ in (a, b))
+    pairs = [
+        Counterparts((i, j), (k, m), (seen[i][k.start], other[j][m.start]))
+        for i, j in matched_rows(a, b)
+        for k, m in keys
+        if k.start in seen[i] and m.start in other[j]
+    ]
+    return sorted(pairs, key=lambda pair: -pair.change)
+
+
+def _by_word(map_: LabelledMap) -> list[dict[int, float]]:
+    """The weight of each word among the keys that a row sees, by the place of the word's first piece, for each row."""
+    rows, words = len(map_.rows), words_along(map_, 2)[0]
+    spans = tuple((word.start, word.stop) for word in words)
+    sums, codes = merge(map_.values, map_.mask, tuple((i, i + 1) for i in range(rows)), spans)
+    return [
+        {word.start: float(sums[i, k]) for k, word in enumerate(words) if codes[i, k] == VISIBLE} for i in range(rows)
+    ]
+
+
+def worth_naming(pairs: Sequence[Counterparts]) -> bool:
     """Whether the first pair differs in the decimals that a sentence gives."""
-    return bool(pairs) and pairs[0][0] >= _NAMED_FROM
+    return bool(pairs) and pairs[0].change >= _NAMED_FROM
 
 
 def in_line(a: LabelledMap, b: LabelledMap) -> bool:
     """Whether counterparts stand in the same places, so that one map can be subtracted from the other."""
-    pairs = matched_rows(a, b) + _matched(a, b, 2)[0]
-    return a.values.shape == b.values.shape and all(i == j for i, j in pairs)
+    pairs = _matched(a, b, row_axis(a, b))[0] + _matched(a, b, 2)[0]
+    return a.values.shape == b.values.shape and all(one == other for one, other in pairs)
 
 
-def _row_axis(a: LabelledMap, b: LabelledMap) -> int:
+def row_axis(a: LabelledMap, b: LabelledMap) -> int:
     """What rows are matched by: what they predict, if both maps have it."""
     return 1 if a.predicted and b.predicted else 0
 
 
 def matched_rows(a: LabelledMap, b: LabelledMap) -> list[tuple[int, int]]:
-    """The rows of two maps that can be compared, in pairs."""
-    return _matched(a, b, _row_axis(a, b))[0]
+    """The rows of two maps that can be compared, in pairs: piece by piece, or by the first pieces of a word."""
+    return [pair for words in _matched(a, b, row_axis(a, b))[0] for pair in _piecewise(*words)]
+
+
+def _piecewise(one: range, other: range) -> list[tuple[int, int]]:
+    """The pieces of two words in pairs, or the first ones if these are not as many."""
+    return list(zip(one, other, strict=True)) if len(one) == len(other) else [(one.start, other.start)]
+
+
+def _twins(a: LabelledMap, b: LabelledMap) -> tuple[Twins, Twins]:
+    """For the rows and the columns of both maps: the place in A of each one's counterpart, -1 without one.
+
+    All pieces of a key have the place of the first, if its counterpart has not as many. Maps in line need no places.
+    """
+    if in_line(a, b):
+        return ([], []), ([], [])
+    own = (list(range(len(a.rows))), list(range(len(a.columns))))
+    its = ([-1] * len(b.rows), [-1] * len(b.columns))
+    for i, j in matched_rows(a, b):
+        its[0][j] = i
+    for k, m in _matched(a, b, 2)[0]:
+        for at in k:
+            own[1][at] = at if len(k) == len(m) else k.start
+        for nth, at in enumerate(m):
+            its[1][at] = k[nth] if len(k) == len(m) else k.start
+    return own, its
 
 
 def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
-    """Name the rows that have no counterpart: other rows stand in their place, but not as many, or none.
-
-    A piece is not named if the first one of its word has a counterpart.
-    """
-    axis = _row_axis(a, b)
-    pairs = matched_rows(a, b)
+    """Name the words whose rows have no counterpart: others stand in their place, but not as many, or none."""
+    axis = row_axis(a, b)
+    pairs = _matched(a, b, axis)[0]
     without = []
-    for i, each in enumerate((a, b)):
-        compared = {pair[i] for pair in pairs}
-        left = (at for at in range(len(each.rows)) if at not in compared)
-        named = (at for at in left if _first_piece(at, each.continued[axis]) not in compared)
-        without.append(listed(quoted(_names(each)[axis][at]) for at in named))
+    for side, map_ in enumerate((a, b)):
+        compared = [pair[side] for pair in pairs]
+        named = (name for word, name in zip(*words_along(map_, axis), strict=True) if word not in compared)
+        without.append(listed(map(quoted, named)))
     in_a, in_b = t("{words} in A", words=without[0]), t("{words} in B", words=without[1])
     rows = listed(named for named, words in zip((in_a, in_b), without, strict=True) if words)
     if not rows:
@@ -113,56 +183,31 @@ def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
     return t("Not compared, because they have no single counterpart: the rows of {rows}.", rows=rows)
 
 
-def _first_piece(at: int, continued: Set[int]) -> int:
-    """The place of the first piece of a word."""
-    while at in continued:
-        at -= 1
-    return at
+def _pieces_in_words(a: LabelledMap, b: LabelledMap) -> str:
+    """Say how words in several pieces are compared, if there are any: as keys, and as rows."""
+    axis = row_axis(a, b)
+    sentences = []
+    if any(len(word) > 1 for pair in _matched(a, b, 2)[0] for word in pair):
+        sentences.append(t("The weights of the pieces of a word are added up."))
+    uneven = [pair for pair in _matched(a, b, axis)[0] if len(pair[0]) != len(pair[1])]
+    names = [dict(zip(*words_along(each, axis), strict=True)) for each in (a, b)]
+    words = [t("{a} with {b}", a=quoted(names[0][one]), b=quoted(names[1][other])) for one, other in uneven]
+    if words:
+        pairs = listed(dict.fromkeys(words))
+        sentences.append(
+            t("Compared by the row that writes the first piece: {pairs}.", pairs=pairs)
+            if axis
+            else t("Compared by the row of the first piece: {pairs}.", pairs=pairs)
+        )
+    return " ".join(sentences)
 
 
-def _by_first_pieces(a: LabelledMap, b: LabelledMap) -> str:
-    """Name the words that are compared by their first pieces, because one has more of them than the other."""
-    words = []
-    for axis in dict.fromkeys((_row_axis(a, b), 2)):
-        pieces = [_in_pieces(_names(each)[axis], each.continued[axis]) for each in (a, b)]
-        both = [(pieces[0].get(i, []), pieces[1].get(j, [])) for i, j in _matched(a, b, axis)[0]]
-        words += [("".join(one), "".join(other)) for one, other in both if one and other and len(one) != len(other)]
-    pairs = listed(t("{a} with {b}", a=quoted(one), b=quoted(other)) for one, other in dict.fromkeys(words))
-    return t("Compared by the first piece of each word: {pairs}.", pairs=pairs) if pairs else ""
-
-
-def _in_pieces(names: Sequence[str], continued: Set[int]) -> dict[int, list[str]]:
-    """The pieces of each word, by the place of the first one."""
-    pieces: dict[int, list[str]] = {}
-    for at, name in enumerate(names):
-        pieces.setdefault(_first_piece(at, continued), []).append(name)
-    return pieces
-
-
-def _in_place(a: range, b: range, continued: Continued) -> list[tuple[int, int]]:
-    """Pair the words of two stretches if they are as many, by piece, or by the first one if these are not as many."""
-    pairs: list[tuple[int, int]] = []
-    words: list[list[range]] = []
-    for side, inner in zip((a, b), continued, strict=True):
-        starts = [at for at in side if at == side.start or at not in inner]
-        words.append([range(*each) for each in pairwise([*starts, side.stop])])
-    rests = [bool(each) and each[0].start in inner for each, inner in zip(words, continued, strict=True)]
-    if any(rests):  # of words whose first pieces stand before the stretches
-        ends = [each.pop(0) if is_rest else range(0) for each, is_rest in zip(words, rests, strict=True)]
-        pairs += zip(*ends, strict=True) if len(ends[0]) == len(ends[1]) else []
-    if len(words[0]) == len(words[1]):
-        for one, other in zip(*words, strict=True):
-            pairs += zip(one, other, strict=True) if len(one) == len(other) else [(one.start, other.start)]
-    return pairs
-
-
-def matched(names: Sequence[str], others: Sequence[str], continued: Continued = (frozenset(), frozenset())) -> Matched:
+def matched(names: Sequence[str], others: Sequence[str]) -> Matched:
     """Pairs of counterparts, and on either side the names that are not paired with the same name, whatever its case.
 
     Names are paired in order (Ratcliff and Obershelp 1988, `difflib`), so that a word more shifts nothing. Of the rest,
     a name that occurs once on either side has moved, with its neighbours if these are the same (Heckel 1978); as many
-    words in place of as many others are their counterparts; then equal names are paired, the first with the first. A
-    word is one name, and those after it that are `continued`.
+    names in place of as many others are their counterparts; then equal names are paired, the first with the first.
     """
     sides = [name.lower() for name in names], [name.lower() for name in others]
     same: dict[int, int] = {}
@@ -170,8 +215,8 @@ def matched(names: Sequence[str], others: Sequence[str], continued: Continued = 
     for step, a, b, c, d in SequenceMatcher(None, sides[0], sides[1], autojunk=False).get_opcodes():
         if step == "equal":
             same.update(zip(range(a, b), range(c, d), strict=True))
-        else:
-            replaced.update(_in_place(range(a, b), range(c, d), continued))
+        elif b - a == d - c:
+            replaced.update(zip(range(a, b), range(c, d), strict=True))
 
     def pair(i: int, j: int) -> bool:
         """Pair two places if both are left over and have the same name."""
@@ -197,25 +242,32 @@ def matched(names: Sequence[str], others: Sequence[str], continued: Continued = 
 
 
 def own_words(text: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-    """The words of two texts with the space after them, and whether only that text has the word, wherever it stands."""
+    """The words of two texts with the space after them, and whether only that text has the word, wherever it stands.
+
+    Punctuation is no word.
+    """
     words = cut_words(text), cut_words(other)
     bare = [[word.rstrip() for word in side] for side in words]
     _, only = matched(bare[0], bare[1])
-    first, second = ([(word, at in own) for at, word in enumerate(side)] for side, own in zip(words, only, strict=True))
+    first, second = (
+        [(word, at in own and word.rstrip().isalnum()) for at, word in enumerate(side)]
+        for side, own in zip(words, only, strict=True)
+    )
     return first, second
 
 
 def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
     """Name the rows that have counterparts, if these are few."""
-    rows = matched_rows(a, b)
-    if len(rows) > min(MOST_NAMED, len(a.rows) // 2, len(b.rows) // 2):
+    axis = row_axis(a, b)
+    pairs, names = _matched(a, b, axis)[0], [words_along(each, axis)[1] for each in (a, b)]
+    if len(pairs) > min(MOST_NAMED, *(len(each) // 2 for each in names)):
         return ""
-    if not rows:
+    if not pairs:
         return t("No row has a counterpart to be compared with.")
-    if a.predicted and b.predicted:
-        words = listed(quoted(a.predicted[i]) for i, _ in rows)
+    of = dict(zip(*words_along(a, axis), strict=True))
+    words = listed(quoted(of[word]) for word, _ in pairs)
+    if axis:
         return t("Few words in common: only the rows that write {rows} can be compared.", rows=words)
-    words = listed(quoted(a.rows[i]) for i, _ in rows)
     return t("Few words in common: only the rows of {rows} can be compared.", rows=words)
 
 

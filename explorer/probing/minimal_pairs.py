@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
-from explorer.decoding.translator import Translation
+from explorer.decoding.coordinates import Place
+from explorer.decoding.pair_marks import DIFFERENT
+from explorer.decoding.translator import Translation, Translator
 from explorer.probing.sample import task_of
 from explorer.probing.syntax import determiners, function_words, word_class
 from model.analysis.patching import changed_rows, neighbours
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS
+from model.config import EOS, SOS, DecodeConfig
+from model.data import Task
+from model.recording import AttentionRecorder
 from model.scoring import evenly_spaced
 
 NEIGHBOURS = 6  # replacements that are tried for each token
+MOST_DECODED = 3  # proposals whose answers are computed
 MOST_PLACES = 12  # tokens of a sentence that are tried
 _NEAREST = 150  # tokens among which they are looked for
 _NOMINAL = 1.2  # factor that prefers nouns and adjectives, whose replacement leaves a sentence grammatical
@@ -44,10 +49,16 @@ def others_of(loaded: LoadedModel, ids: tuple[int, ...]) -> list[tuple[int, ...]
     return others
 
 
+def _small_task(loaded: LoadedModel) -> Task | None:
+    """The task of a model that reads whole words, if its data is at hand."""
+    task = task_of(loaded) if loaded.source.kind == "words" else None
+    return None if task is None or task.from_folder else task
+
+
 def _contexts(loaded: LoadedModel) -> Container[tuple[int, ...]]:
     """All neighbouring tokens in the data of a task of few words; empty for others, and for data to be downloaded."""
-    task = task_of(loaded) if loaded.source.kind == "words" else None
-    if task is None or task.from_folder:
+    task = _small_task(loaded)
+    if task is None:
         return ()
     sources = ((SOS, *loaded.source.encode(example.source).ids, EOS) for example in task.splits["train"])
     return {pair for ids in sources for pair in pairwise(ids)}
@@ -69,30 +80,79 @@ def _is_alike(loaded: LoadedModel, token: int, other: int) -> bool:
 
 
 def suggested_other(loaded: LoadedModel, translation: Translation) -> str:
-    """A sentence that differs in one word and changes one word of the answer; the sentence itself if none is found.
+    """A sentence that differs in one word and changes one word of the answer; the sentence itself if none is found."""
+    return next(iter(_ranked(loaded, translation)), translation.source.text)
 
-    Of several, the one whose answer is surest and whose word is most similar, nouns and adjectives first. If there is
-    one, the answer changes after its first row: the decoder has then more rows that carry it.
+
+def other_to_compare(translator: Translator, translation: Translation, at: Place, examples: Sequence[str]) -> str:
+    """A sentence whose map of this head is worth comparing; the sentence itself if none is found.
+
+    It has one other word, and its sentence is known in a task of few words; else it is one of `examples`, or of that
+    task's sentences, of as many tokens. Of the best, which alone are decoded, it has an answer of as many tokens.
+    """
+    loaded, own = translator.loaded, translation.source
+    task = _small_task(loaded)
+    sources = [each.source for each in task.splits["train"]] if task else []
+    known = [loaded.source.decode(loaded.source.encode(source).ids) for source in sources]
+    ranked = _ranked(loaded, translation, at) if loaded.model_config.architecture != "lstm" else []
+
+    def likeness(text: str) -> tuple[bool, int]:
+        ids = loaded.source.encode(text).ids
+        return len(ids) == len(own.ids), sum(a == b for a, b in zip(ids, own.ids, strict=False))
+
+    others = [text for text in dict.fromkeys((*examples, *known)) if _letters(text) != _letters(own.text)]
+    best = [other for other in ranked if not task or other in known] or sorted(others, key=likeness, reverse=True)
+    for other in best[:MOST_DECODED]:
+        if len(translator.translate(other, DecodeConfig()).path) == len(translation.path):
+            return other
+    return next(iter(best), own.text)
+
+
+def _letters(text: str) -> str:
+    """What is left of a text without punctuation, spaces and capitals."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def _ranked(loaded: LoadedModel, translation: Translation, at: Place | None = None) -> list[str]:
+    """Sentences that differ in one word and change the answer, best first.
+
+    The best change one word of it, surely, by a word that is similar, nouns and adjectives first. If they can, they
+    change it after its first row: the decoder has then more rows that carry it. With `at`, those go first in which a
+    weight of that head differs clearly, in rows up to the word that changes.
     """
     ids = tuple(translation.source.ids)
     others = others_of(loaded, ids)
     if not others:
-        return translation.source.text
+        return []
+    recorder = AttentionRecorder()
     read = (SOS, *translation.path[translation.n_prompt : -1])
-    rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read)
+    rows = changed_rows(loaded.transformer, (*ids, EOS), [(*other, EOS) for other in others], read, tap=recorder)
     changes = rows.answer_changes
-    if not changes.any():
-        return translation.source.text
     nearest, likeness = neighbours(loaded.transformer, ids, _NEAREST)
-    scores = []
+    scores = {}
     for nth, other in enumerate(others):
+        if not changes[nth].any():
+            continue
         place = next(i for i, (own, new) in enumerate(zip(ids, other, strict=True)) if own != new)
-        row = int(changes[nth].argmax())
+        row, is_nominal = int(changes[nth].argmax()), _is_nominal(loaded, ids, place)
         alike = float(likeness[place][nearest[place] == other[place]][0])
-        sure = float(rows.chance[nth, row]) * (1 + 2 * alike) * (_NOMINAL if _is_nominal(loaded, ids, place) else 1)
+        sure = float(rows.chance[nth, row]) * (1 + 2 * alike) * (_NOMINAL if is_nominal else 1)
         cases = {loaded.target.label(int(i))[:1].isupper() for i in (rows.token[row], rows.instead[nth, row])}
-        scores.append((changes[nth].any(), changes[nth].sum() == 1 and len(cases) == 1, row > 0, sure))
-    return loaded.source.decode(others[max(range(len(others)), key=scores.__getitem__)])
+        is_clear = at is not None and _differs(recorder, at, nth, row - len(read)) >= DIFFERENT
+        is_one = changes[nth].sum() == 1 and len(cases) == 1
+        scores[loaded.source.decode(other)] = (is_one, is_clear, is_clear and is_nominal, row > 0, sure)
+    return sorted(scores, key=scores.__getitem__, reverse=True)
+
+
+def _differs(recorder: AttentionRecorder, at: Place, nth: int, last: int) -> float:
+    """The largest difference of a weight at a head between the source and the nth other one.
+
+    Rows of the decoder count up to `last`, from the end: those after it read another word.
+    """
+    weights = recorder.calls[at.kind, at.layer - 1][0][[0, nth + 1]]
+    own, other = weights[:, at.head - 1] if at.head else weights.mean(dim=1)
+    rows = len(own) if at.kind == "encoder" else len(own) + last + 1
+    return float((other - own)[:rows].abs().max())
 
 
 def _is_nominal(loaded: LoadedModel, ids: tuple[int, ...], place: int) -> bool:

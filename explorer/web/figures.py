@@ -126,6 +126,7 @@ def draw_map(
     numbers: bool = True,
     minus: LabelledMap | None = None,
     grid: Sequence[LabelledMap] = (),
+    group: str = "",
     counts: bool = True,
 ) -> None:
     """Draw the map under its title, or another one; `prefix` precedes the caption that is computed from the numbers.
@@ -133,17 +134,24 @@ def draw_map(
     Without `counts`, the caption does not say how many cells are closed.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid` stand in a row and have cells of one size; without a prefix, one text is about all.
+    maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text is
+    about all. A cell that is chosen in one map of a `group` is chosen in all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
     """
     from explorer.browser.labelled_map import encode, labelled_map_view
 
-    labelled_map = in_direction(labelled_map)
+    if grid:
+        at = grid.index(labelled_map)
+        grid = [in_direction(each) for each in grid]
+        labelled_map = grid[at]
+    else:
+        labelled_map = in_direction(labelled_map)
     st.markdown(f"##### {plain(title or labelled_map.title)}")
     caption = f"{prefix} {map_caption(minus or labelled_map, counts=counts)}".strip()
-    labelled_map_view(encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid), key=key)
+    message = encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid, group=group, name=title)
+    labelled_map_view(message, key=key)
     if prefix or not grid:
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened

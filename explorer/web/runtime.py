@@ -30,6 +30,7 @@ from model.user_error import UserError
 
 if TYPE_CHECKING:
     from explorer.decoding.aggregates import Floats
+    from explorer.decoding.coordinates import Place
     from explorer.decoding.model_description import ModelDescription
     from explorer.decoding.translator import Explanation, Translation, Translator
     from explorer.probing.reporting import Report
@@ -217,18 +218,20 @@ def norms(translation: Translation, kind: AttentionKind) -> tuple[Floats, Floats
     )
 
 
-def with_one_word_changed(translation: Translation) -> str:
-    """The sentence with the one word changed that changes the answer most; the sentence itself if there is none.
+def other_to_compare(translation: Translation, at: Place) -> str:
+    """A sentence to compare this one with at a head: with one word changed, or another example; else itself.
 
     Raises:
         CheckpointError: the model cannot be opened.
     """
-    from explorer.probing.minimal_pairs import suggested_other  # the first screen does not need it
+    from explorer.decoding.examples import examples_of  # the first screen does not need them
+    from explorer.probing.minimal_pairs import other_to_compare
 
-    if not describe(translation.model).is_transformer:
-        return translation.source.text
-    key = ("one word changed", translation.seq)
-    return _shared(translation.model, _version(translation), key, lambda by: suggested_other(by.loaded, translation))
+    summary = models().get(translation.model)
+    examples = [each.source for each in examples_of(summary)] if summary else []
+    key = ("other to compare", translation.seq, at.kind, at.layer, at.head)
+    name = translation.model
+    return _shared(name, fingerprint(name), key, lambda by: other_to_compare(by, translation, at, examples))
 
 
 def _version(translation: Translation) -> str:

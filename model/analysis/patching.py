@@ -89,11 +89,12 @@ def changed_rows(
     others: Sequence[Sequence[int]],
     read: Sequence[int],
     watched: Sequence[int] | None = None,
+    tap: Tap | None = None,
 ) -> ChangedRows:
     """Compare the predictions of every row between a source and others of equal length.
 
     Shapes: src and each of `others`: ids with <eos>; read: target ids, <sos> first; watched: an id a row, the
-    likeliest one if none are given.
+    likeliest one if none are given. A `tap` sees the source as the first of the batch.
 
     Raises:
         PatchError: a source differs in length.
@@ -102,7 +103,7 @@ def changed_rows(
         _check_lengths(src, other)
     sources = torch.tensor([list(src), *map(list, others)])
     target = torch.tensor([list(read)]).expand(len(sources), -1)
-    log_probs = target_log_probs(model(sources, target), output_rules(model.config))  # [1 + other, row, vocab]
+    log_probs = target_log_probs(model(sources, target, tap=tap), output_rules(model.config))  # [1 + other, row, vocab]
     most, likeliest = log_probs.max(dim=-1)
     tokens = likeliest[0] if watched is None else torch.tensor(list(watched))
     own = log_probs.gather(-1, tokens[None, :, None].expand(len(sources), -1, -1))[..., 0]

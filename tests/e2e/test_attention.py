@@ -2,12 +2,19 @@
 
 import re
 
+import numpy as np
+import pytest
+from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
+from explorer.decoding.translator import Translator
 from explorer.locale.text import three_decimals
+from model.checkpoint import load_model
+from model.config import DecodeConfig
 from model.trace import AttentionTrace
 from tests.browser import box_of, click_cell
 from tests.e2e.address import TEXT, Visit, query, wait_for
+from tests.paths import CHECKPOINTS
 
 ADDRESS = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}"
 
@@ -146,10 +153,17 @@ def test_the_framed_cell_is_in_sight_on_arrival_and_named_in_the_difference(visi
     tall = int(page.evaluate("innerHeight"))
     for each in maps.all():
         expect(each).to_have_attribute("data-plot", re.compile(r"\d"))
-        box = each.locator("xpath=..")
-        assert box.evaluate("box => box.scrollHeight > box.clientHeight")
-        assert box.evaluate("box => box.scrollTop") > 0
-        assert box_of(box)["height"] <= tall - 370
+    assert maps.first.get_attribute("data-tall") == maps.last.get_attribute("data-tall"), "the rows are as high"
+    box, top = maps.last.locator("xpath=.."), float(str(maps.last.get_attribute("data-plot")).split(",")[1])
+    row = float(str(maps.last.get_attribute("data-tall")))
+    assert box_of(box)["height"] <= tall - 370
+    assert box.evaluate("box => box.scrollHeight > box.clientHeight")
+    above = box.evaluate("box => box.scrollTop") / row
+    assert 0 < above == round(above), "whole rows"
+    high = box.evaluate("box => box.clientHeight") - top
+    assert high % row == pytest.approx(2)
+    box.evaluate("box => box.scrollTo(0, 0)")
+    expect(page.locator(".labelled .marks").last).to_contain_text(f"↓ {29 - high // row:.0f} rows below")
     page = visit("/attention?model=adjective-swap&panel=compare.way-text&text=I+read+red+books&other=I+read+blue+books")
     minus = page.locator(".labelled canvas").nth(2)
     expect(minus).to_have_attribute("data-plot", re.compile(r"\d"))
@@ -166,6 +180,52 @@ def test_the_maps_of_two_long_sentences_have_high_rows_with_numbers(visit: Visit
         expect(each).to_have_attribute("data-tall", "18")
     for foot, said in zip(feet.all(), (NO_ROOM, NO_ROOM, "less than 0.05 from 0"), strict=True):
         expect(foot).to_contain_text(f"no number: {said}")
+
+
+def translated(text: str) -> NDArray[np.float32]:
+    """The mean of the heads of the last layer's cross-attention in a translation."""
+    translation = Translator(load_model(CHECKPOINTS / "multi30k-en-de")).translate(text, DecodeConfig())
+    mean: NDArray[np.float32] = translation.trace.cross[3].mean(axis=0)
+    return mean
+
+
+def test_a_cell_chosen_in_one_map_is_chosen_in_those_beside_it(visit: Visit) -> None:
+    pair = "text=The+dog+runs+through+the+snow.&other=The+{}+runs+through+the+snow."
+    address = "/attention?model=multi30k-en-de&layer=4&panel=compare.way-text&"
+    page = visit(address + pair.format("cat"))
+    maps, said = page.locator(".labelled canvas"), page.locator(".labelled output")
+    expect(maps).to_have_count(3)
+    expect(maps.last).to_have_attribute("data-plot", re.compile(r"\d"))
+    weights = [translated(f"The {word} runs through the snow.")[1, 1] for word in ("dog", "cat")]
+    change = weights[1] - weights[0]
+    numbers = f"A {weights[0]:.3f}, B {weights[1]:.3f}, B − A +{change:.3f}"
+    before = [each.evaluate("map => map.toDataURL()") for each in maps.all()]
+    click_cell(maps.nth(2), 1, 1)
+    expect(said.nth(2)).to_have_text(f"“≠ 2 Der / Die → ≠ Hund / Katze”, “≠ 2 dog / cat”: {numbers}")
+    expect(said.first).to_have_text("")
+    assert all(each.evaluate("map => map.toDataURL()") != old for each, old in zip(maps.all(), before, strict=True)), (
+        "all are marked"
+    )
+    click_cell(maps.first, 1, 1)
+    expect(said.first).to_contain_text(numbers)
+    expect(said.nth(2)).to_have_text("")
+    page = visit(address + pair.format("unicyclist"))
+    expect(maps).to_have_count(2)
+    expect(maps.last).to_have_attribute("data-plot", re.compile(r"\d"))
+    both = translated("The unicyclist runs through the snow.")[0, 1:4].sum()
+    click_cell(maps.first, 0, 1)
+    expect(said.first).to_contain_text(f", B {both:.3f} together")
+    click_cell(maps.last, 0, 3)
+    expect(said.last).to_contain_text(f", B {both:.3f} together")
+    said_first = f"To write “Der”, B looks more at “unicyclist” ({both:.2f} together) than A at “dog”"
+    expect(page.get_by_text(said_first)).to_be_visible()
+
+
+def test_punctuation_that_one_sentence_lacks_shows_no_sign_of_markdown(visit: Visit) -> None:
+    pair = "text=The+dog+runs+through+the+snow.&other=The+dog+runs"
+    page = visit(f"/attention?model=multi30k-en-de&panel=compare.way-text&{pair}")
+    expect(page.get_by_text("A: The dog runs through the snow. →")).to_be_visible()
+    expect(page.get_by_text("**")).to_have_count(0)
 
 
 def test_another_key_in_one_cell_is_the_chosen_cell_of_the_whole_page(visit: Visit, trace: AttentionTrace) -> None:

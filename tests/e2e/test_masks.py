@@ -19,7 +19,9 @@ _PIXEL = """(canvas, [row, column, across, down]) => {
 _REDRAW = """canvas => {
   const texts = [];
   const fill = CanvasRenderingContext2D.prototype.fillText;
-  CanvasRenderingContext2D.prototype.fillText = (text) => texts.push(text);
+  CanvasRenderingContext2D.prototype.fillText = function (text) {
+    if (this.canvas === canvas) texts.push(text);
+  };
   canvas.dispatchEvent(new MouseEvent("click", { clientX: -1, clientY: -1 }));
   CanvasRenderingContext2D.prototype.fillText = fill;
   return texts;
@@ -49,6 +51,19 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     page.get_by_text("cells are open.").wait_for()
     edges = [colour(scores, 0, 1, 0.1, down / 20) for down in range(3, 8)]
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
+
+
+def test_a_cell_chosen_in_one_map_has_its_score_and_its_weight(visit: Visit) -> None:
+    page = visit("/masks?model=adjective-swap&text=I+read+red+books")
+    scores, weights = page.locator(".labelled canvas").all()
+    said = page.locator(".labelled output")
+    click_cell(weights, 2, 1)
+    numbers = r"score [+−]\d\.\d{3} → weight 0\.\d{3}$"
+    expect(said.nth(1)).to_have_text(re.compile(numbers))
+    expect(said.first).to_have_text("")
+    click_cell(scores, 1, 2)
+    expect(said.first).to_have_text(re.compile(r"the causal mask closes this cell, so its weight is 0$"))
+    expect(said.nth(1)).to_have_text("")
 
 
 def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit: Visit) -> None:
@@ -134,7 +149,7 @@ def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
         click_cell(scores, row, column)
         said[row, column] = str(line.text_content())
         expect(line).to_be_in_viewport()
-    assert re.search(r": score −?\d\.\d{4}$", said[1, 0]), "an open cell"
+    assert re.search(r": score [+−]\d\.\d{3} → weight 0\.\d{3}$", said[1, 0]), "an open cell"
     assert said[1, 2].endswith("; the causal mask closes this cell, so its weight is 0")
     assert said[1, 6].endswith("; the padding mask closes this cell, so its weight is 0")
     left, top, cell = (float(number) for number in str(scores.get_attribute("data-plot")).split(",")[:3])

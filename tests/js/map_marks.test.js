@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawMark, hiddenNumbers } from "../../explorer/browser/js/map_marks.js";
+import { condensed, drawMark, hiddenNumbers } from "../../explorer/browser/js/map_marks.js";
 
 const map = { keys: 4, cell: 15, places: [] };
 
@@ -17,10 +17,17 @@ test("of neighbours whose numbers would touch, the larger one is written", () =>
   assert.deepEqual(hidden([0.7, 0.1, 0.2, 0]), [1], "what is left out leaves room");
   assert.deepEqual(hidden([0, 0, 0, 0.7, 0.1, 0, 0, 0]), [], "the next row is no neighbour");
   assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [2]), [1, 3], "the framed one in any case");
+  assert.deepEqual(hidden([0.1, 0.3, -0.4, 0.1], [1, 2]), [1, 3], "of two framed ones the larger, with a sign too");
 });
 
 test("where there is room between them, all numbers are written", () => {
   assert.deepEqual(hidden([0.1, 0.7, 0.1, 0.1], [], { cell: 16 }), []);
+});
+
+test("a number with a sign is condensed to the width of its cell, while it can be read", () => {
+  assert.equal(condensed(14, 20), 14);
+  assert.equal(condensed(21, 20), 18);
+  assert.equal(condensed(50, 12), 39);
 });
 
 test("neighbours are those on screen, where columns run from right to left", () => {

@@ -6,7 +6,7 @@ import { chainOf, csvOf, keyCells, keyColumns } from "./cell_text.js";
 import { copyText } from "./clipboard.js";
 import { fullColour, readTheme } from "./colours.js";
 import { children, finder, make, makeButton, say, sayAll } from "./dom.js";
-import { showMap } from "./labelled_map.js";
+import { PLAIN, showMap } from "./labelled_map.js";
 import { diverging } from "./machine_pictures.js";
 import { AXES, SIDES, headTitle, shortHead } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
@@ -293,7 +293,7 @@ function drawWhere(S) {
       column_title,
       unit: t("weight"),
       top: fullColour(weightsOf(m, layer, 0), m.keys),
-      ...{ signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+      ...PLAIN,
       caption: headTitle(kind, layer, in_view),
       places: placesIn({ data: decoding }, SIDES[kind][1], tokens),
     },

@@ -2,9 +2,10 @@
 // pair_marks.py have it; a test compares both.
 
 import { giveForms } from "./head_forms.js";
+import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { changeSeen, decimals, quoted } from "./numbers.js";
-import { SIGN, counterparts, isInLine, marked, rowsMatched, worthNaming } from "./pair_marks.js";
+import { SIGN, counterparts, isInLine, marked, rowAxis, wordsAlong, worthNaming } from "./pair_marks.js";
 import { placesIn } from "./scripts.js";
 import { NAMED_FROM, rankedRow, spansOf, weightsOf } from "./weights.js";
 import { pairOf } from "./word_changes.js";
@@ -17,14 +18,15 @@ import { inSentence, t } from "./words.js";
 /** @import { Marks } from "./pair_marks.js" */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
-const MANY = 3; // maps in a row, from which it has no room for what rows predict
-const LEAST_TOP = 0.1; // end of the scale of differences: a smaller largest difference stays pale
+const NAMES = ["A", "B", "B − A"];
+const MANY = 3; // maps in a row, which have no room for all names
+const LEAST_TOP = 0.25; // end of the scale of differences: a smaller largest difference stays pale
 const NOISE = 0.05; // difference of two weights below which a cell has no number
 
 /**
  * The head in view beside the nearest one of another decoding; their difference is the third figure, if counterparts stand in line.
  * @param {Decoding} a @param {Decoding} b @param {At} at @param {string[]} titles @param {[string, string][]} texts sentence and translation of both
- * @returns {{ figures: Figure[], said: string, legend: string, pair: Content[][] }} `said` names what differs most, `legend` what is compared and marked
+ * @returns {{ figures: Figure[], said: string, legend: string, about: string, pair: Content[][] }} `said` names what differs most, `legend` the marks, `about` what is compared
  */
 export function compareDecodings(a, b, at, titles, texts) {
   const [one, other] = [a, b].map((decoding, i) => {
@@ -33,26 +35,48 @@ export function compareDecodings(a, b, at, titles, texts) {
     const sheet = sheetOf(decoding, { ...at, layer, head });
     return { ...sheet, title: `${titles[i].replace(/\.$/, "")}. ${headTitle(at.kind, layer, head)}` };
   });
-  const { marks, said } = marked(one, other);
+  const { marks, legend, said } = marked(one, other);
   const figures = [one, other].map((sheet, i) => figureOf(sheet, 1, { marks: marks[i], top: 1, signed: false }));
   const minus = isInLine(one, other) ? [differenceOf(one, other, 1, marks[0])] : [];
   const all = [...figures, ...minus];
-  for (const { header } of all)
-    header.grid = [header, ...all.map((each) => each.header)].map((each) => inRow(each, all.length));
+  const grid = inRow(all);
+  all.forEach(({ header }, i) => Object.assign(header, { grid: [grid[i], ...grid], group: "compare", name: NAMES[i] }));
   return {
     figures: all,
     said: pairInWords(one, other, at.row - 1),
-    legend: [said, comparability(one, other)].filter(Boolean).join(" "),
+    legend,
+    about: [detailsOf(one, other), said, comparability(one, other)].filter(Boolean).join(" "),
     pair: pairOf(texts),
   };
 }
 
-/** The labels that a map has in a row of maps, as `in_row` of explorer/browser/labelled_map.py. @param {MapHeader} header @param {number} maps @returns {MapHeader["grid"][0]} */
-function inRow({ rows, ends, columns, signed, frames: [[row, column] = [-1, -1]] }, maps) {
-  const some = (/** @type {string[]} */ names, /** @type {number} */ named) =>
-    names.map((name, i) => (signed && i !== named ? `${i + 1}` : name));
-  return [some(rows, row), maps < MANY ? ends : [], some(columns, column), 1];
-}
+/** The labels of the maps in a row, as `in_row` of explorer/browser/labelled_map.py. @param {{ header: MapHeader }[]} maps @returns {MapHeader["grid"]} */
+const inRow = (maps) =>
+  maps.map(
+    (
+      {
+        header: {
+          rows,
+          ends,
+          columns,
+          signed,
+          frames: [[row, column] = [-1, -1]],
+        },
+      },
+      nth,
+    ) => {
+      const some = (/** @type {string[]} */ names, /** @type {(name: string, i: number) => boolean} */ isNamed) =>
+        names.map((name, i) => (isNamed(name, i) ? name : name.startsWith(SIGN) ? `${SIGN} ${i + 1}` : `${i + 1}`));
+      const isMarked = (/** @type {string} */ name) => name.startsWith(`${SIGN} `);
+      const few = nth && maps.length === MANY;
+      return [
+        few ? some(rows, (name, i) => !ends.some(Boolean) && (isMarked(name) || i === row)) : rows,
+        ends,
+        signed ? some(columns, (name, i) => isMarked(name) || i === column) : columns,
+        1,
+      ];
+    },
+  );
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
 export function compareRows(decoding, at, row) {
@@ -196,6 +220,7 @@ function figureOf(
   const [row_title, column_title] = AXES[kind];
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
+    ...PLAIN,
     rows: sign(marks?.rows, names),
     ends: sign(marks?.ends, predicted).map((token) => (token ? `→ ${token}` : "")),
     columns: sign(marks?.columns, positioned(columns)),
@@ -206,10 +231,9 @@ function figureOf(
     top,
     signed,
     least: signed ? NOISE : 0,
-    minus: 0,
-    numbers: true,
-    zeros: false,
     frames: marks?.cells ?? [],
+    twin_rows: marks?.twins[0] ?? [],
+    twin_columns: marks?.twins[1] ?? [],
     caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
     places,
   };
@@ -232,23 +256,13 @@ function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
   const most = counted.reduce((best, value, i) => (value > counted[best] ? i : best), 0);
   if (signed && !values[most]) return t("Both maps are equal in every cell.");
   const [query, key] = [rows[Math.floor(most / columns.length)], columns[most % columns.length]].map(quoted);
-  const value = inSentence(Math.abs(values[most]).toFixed(signed ? 2 : 3));
-  const fields = { unit, value, query, key };
-  if (!signed && choice && open.some(({ length }) => length < 2))
-    return t("Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.", fields);
-  if (!signed) return t("The largest {unit} is {value}, where {query} looks at {key}.", fields);
-  const [one, other] = /** @type {Sheet[]} */ (compared);
-  if (one.rows.length < 2) return gainAndLoss(mask, columns, [one, other]);
-  const row = rowName(bothOf(one, other), Math.floor(most / columns.length));
-  return mostDifferent(quoted(row), key, [one.values[most], other.values[most]], true);
-}
-
-/** The cell whose weight in B differs most from that in A, of all rows or of those compared. @param {string} query @param {string} key @param {number[]} weights @param {boolean} all */
-function mostDifferent(query, key, weights, all) {
-  const [a, b] = weights.map(decimals);
-  return all
-    ? t("Most different: {query} gives {key} {a} in A and {b} in B.", { query, key, a, b })
-    : t("Most different of the rows compared: {query} gives {key} {a} in A and {b} in B.", { query, key, a, b });
+  if (compared && compared[0].rows.length < 2) return gainAndLoss(mask, columns, compared);
+  const sign = signed && values[most] > 0 ? "+" : "";
+  const value = inSentence(`${sign}${values[most].toFixed(3)}`).replace("-", "−");
+  const fields = { unit: signed ? t("difference of {unit}", { unit }) : unit, value, query, key };
+  return choice && open.some(({ length }) => length < 2)
+    ? t("Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.", fields)
+    : t("The largest {unit} is {value}, where {query} looks at {key}.", fields);
 }
 
 /** The keys to which row B gives most less and most more weight than row A, as the cells say it. @param {Uint8Array} mask @param {string[]} columns @param {Sheet[]} rows */
@@ -277,24 +291,16 @@ function comparability(a, b) {
   return isInLine(a, b) ? "" : t("Words stand in other places, so there is no difference to draw.");
 }
 
-/** The counterparts that differ most, and what their rows look at; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
+/** The counterparts that differ most; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
 function pairInWords(a, b, row) {
   const pairs = counterparts(a, b);
   const [largest] = worthNaming(pairs);
   if (largest) {
-    const [[i, k], [j, m]] = largest.cells;
-    const [first, second] = isInLine(a, b) ? [bothOf(a, b)] : [a, b];
-    const names = [
-      [rowName(first, i), rowName(second ?? first, j)],
-      [first, second ?? first].map(({ columns }, side) => positioned(columns)[side ? m : k]),
-    ];
-    const [query, key] = names.map((each) => quoted([...new Set(each)].join(" / ")));
-    const weights = [a.values[i * a.columns.length + k], b.values[j * b.columns.length + m]];
-    const isWhole = [a, b].every(({ rows }) => rows.length === rowsMatched(a, b).length);
-    return [
-      mostDifferent(query, key, weights, isWhole),
-      t("In A, {a} In B, {b}", { a: rowInWords(a, i), b: rowInWords(b, j) }),
-    ].join(" ");
+    const { rows, words, weights } = largest;
+    const writes = [a, b].every(({ predicted }, side) => predicted[rows[side]]); // a row inside a prompt does not
+    const axis = Number(writes && rowAxis(a, b));
+    const named = [a, b].map((sheet, side) => wordOf(sheet, axis, rows[side]));
+    return looksMore(named, words.map(withWeight(weights)), weights, writes);
   }
   if (isInLine(a, b) && pairs[0]?.change === 0) return t("Both maps are equal in every cell.");
   if (row >= Math.min(a.rows.length, b.rows.length)) return "";
@@ -302,6 +308,39 @@ function pairInWords(a, b, row) {
   return a.predicted.length
     ? t("At step {n}: in A, {a} In B, {b}", fields)
     : t("At position {n}: in A, {a} In B, {b}", fields);
+}
+
+/** The word that a row writes (axis 1) or reads, if it is at the word's first piece; otherwise the piece. @param {Sheet} sheet @param {number} axis @param {number} row */
+const wordOf = (sheet, axis, row) =>
+  wordsAlong(sheet, axis).find(({ places }) => places[0] === row)?.name ?? [sheet.rows, sheet.predicted][axis][row];
+
+/** A word in quotation marks and the weight that it gets, that of all its pieces. @param {number[]} weights @returns {(word: import("./pair_marks.js").Word, i: number) => string} */
+const withWeight =
+  (weights) =>
+  ({ name, places }, i) => {
+    const fields = { word: quoted(name), weight: inSentence(weights[i].toFixed(2)) };
+    return places.length > 1 ? t("{word} ({weight} together)", fields) : t("{word} ({weight})", fields);
+  };
+
+/** In which of two maps a row looks more at a word, as `_looks_more` of comparison.py. @param {string[]} rows @param {string[]} keys @param {number[]} weights @param {boolean} writes */
+function looksMore(rows, keys, weights, writes) {
+  const [one, two] = weights[0] > weights[1] ? [0, 1] : [1, 0];
+  const [word, its] = [quoted(rows[one]), quoted(rows[two])];
+  const fields = { word, more: "AB"[one], key: keys[one], less: "AB"[two], other: keys[two], its };
+  const isSame = rows[0].toLowerCase() === rows[1].toLowerCase();
+  if (writes && isSame) return t("To write {word}, {more} looks more at {key} than {less} at {other}.", fields);
+  if (writes) return t("To write {word}, {more} looks more at {key} than {less} at {other} to write {its}.", fields);
+  return isSame
+    ? t("From {word}, {more} looks more at {key} than {less} at {other}.", fields)
+    : t("From {word}, {more} looks more at {key} than {less}, from {its}, at {other}.", fields);
+}
+
+/** What the rows look at whose weights differ most; empty if none differ. @param {Sheet} a @param {Sheet} b */
+function detailsOf(a, b) {
+  const [largest] = worthNaming(counterparts(a, b));
+  if (!largest) return "";
+  const [i, j] = largest.rows;
+  return t("In A, {a} In B, {b}", { a: rowInWords(a, i), b: rowInWords(b, j) });
 }
 
 /** A row by what it reads and predicts: "5 spielen → im". @param {Pick<Sheet, "rows" | "predicted">} sheet @param {number} row */

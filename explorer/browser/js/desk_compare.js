@@ -34,7 +34,7 @@ export async function drawComparison(D, box, { answer, changed }) {
   const at = { kind: /** @type {import("./types").Kind} */ (kind), layer: Number(layer), head: Number(head), row };
   const choice = choiceOf(D, row, decoding, at.kind);
   drawChoices(D, box, choice, decoding, at.kind, changed);
-  const [text, figures, legend] = [".said", ".figures", ".legend"].map(finder(box));
+  const [text, figures, legend, about] = [".said", ".figures", ".legend", ".about"].map(finder(box));
   const call = ++D.comparisons;
   try {
     const found = await compared(D, choice, at, decoding, answer);
@@ -43,8 +43,8 @@ export async function drawComparison(D, box, { answer, changed }) {
     text.hidden = !found.said;
     for (const [i, line] of box.querySelectorAll(".pair").entries()) line.replaceChildren(...(found.pair?.[i] ?? []));
     drawFigures(figures, found.figures);
-    const isBold = (found.pair ?? []).flat().some((part) => typeof part !== "string");
-    say(legend, [isBold && t("Bold: words that only one sentence has."), found.legend].filter(Boolean).join(" "));
+    say(legend, found.legend ?? "");
+    say(about, found.about ?? "");
     const save = finder(box)(".save");
     save.hidden = ["step", "heads"].includes(choice.way) || !found.figures.length;
     save.onclick = () => {
@@ -55,13 +55,13 @@ export async function drawComparison(D, box, { answer, changed }) {
       });
       saveFigures(
         [...figures.children].slice(0, 2),
-        [found.said, found.legend, facts].join(" "),
+        [found.said, found.legend, found.about, facts].join(" "),
         `${D.card.name}-compared.png`,
       );
     };
   } catch (error) {
     if (call !== D.comparisons) return;
-    for (const line of box.querySelectorAll(".pair, .legend")) say(/** @type {HTMLElement} */ (line), "");
+    for (const line of box.querySelectorAll(".pair, .legend, .about")) say(/** @type {HTMLElement} */ (line), "");
     say(text, error instanceof Error ? error.message : `${error}`);
     drawFigures(figures, []);
   }
@@ -90,7 +90,7 @@ function choiceOf({ panel, models }, row, { maps, order, shapes }, kind) {
   };
 }
 
-/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[], legend?: string, pair?: import("./types").Content[][] }>} */
+/** @param {DeskState} D @param {Choice} choice @param {At} at @param {Decoding} decoding @param {Answer} answer @returns {Promise<{ said: string, figures: Figure[], legend?: string, about?: string, pair?: import("./types").Content[][] }>} */
 async function compared(D, choice, at, decoding, answer) {
   const { way } = choice;
   if (way === "heads") return compareHeads(decoding, at, choice.which);

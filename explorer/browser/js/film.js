@@ -4,7 +4,7 @@ import { leadsTo, paper } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
 import { arrange } from "./film_layout.js";
-import { showMap } from "./labelled_map.js";
+import { PLAIN, showMap } from "./labelled_map.js";
 import { drawCells, sheetOf } from "./maps.js";
 import { AXES, FUTURE, capitalised, headTitle, layerName, nameInKind, shortHead } from "./names.js";
 import { clamp, grouped } from "./numbers.js";
@@ -161,7 +161,9 @@ function drawHead(S, f) {
   const [row_title, column_title] = AXES[kind];
   const header = {
     ...{ rows, columns, row_title, column_title, ends: f.predicted.map(leadsTo), caption: `${caption}.` },
-    ...{ unit: t("weight"), top: 1, signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+    unit: t("weight"),
+    top: 1,
+    ...PLAIN,
     grid: [],
     places: placesOf(f.columns, isLeftwards(f.columns)),
   };

@@ -6,9 +6,9 @@ import { finder, say } from "./dom.js";
 import { PADDING } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
-import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { READABLE, aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
 import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
-import { cellNumber, changeSeen, clamp, fourDecimals } from "./numbers.js";
+import { cellNumber, changeSeen, clamp, decimals as inThree, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
 import { maskName, whyMasked } from "./wording.js";
@@ -16,22 +16,34 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, twins: { row: number, column: number }[], wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight; `twins`: cells that are marked since one was chosen here or in a map beside it */
 
+/** All maps on the page. @type {Set<MapState>} */
+const shown = new Set();
+
+const BEFORE = 4; // Node.DOCUMENT_POSITION_FOLLOWING, of what another follows
 const WIDEST = 54; // size of a cell, in pixels
 // The length of labels, in pixels: at least, of two tokens at least, and at most.
 const [SHORT, DOUBLE, LONG] = [82, 144, 180];
 const NUMBER = 10; // size of type of the numbers in cells, at least, in pixels
 const LARGEST = 14; // at most: a map of weights and one of signed scores beside it are written alike
 const TIGHT = "-0.5px"; // space between the letters of numbers that have a sign and little room
+const ROOMY = 20; // size of a cell with room for two decimals, in pixels
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const OBLONG = 0.05; // the least number that is written into a cell of such a form
+const TITLED = 60; // room beside the rows for their title, in pixels
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
 const [HIGH, LEAST_HIGH] = [0.6, 460];
 // What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
 const [ABOVE, LEAST_LEFT] = [370, 300];
+
+/** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns">} */
+export const PLAIN = {
+  ...{ signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
+  ...{ group: "", name: "", twin_rows: [], twin_columns: [] },
+};
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
 export default function ({ data, parentElement }) {
@@ -52,10 +64,13 @@ export function showMap(root, { header, values, mask, closing }, choice) {
   const isSame = `${S.header?.rows}, ${S.header?.columns}` === `${header.rows}, ${header.columns}`;
   const at = choice ? choice.at : isSame ? S.at : null;
   Object.assign(S, { header, values, mask, closing, at, chosen: choice?.chosen });
-  Object.assign(S, { theme: themeOf(S.box, header), isNew: !isSame });
+  Object.assign(S, { theme: themeOf(S.box, header), twins: isSame ? S.twins : [], isNew: !isSame });
+  shown.add(S);
   draw(S);
+  for (const each of groupOf(S)) if (each !== S && each.at) readOut(each, each.at); // its numbers have changed
   return () => {
     S.observer.disconnect();
+    shown.delete(S);
     delete root.__map;
   };
 }
@@ -64,7 +79,15 @@ export function showMap(root, { header, values, mask, closing }, choice) {
 function create(root) {
   const find = finder(root);
   const S = /** @type {MapState} */ (
-    /** @type {unknown} */ ({ find, box: find(".labelled"), plot: NOWHERE, at: null, wish: { zoom: 1 }, width: 0 })
+    /** @type {unknown} */ ({
+      find,
+      box: find(".labelled"),
+      plot: NOWHERE,
+      at: null,
+      twins: [],
+      wish: { zoom: 1 },
+      width: 0,
+    })
   );
   const canvas = /** @type {HTMLCanvasElement} */ (find("canvas"));
   const over = (/** @type {MouseEvent} */ event) => {
@@ -128,10 +151,17 @@ function draw(S) {
   const isInRow = window.innerWidth > NARROW && grid.length > 0;
   const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
   const measured = all.map(([rows, ends, columns]) =>
-    labelsOf(canvas, theme.font, { rows, ends, columns, places }, isInRow ? DOUBLE : room, false, isInRow ? 11 : 12),
+    labelsOf(
+      canvas,
+      theme.font,
+      { rows, ends, columns, places },
+      isInRow ? DOUBLE : room,
+      false,
+      !isInRow ? 12 : all.length > 3 ? 10 : 11,
+    ),
   );
   const [labels] = measured;
-  if (isInRow) for (const each of measured) each.left -= AXIS + 3; // the title of the rows lies above them
+  if (isInRow) for (const each of measured) each.left -= AXIS + 5; // the title of the rows lies above them
   for (const name of /** @type {const} */ (["above", "wideKeys"]))
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
@@ -149,10 +179,13 @@ function draw(S) {
         );
       }),
     );
+  if (isInRow && fit(false) < READABLE) for (const each of measured) Object.assign(each, { right: 0, others: [] });
   const steep = fit(false); // in narrow cells, labels of the keys stand upright
   const fitting = steep < STEEP ? steep : Math.max(fit(true), STEEP - 1);
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
-  const isOblong = grid.length > 0 && cell < STEEP && rows.length * STEEP <= high;
+  const most = Math.max(...all.map(([{ length }]) => length)); // rows of a map in the row
+  const isOblong = grid.length > 0 && cell < STEEP && most * STEEP <= high;
+  const isSmall = grid.length > 0 && (isOblong || cell < (signed ? WIDE : ROOMY));
   S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
@@ -160,8 +193,12 @@ function draw(S) {
   const [framed] = header.frames;
   const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
-  frame.style.maxHeight = isBelow ? `${left}px` : "";
-  if (S.isNew && framed) bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
+  const { top: above, tall } = S.plot;
+  frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above) / tall) * tall + 2}px` : ""; // whole rows
+  if (S.isNew && framed) {
+    bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
+    frame.scrollTop = Math.round(frame.scrollTop / tall) * tall;
+  }
   S.isNew = false;
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
   const last = minus ? columns.length * (rows.length - 1) : Infinity;
@@ -179,32 +216,38 @@ function draw(S) {
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
-    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zeros) : cellNumber(S.values[i]);
+    if (i < last)
+      return signed ? signedNumber(S.values[i], decimals, isRoomy || least > 0, header.zeros) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };
   let isTight = false;
+  const chosen = at ?? S.twins[0];
   const unwritten = paintMap(canvas, theme, S.plot, {
     cells,
     rows: rows.length,
     sheet: sheetOf(theme, cells, [levels], scale),
     at: 0,
     values: levels,
+    sizes: S.values,
     scale,
     numberOf: header.numbers ? numberOf : () => "",
     largest: LARGEST,
-    isSmall: isOblong,
+    isSmall,
     leaveOut: () => (isTight = true),
     letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
-    titles: [signed && isInRow ? "" : header.row_title, header.column_title],
-    row: at?.row ?? null,
-    column: at?.column ?? null,
+    titles: [
+      rowsAbove(frame, S.plot) || (isInRow && labels.left < TITLED ? "" : header.row_title),
+      header.column_title,
+    ],
+    row: chosen?.row ?? null,
+    column: chosen?.column ?? null,
     ruled: true,
     sight: sightOf(frame),
     marks: [
       ...header.frames.map(([row, column]) => ({ row, column, colour: theme.frame })),
-      ...(at ? [{ ...at, colour: theme.ink }] : []),
+      ...[...(at ? [at] : []), ...S.twins].map((each) => ({ ...each, colour: theme.ink })),
     ],
   });
   S.bare = unwritten === null;
@@ -227,27 +270,64 @@ function draw(S) {
   if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
   else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
+  const under = rows.length - Math.round((frame.scrollTop + frame.clientHeight - S.plot.top) / S.plot.tall);
+  if (under > 0) notes.unshift(t("↓ {n} row below", "↓ {n} rows below", { n: under }));
   say(S.find(".marks"), notes.join(" · "));
   readOut(S, at);
+}
+
+/** How many rows are out of sight above, in place of the title of the rows. @param {HTMLElement} box @param {Plot} plot */
+function rowsAbove({ scrollTop }, { tall }) {
+  const n = Math.round(scrollTop / tall);
+  return n > 0 ? t("↑ {n} row above", "↑ {n} rows above", { n }) : "";
 }
 
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
-/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} isRoomy @param {boolean} [zeros] */
-function signedNumber(value, decimals, isRoomy, zeros = false) {
+/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} hasPlus @param {boolean} [zeros] @param {string} [whole] how 0 is written before the mark */
+function signedNumber(value, decimals, hasPlus, zeros = false, whole = "") {
   const size = Math.abs(value);
-  const text = size.toFixed(decimals).replace(/^0(?=\.)/, "");
+  const text = size.toFixed(decimals).replace(/^0(?=\.)/, whole);
   if (!Number(text)) return size < 1e-6 ? "0" : zeros ? inSentence(text) : "";
-  const [minus, plus] = isRoomy ? ["−", "+"] : ["-", ""];
+  const [minus, plus] = hasPlus ? ["−", "+"] : ["-", ""];
   return inSentence((value < 0 ? minus : plus) + text);
 }
 
 /** Chooses a cell. @param {MapState} S @param {MapState["at"]} at */
 function choose(S, at) {
   S.at = at;
-  draw(S);
-  if (at) bringIntoSight(/** @type {HTMLElement} */ (S.find(".box")), S.plot, S.right, at.row, [at.column]);
+  for (const each of groupOf(S)) {
+    each.twins = at ? twinsOf(S, at, each) : [];
+    if (each !== S) each.at = null;
+    draw(each);
+    const [first] = at && each === S ? [at] : each.twins;
+    if (first)
+      bringIntoSight(/** @type {HTMLElement} */ (each.find(".box")), each.plot, each.right, first.row, [first.column]);
+  }
+}
+
+/** The maps in which a cell is chosen together, in their order on the page. @param {MapState} S */
+const groupOf = (S) =>
+  S.header.group
+    ? [...shown]
+        .filter(({ header, box }) => header.group === S.header.group && box.isConnected)
+        .sort((one, other) => (hostOf(one).compareDocumentPosition(hostOf(other)) & BEFORE ? -1 : 1))
+    : [S];
+
+/** What holds a map in the document. @param {MapState} S */
+const hostOf = ({ box }) => /** @type {ShadowRoot} */ (box.getRootNode()).host;
+
+/** The cells of another map that are counterparts of a cell of this one. @param {MapState} S @param {NonNullable<MapState["at"]>} at @param {MapState} other */
+function twinsOf(S, at, other) {
+  const [own, its] = [S.header, other.header].map(({ rows, columns, twin_rows, twin_columns }) => [
+    rows.map((_, i) => twin_rows[i] ?? i),
+    columns.map((_, i) => twin_columns[i] ?? i),
+  ]);
+  const [row, column] = [at.row, at.column].map((place, axis) =>
+    [...its[axis].keys()].filter((i) => its[axis][i] === own[axis][place] && its[axis][i] >= 0),
+  );
+  return row.flatMap((i) => column.map((j) => ({ row: i, column: j })));
 }
 
 /** The score of a cell that a mask closes afterwards. @param {number} code @param {string} score */
@@ -256,14 +336,40 @@ const closedLater = (code, score) =>
     ? t("score {score}; the padding mask closes this cell, so its weight is 0", { score })
     : t("score {score}; the causal mask closes this cell, so its weight is 0", { score });
 
-/** Says the number of a cell. @param {MapState} S @param {MapState["at"]} at */
-function readOut({ find, header: { rows, ends, columns, unit, signed, minus }, values, mask, closing, bare }, at) {
+/** Says the number of a cell, and those of its counterparts. @param {MapState} S @param {MapState["at"]} at */
+function readOut(S, at) {
+  const { find, header, values, mask, closing, bare } = S;
+  const { rows, ends, columns, unit, signed, minus } = header;
   if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;
   const number = signed || isMinus ? inSentence(values[i].toFixed(4)).replace("-", "−") : fourDecimals(values[i]);
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
-  const said = mask[i] ? whyMasked(mask[i]) : closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
+  const alone = closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
+  const said = header.group ? together(S, at) : mask[i] ? whyMasked(mask[i]) : alone;
   say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
+}
+
+/** The numbers of a chosen cell in all maps of its group: "A 0.201, B 0.299", "score −0.094 → weight 0.031". @param {MapState} S @param {NonNullable<MapState["at"]>} at */
+function together(S, at) {
+  /** @type {number[]} */
+  const seen = [];
+  const found = groupOf(S).flatMap((each) => {
+    const { columns, name, signed, zeros } = each.header;
+    const twins = twinsOf(S, at, each);
+    const cells = (each === S && !twins.length ? [at] : twins).map(({ row, column }) => row * columns.length + column);
+    const open = cells.filter((i) => !each.mask[i]);
+    if (!cells.length) return [];
+    const sum = open.reduce((all, i) => all + each.values[i], 0);
+    seen.push(Number(sum.toFixed(3)));
+    const change = zeros ? sum : seen[1] - seen[0]; // of two numbers as they are written
+    const number = signed ? signedNumber(change, 3, true, true, "0") : inThree(sum);
+    const code = open.length ? 0 : each.mask[cells[0]];
+    return { name, number: cells.length > 1 ? t("{number} together", { number }) : number, code, zeros };
+  });
+  const closed = found.find(({ code }) => code);
+  const score = found.find(({ zeros }) => zeros);
+  if (closed) return score ? closedLater(closed.code, score.number) : whyMasked(closed.code);
+  return found.map(({ name, number }) => `${name} ${number}`).join(score ? " → " : ", ");
 }

@@ -7,7 +7,12 @@ import { columnAt, columnUnder } from "./canvas.js";
 
 // Sizes of cells above which they have frames, and below which these are thin, in pixels.
 const [FRAMED, THIN] = [7, 18];
+const FIRST = 1e3; // what a frame adds to the rank of a number
+const CONDENSED = 0.78; // least width of a number, of its own
 const APART = 2; // least distance of two numbers, in pixels
+
+/** The width of a number that is condensed to leave room beside it, as far as it stays readable. @param {number} width @param {number} cell */
+export const condensed = (width, cell) => Math.max(Math.min(width, cell - APART), CONDENSED * width);
 
 /**
  * Which numbers would touch one beside them that is framed or larger. Numbers of no width are not written.
@@ -17,7 +22,7 @@ const APART = 2; // least distance of two numbers, in pixels
  */
 export function hiddenNumbers(widths, values, framed, { keys, cell, places }) {
   const written = new Set();
-  const rank = (/** @type {number} */ i) => (framed.has(i) ? Infinity : Math.abs(values[i]));
+  const rank = (/** @type {number} */ i) => (framed.has(i) ? FIRST : 0) + Math.abs(values[i]);
   const order = [...widths.keys()]
     .filter((i) => widths[i])
     .sort((one, other) => rank(other) - rank(one) || one - other);

@@ -8,7 +8,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { Plot } from "./types" */
 
-const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels of the screen
+export const READABLE = 12; // minimum size of a cell unless somebody zooms out, in pixels of the screen
 const [LEAST, MOST] = [3, 96]; // size of a cell, in pixels
 const STEP = 1.25;
 const AREA = 16e6; // maximum area of a canvas, in screen pixels

@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { PADDING, hatch } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
-import { drawMark, fade, hiddenNumbers } from "./map_marks.js";
+import { condensed, drawMark, fade, hiddenNumbers } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
@@ -253,6 +253,7 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {Sheet} sheet
  * @property {number} at the map's place on the sheet
  * @property {ArrayLike<number>} values
+ * @property {ArrayLike<number>} [sizes] the numbers of which the larger is written where two would touch, if not `values`
  * @property {Scale} [scale]
  * @property {(value: number, i: number) => string} [numberOf] the number in a cell with this value
  * @property {number} [largest] size of type of the numbers, at most, in pixels
@@ -291,13 +292,18 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (cell > 4) hatch(pen);
   if (picture.ruled && cell > 7) rule(pen);
   const [, roomy, high] = densest(canvas);
+  // Numbers lie above frames, unless other cells fade.
+  const marks = picture.marks ?? [];
+  ctx.globalAlpha = 1;
+  if (!picture.brush) for (const mark of marks) drawMark(pen, mark);
+  Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
   const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
   if (rows < queries) frameRest(pen, queries, picture);
-  for (const mark of picture.marks ?? []) drawMark(pen, mark);
+  if (picture.brush) for (const mark of marks) drawMark(pen, mark);
   writeLabels(pen, picture);
   return unwritten;
 }
@@ -376,7 +382,17 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
-  { values, scale = UNIT, numberOf, largest = 24, isSmall, leaveOut, letterSpacing = "0px", marks = [] },
+  {
+    values,
+    sizes = values,
+    scale = UNIT,
+    numberOf,
+    largest = 24,
+    isSmall,
+    leaveOut,
+    letterSpacing = "0px",
+    marks = [],
+  },
 ) {
   const least = isSmall ? 9 : densest(ctx.canvas)[0];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
@@ -390,18 +406,17 @@ function writeNumbers(
   const longest = crowded ? ".00" : texts.reduce((most, text) => (text.length > most.length ? text : most), "");
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
   const size = Math.min(full, Math.floor((full * room) / ctx.measureText(longest).width));
-  if (size < least) return null; // the numbers would touch
-  ctx.font = `${size}px ${theme.font}`;
+  if (size < least && !isSmall) return null; // the numbers would touch
+  ctx.font = `${Math.max(size, least)}px ${theme.font}`;
   const framed = new Set(marks.map(({ row = -1, column = -1 }) => row * keys + column));
-  const isHidden = isSmall
-    ? hiddenNumbers(texts.map((text) => ctx.measureText(text).width), values, framed, { keys, cell, places }) // prettier-ignore
-    : () => false;
+  const widths = texts.map((text) => condensed(ctx.measureText(text).width, cell));
+  const isHidden = isSmall ? hiddenNumbers(widths, sizes, framed, { keys, cell, places }) : () => false;
   texts.forEach((text, i) => {
     if (!text) return;
     if (isHidden(i)) return leaveOut?.();
     ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
-    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, room);
+    ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, isSmall ? widths[i] : room);
   });
   return texts.some((text, i) => !text && !mask[i]) ? from : 0;
 }

@@ -1,16 +1,18 @@
 // Items of two lists that have counterparts in each other, and those that only one of them has (Ratcliff and Obershelp
 // 1988, as difflib of Python).
 
-/** Pairs of counterparts, and the places on either side that are not paired with the same name, as `matched` of pair_marks.py. @param {string[]} a @param {string[]} b @param {Set<number>[]} continued names that continue the word of the one before */
-export function matched(a, b, continued) {
+/** Pairs of counterparts, and the places on either side that are not paired with the same name, as `matched` of pair_marks.py. @param {string[]} a @param {string[]} b */
+export function matched(a, b) {
   const sides = [a, b].map((side) => side.map((name) => name.toLowerCase()));
   const [same, taken] = [/** @type {Map<number, number>} */ (new Map()), new Set()];
   const put = (/** @type {number} */ i, /** @type {number} */ j) => void (same.set(i, j), taken.add(j));
   /** @type {[number, number][]} */
   let replaced = [];
   for (const { from, to, changed } of runsOf(sides[0], sides[1])) {
-    if (changed) replaced.push(...inPlace(from, to, continued));
-    else for (let i = 0; i < to[0] - from[0]; i++) put(from[0] + i, from[1] + i);
+    if (changed && to[0] - from[0] !== to[1] - from[1]) continue;
+    for (let i = 0; i < to[0] - from[0]; i++)
+      if (changed) replaced.push([from[0] + i, from[1] + i]);
+      else put(from[0] + i, from[1] + i);
   }
   const pair = (/** @type {number} */ i, /** @type {number} */ j) => {
     const isFree = i in sides[0] && sides[0][i] === sides[1][j] && !same.has(i) && !taken.has(j);
@@ -31,20 +33,6 @@ export function matched(a, b, continued) {
     pairs: [...same, ...replaced].sort(([one], [other]) => one - other),
     only: only.map((each) => new Set(each)),
   };
-}
-
-/** Pairs the words of two stretches if they are as many, by piece, or by the first one if these are not as many. @param {number[]} from @param {number[]} to @param {Set<number>[]} continued @returns {[number, number][]} */
-function inPlace(from, to, continued) {
-  const [one, other] = from.map((start, side) => {
-    const places = Array.from({ length: to[side] - start }, (_, i) => start + i);
-    const starts = places.filter((at) => !continued[side].has(at));
-    return [start, ...starts].map((at, i) => places.filter((each) => each >= at && !(each >= starts[i])));
-  }); // the first of each: the rest of a word whose first piece stands before
-  if (one.length !== other.length) one.length = other.length = 1;
-  return one.flatMap((pieces, i) => {
-    const isWhole = pieces.length === other[i].length;
-    return (isWhole ? pieces : pieces.slice(0, i && 1)).map((at, nth) => /** @type {[number, number]} */ ([at, other[i][nth]])); // prettier-ignore
-  });
 }
 
 /** @typedef {{ from: [number, number], to: [number, number], changed: boolean }} Run of items of both lists */

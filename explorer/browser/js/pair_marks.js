@@ -6,66 +6,116 @@ import { listed, quoted } from "./numbers.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { Sheet } from "./comparison.js" */
-/** @typedef {{ rows: Set<number>, ends: Set<number>, columns: Set<number>, cells: [number, number][] }} Marks */
+/** @typedef {{ rows: Set<number>, ends: Set<number>, columns: Set<number>, cells: [number, number][], twins: [number[], number[]] }} Marks */
+/** A word's pieces and their name. @typedef {{ places: number[], name: string }} Word */
 
 export const SIGN = "≠"; // before a token that the other map does not have there
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
-const MOST_FRAMED = 40; // cells; of more, those with the largest differences
-const MOST_NAMED = 4; // rows that have counterparts
-const LEAST_NAMED = 0.001; // difference from which two weights are not the same in three decimals
+const MOST_FRAMED = 40; // weights; of more, those with the largest differences
+const MOST_NAMED = 4; // words whose rows are compared
+const LEAST_NAMED = 0.01; // difference from which two weights are not the same in two decimals
 
-/** What the rows (axis 0), what they predict (1), and the columns (2) of a map are matched by. @param {Sheet} sheet */
-const namesOf = ({ rows, predicted, columns }) => [rows, predicted, columns];
+/** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
+export function wordsAlong({ rows, predicted, columns, continued }, axis) {
+  const names = [rows, predicted, columns][axis];
+  const isLetter = (/** @type {number} */ at) => [...names[at]].length < 2;
+  const inner = [...continued[axis]].filter(Boolean);
+  const isSpelt = inner.every((at) => isLetter(at) && isLetter(at - 1));
+  const starts = [...names.keys()].filter((at) => isSpelt || !inner.includes(at));
+  return starts.map((start, i) => {
+    const places = Array.from({ length: (starts[i + 1] ?? names.length) - start }, (_, nth) => start + nth);
+    return { places, name: places.map((at) => names[at]).join("") };
+  });
+}
 
-/** @param {Sheet} a @param {Sheet} b @param {number} axis */
-const matchedAlong = (a, b, axis) =>
-  matched(namesOf(a)[axis], namesOf(b)[axis], [a.continued[axis], b.continued[axis]]);
+/** Words along an axis that have counterparts, and the places of those that differ. @param {Sheet} a @param {Sheet} b @param {number} axis */
+function matchedAlong(a, b, axis) {
+  const words = [a, b].map((sheet) => wordsAlong(sheet, axis));
+  const [names, others] = words.map((each) => each.map(({ name }) => name));
+  const { pairs, only } = matched(names, others);
+  return {
+    pairs: pairs.map(([i, j]) => [words[0][i], words[1][j]]),
+    only: only.map((own, side) => new Set([...own].flatMap((at) => words[side][at].places))),
+  };
+}
 
 /** What rows are matched by: what they predict, if both maps have it. @param {Sheet} a @param {Sheet} b */
-const rowAxis = (a, b) => Number(a.predicted.length > 0 && b.predicted.length > 0);
+export const rowAxis = (a, b) => Number(a.predicted.length > 0 && b.predicted.length > 0);
 
-/** The rows of two maps that have counterparts. @param {Sheet} a @param {Sheet} b */
-export const rowsMatched = (a, b) => matchedAlong(a, b, rowAxis(a, b)).pairs;
+/** Whether two words have as many pieces. @param {Word[]} pair */
+const isEven = ([one, other]) => one.places.length === other.places.length;
+
+/** The rows of two maps that have counterparts: piece by piece, or by the first pieces of a word. @param {Sheet} a @param {Sheet} b @returns {[number, number][]} */
+const rowsMatched = (a, b) =>
+  matchedAlong(a, b, rowAxis(a, b)).pairs.flatMap((pair) =>
+    pair[0].places
+      .slice(0, isEven(pair) ? undefined : 1)
+      .map((at, nth) => /** @type {[number, number]} */ ([at, pair[1].places[nth]])),
+  );
 
 /** Whether counterparts stand in the same places, so that one map can be subtracted from the other. @param {Sheet} a @param {Sheet} b */
 export function isInLine(a, b) {
-  const pairs = [...rowsMatched(a, b), ...matchedAlong(a, b, 2).pairs];
+  const pairs = [...matchedAlong(a, b, rowAxis(a, b)).pairs, ...matchedAlong(a, b, 2).pairs];
   const isSame = a.rows.length === b.rows.length && a.columns.length === b.columns.length;
-  return isSame && pairs.every(([i, j]) => i === j);
+  return isSame && pairs.every(([one, other]) => `${one.places}` === `${other.places}`);
 }
 
-/** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], said: string }} */
+/** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], legend: string, said: string }} what the marks mean, and what is compared */
 export function marked(a, b) {
   const [read, written, columns] = [0, 1, 2].map((axis) => matchedAlong(a, b, axis));
   const pairs = counterparts(a, b);
   const differing = pairs.filter(({ change }) => change >= DIFFERENT);
   const framed = (differing.length ? differing : worthNaming(pairs)).slice(0, MOST_FRAMED);
+  const twins = twinsOf(a, b);
   const marks = [0, 1].map((side) => ({
     rows: read.only[side],
     ends: written.only[side],
     columns: columns.only[side],
-    cells: framed.map(({ cells }) => cells[side]),
+    cells: framed.flatMap(({ rows, words }) =>
+      words[side].places.map((at) => /** @type {[number, number]} */ ([rows[side], at])),
+    ),
+    twins: twins[side],
   }));
   const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
-  const sentences = [
-    fewInWords(a, b) || uncompared(a, b),
-    byFirstPieces(a, b),
+  const legend = [
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
-  return { marks, said: sentences.filter(Boolean).join(" ") };
+  const said = [fewInWords(a, b) || uncompared(a, b), piecesInWords(a, b)];
+  return { marks, legend: legend.filter(Boolean).join(" "), said: said.filter(Boolean).join(" ") };
 }
 
-/** Names the rows that have no counterpart: other rows stand in their place, but not as many, or none. A piece is not named if the first one of its word has a counterpart. @param {Sheet} a @param {Sheet} b */
+/** For the rows and the columns of both maps: the place in A of each one's counterpart, as `_twins` of pair_marks.py. @param {Sheet} a @param {Sheet} b @returns {[number[], number[]][]} */
+function twinsOf(a, b) {
+  if (isInLine(a, b))
+    return [
+      [[], []],
+      [[], []],
+    ];
+  /** @type {[number[], number[]]} */
+  const own = [[...a.rows.keys()], [...a.columns.keys()]];
+  /** @type {[number[], number[]]} */
+  const its = [b.rows.map(() => -1), b.columns.map(() => -1)];
+  for (const [i, j] of rowsMatched(a, b)) its[0][j] = i;
+  for (const pair of matchedAlong(a, b, 2).pairs) {
+    const [{ places }, other] = pair;
+    for (const at of places) own[1][at] = isEven(pair) ? at : places[0];
+    other.places.forEach((at, nth) => (its[1][at] = places[isEven(pair) ? nth : 0]));
+  }
+  return [own, its];
+}
+
+/** Names the words whose rows have no counterpart: others stand in their place, but not as many, or none. @param {Sheet} a @param {Sheet} b */
 function uncompared(a, b) {
   const axis = rowAxis(a, b);
-  const pairs = rowsMatched(a, b);
-  const [one, other] = [a, b].map((each, i) => {
-    const compared = new Set(pairs.map((pair) => pair[i]));
-    const named = namesOf(each)[axis].filter(
-      (_, at) => !compared.has(at) && !compared.has(firstPiece(at, each.continued[axis])),
+  const { pairs } = matchedAlong(a, b, axis);
+  const [one, other] = [a, b].map((sheet, side) => {
+    const compared = new Set(pairs.map((pair) => pair[side].places[0]));
+    return listed(
+      wordsAlong(sheet, axis)
+        .filter(({ places }) => !compared.has(places[0]))
+        .map(({ name }) => quoted(name)),
     );
-    return listed(named.map(quoted));
   });
   const rows = listed([
     ...(one ? [t("{words} in A", { words: one })] : []),
@@ -77,35 +127,34 @@ function uncompared(a, b) {
     : t("Not compared, because they have no single counterpart: the rows of {rows}.", { rows });
 }
 
-/** The place of the first piece of a word. @param {number} at @param {Set<number>} continued @returns {number} */
-const firstPiece = (at, continued) => (continued.has(at) ? firstPiece(at - 1, continued) : at);
-
-/** Names the words that are compared by their first pieces, because one has more of them than the other. @param {Sheet} a @param {Sheet} b */
-function byFirstPieces(a, b) {
-  const words = [...new Set([rowAxis(a, b), 2])].flatMap((axis) => {
-    const [one, other] = [a, b].map((each) =>
-      Map.groupBy(namesOf(each)[axis].keys(), (at) => firstPiece(at, each.continued[axis])),
-    );
-    return matchedAlong(a, b, axis).pairs.flatMap(([i, j]) => {
-      const pieces = [one.get(i) ?? [], other.get(j) ?? []];
-      if (pieces.some((each) => !each.length) || pieces[0].length === pieces[1].length) return [];
-      const [own, its] = pieces.map((each, side) => each.map((at) => namesOf([a, b][side])[axis][at]).join(""));
-      return [t("{a} with {b}", { a: quoted(own), b: quoted(its) })];
-    });
-  });
+/** Says how words in several pieces are compared, if there are any: as keys, and as rows. @param {Sheet} a @param {Sheet} b */
+function piecesInWords(a, b) {
+  const axis = rowAxis(a, b);
+  const hasPieces = matchedAlong(a, b, 2).pairs.some((pair) => pair.some(({ places }) => places.length > 1));
+  const uneven = matchedAlong(a, b, axis).pairs.filter((pair) => !isEven(pair));
+  const words = uneven.map(([one, other]) => t("{a} with {b}", { a: quoted(one.name), b: quoted(other.name) }));
   const pairs = listed([...new Set(words)]);
-  return pairs && t("Compared by the first piece of each word: {pairs}.", { pairs });
+  const sentences = [hasPieces ? t("The weights of the pieces of a word are added up.") : ""];
+  if (pairs)
+    sentences.push(
+      axis
+        ? t("Compared by the row that writes the first piece: {pairs}.", { pairs })
+        : t("Compared by the row of the first piece: {pairs}.", { pairs }),
+    );
+  return sentences.filter(Boolean).join(" ");
 }
 
-/** The cells of two maps that can be compared, those that differ most first. @param {Sheet} a @param {Sheet} b @returns {{ change: number, cells: [number, number][] }[]} */
+/** The weights of two maps that can be compared, those that differ most first; a key is a whole word. @param {Sheet} a @param {Sheet} b @returns {{ change: number, rows: [number, number], words: Word[], weights: number[] }[]} */
 export function counterparts(a, b) {
-  const columns = matchedAlong(a, b, 2).pairs;
-  const pairs = rowsMatched(a, b).flatMap(([i, j]) =>
-    columns.flatMap(([k, m]) => {
-      const [at, there] = [i * a.columns.length + k, j * b.columns.length + m];
-      if (a.mask[at] || b.mask[there]) return [];
-      const change = Math.abs(Math.fround(b.values[there]) - Math.fround(a.values[at]));
-      return { change, cells: /** @type {[number, number][]} */ ([[i, k], [j, m]]) }; // prettier-ignore
+  const keys = matchedAlong(a, b, 2).pairs;
+  const pairs = rowsMatched(a, b).flatMap((rows) =>
+    keys.flatMap((words) => {
+      const cells = [a, b].map((sheet, side) => words[side].places.map((at) => rows[side] * sheet.columns.length + at));
+      if ([a, b].some(({ mask }, side) => cells[side].every((cell) => mask[cell]))) return [];
+      const weights = [a, b].map(({ values }, side) =>
+        Math.fround(cells[side].reduce((sum, cell) => sum + Math.fround(values[cell]), 0)),
+      );
+      return { change: Math.abs(weights[1] - weights[0]), rows, words, weights };
     }),
   );
   return pairs.sort((one, other) => other.change - one.change);
@@ -114,14 +163,15 @@ export function counterparts(a, b) {
 /** The pair that differs most, if it does in the decimals that a sentence gives. @param {ReturnType<typeof counterparts>} pairs */
 export const worthNaming = ([first]) => (first && first.change >= LEAST_NAMED ? [first] : []);
 
-/** The rows that have counterparts, if these are few. @param {Sheet} a @param {Sheet} b */
+/** The words whose rows are compared, if these are few. @param {Sheet} a @param {Sheet} b */
 function fewInWords(a, b) {
-  const rows = rowsMatched(a, b);
-  if (rows.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(each.rows.length / 2)))) return "";
-  if (!rows.length) return t("No row has a counterpart to be compared with.");
-  const written = a.predicted.length && b.predicted.length;
-  const fields = { rows: listed(rows.map(([i]) => quoted((written ? a.predicted : a.rows)[i]))) };
-  return written
+  const axis = rowAxis(a, b);
+  const { pairs } = matchedAlong(a, b, axis);
+  if (pairs.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(wordsAlong(each, axis).length / 2))))
+    return "";
+  if (!pairs.length) return t("No row has a counterpart to be compared with.");
+  const fields = { rows: listed(pairs.map(([{ name }]) => quoted(name))) };
+  return axis
     ? t("Few words in common: only the rows that write {rows} can be compared.", fields)
     : t("Few words in common: only the rows of {rows} can be compared.", fields);
 }

@@ -8,6 +8,7 @@ import { pieces } from "./words.js";
 /** @import { Content } from "./types" */
 
 const WORDS = /(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]+)\s*/gu;
+const LETTERS = /^[\p{L}\p{N}]+$/u; // a word that can be bold: punctuation is none
 
 /** Both sentences with their translations; words that only one of them has are bold. @param {[string, string][]} texts @returns {Content[][]} */
 export function pairOf([a, b]) {
@@ -22,10 +23,12 @@ export function pairOf([a, b]) {
 function marksOf(before, after) {
   const written = [before, after].map((text) => text.trimStart().match(WORDS) ?? []);
   const bare = written.map((words) => words.map((word) => word.trim()));
-  const { only } = matched(bare[0], bare[1], [new Set(), new Set()]);
+  const { only } = matched(bare[0], bare[1]);
   return written.map((words, side) =>
     words.flatMap((word, i) =>
-      only[side].has(i) ? [make("b", "", bare[side][i]), word.slice(bare[side][i].length)] : [word],
+      only[side].has(i) && LETTERS.test(bare[side][i])
+        ? [make("b", "", bare[side][i]), word.slice(bare[side][i].length)]
+        : [word],
     ),
   );
 }

@@ -17,6 +17,7 @@ from explorer.decoding.comparison import (
     compare,
     compare_rows,
     counterpart,
+    details,
     pair_in_words,
     with_edit,
     with_marks,
@@ -88,21 +89,26 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
-    bold = _write_pair(translation, other) if other else False
+    if other:
+        _write_pair(translation, other)
     first, second, difference = comparison.first, comparison.second, comparison.difference
     if words:
         st.markdown(plain(words))
+    if comparison.legend:
+        st.caption(plain(comparison.legend))
     if other:  # in a row; what is in both maps stands below it, so that these are in view
         whole = first.title, second.title
         heads = at.title if all(title.endswith(at.title) for title in whole) else ". ".join(whole)
         row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
-        columns = st.columns([in_row(each, len(row))[-1] for each in row.values()], gap="xsmall")
+        grid = list(row.values())
+        columns = st.columns([labels[-1] for labels in in_row(grid)], gap="xsmall")
         for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
             with column:
-                draw_map(each, key=f"compare_{key}", title=name, away=translation.model, grid=list(row.values()))
-        legend = t("Bold: words that only one sentence has.") if bold else ""
-        st.caption(plain(" ".join(filter(None, (f"{heads}.", legend, comparison.caption)))))
-        _draw_pair_files(comparison, words, translation, other)
+                shown = f"compare_{key}"
+                draw_map(each, key=shown, title=name, away=translation.model, grid=grid, group="compare")
+        about = " ".join(filter(None, (f"{heads}.", details(comparison), comparison.caption)))
+        st.caption(plain(about))
+        _draw_pair_files(comparison, f"{words} {comparison.legend} {about}", translation, other)
         return
     st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
@@ -110,13 +116,12 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             draw_map(each, key=f"compare_{key}", away=translation.model)
 
 
-def _write_pair(a: Translation, b: Translation) -> bool:
-    """Write both sentences with their translations; words that only one has are bold. Returns whether there are any."""
+def _write_pair(a: Translation, b: Translation) -> None:
+    """Write both sentences with their translations; words that only one has are bold."""
     sources, targets = own_words(a.source.text, b.source.text), own_words(a.text, b.text)
     (source, other_source), (target, other_target) = (tuple(map(_bold, both)) for both in (sources, targets))
     first = t("A: {source} → {target}", source=source, target=target)
     st.markdown(f"{first}  \n{t('B: {source} → {target}', source=other_source, target=other_target)}")
-    return any(is_own for side in (*sources, *targets) for _, is_own in side)
 
 
 def _bold(words: Sequence[tuple[str, bool]]) -> str:
@@ -126,12 +131,12 @@ def _bold(words: Sequence[tuple[str, bool]]) -> str:
 
 
 def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:
-    """Draw one button per format for both maps as one picture, with what differs in words below them."""
+    """Draw one button per format for both maps as one picture, with the words below them."""
     from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
 
     pair = in_direction(comparison.first), in_direction(comparison.second)
     facts = t("Model {model}. A: {text} B: {other}", model=a.model, text=a.source.text, other=b.source.text)
-    caption = f"{words} {comparison.caption} {facts}"
+    caption = f"{words} {facts}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(t("Both as one picture:"), width="content")
         for kind in PICTURES:
@@ -173,10 +178,11 @@ def _heads_together(choices: Choices, translation: Translation, at: Place) -> Co
 
 
 def _sentence(choices: Choices, selection: Selection, translation: Translation, at: Place) -> tuple[Translation, str]:
-    del at
     choices.start_text("compare_text", given=choices.asked("way") == "text")
-    st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.with_one_word_changed(translation)
-    text = st.text_input(t("The other sentence"), key="compare_text", label_visibility="collapsed")
+    st.session_state["compare_text"] = st.session_state["compare_text"] or runtime.other_to_compare(translation, at)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.markdown("B:", width="content")
+        text = st.text_input(t("The other sentence"), key="compare_text", label_visibility="collapsed")
     choices.keep("" if text == selection.text else text)
     if text in ("", selection.text):
         raise NothingToCompare(

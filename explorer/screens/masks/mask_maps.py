@@ -64,7 +64,7 @@ def _draw_scores(reading: MaskedReading, kind: AttentionKind, switches: Switches
         if closing is None
         else t("Query · key / √d_head, computed for every cell; the masks close those with hatched edges.")
     )
-    draw_map(scores, key="masks_scores", prefix=about)
+    draw_map(scores, key="masks_scores", prefix=about, group="masks")
 
 
 def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> None:
@@ -73,7 +73,7 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
     about = t("Closed cells get the lowest possible score, so softmax gives them 0; each row sums to 1.")
     if (weights.mask == VISIBLE).all():
         about = t("Each row sums to 1.")
-    draw_map(weights, key="masks_weights", prefix=about, counts=False)
+    draw_map(weights, key="masks_weights", prefix=about, counts=False, group="masks")
 
 
 def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switches, longer: Longer) -> str:

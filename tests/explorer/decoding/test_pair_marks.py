@@ -1,44 +1,89 @@
-"""Words that one side writes in more pieces than the other are compared by their first pieces, and this is said."""
+"""Words are compared as a whole: the weights of a key's pieces are added up, and the row writes the first piece."""
 
 from dataclasses import replace
 
 import pytest
 
 from explorer.decoding.attention_maps import NO_PIECES, attention_maps
+from explorer.decoding.comparison import compare, pair_in_words, with_marks
 from explorer.decoding.labelled_map import LabelledMap, head_map
-from explorer.decoding.pair_marks import marked, matched_rows, own_words
+from explorer.decoding.pair_marks import counterparts, marked, matched_rows, own_words, words_along
 from tests.explorer.decoding.test_labelled_map import cross
 from tests.explorer.planted import planted_trace
 
-SAID = "Compared by the first piece of each word: "
+SAID = "Compared by the row that writes the first piece: "
 
 
-def in_pieces(columns: str, predicted: str) -> LabelledMap:
+def in_pieces(columns: str, predicted: str, *heavy: tuple[int, int]) -> LabelledMap:
     """A map of tokens; those after a hyphen continue the word before."""
     keys, words = ([token.removeprefix("-") for token in text.split()] for text in (columns, predicted))
     ends, inner = (
         frozenset(at for at, token in enumerate(text.split()) if token.startswith("-")) for text in (predicted, columns)
     )
-    map_ = cross(" ".join(keys), " ".join(words))
+    map_ = cross(" ".join(keys), " ".join(words), *heavy)
     return replace(map_, continued=(frozenset(at + 1 for at in ends), ends, inner))
+
+
+def test_the_pieces_of_a_key_are_added_up_before_words_are_compared() -> None:
+    """B looks more at the whole word, though less at its first piece."""
+    a, b = in_pieces("the dog runs", "Der Hund läuft"), in_pieces("the un -ic -yclist runs", "Der Hund läuft")
+    a.values[0, 1] = 0.264
+    b.values[:, 1:4] /= 3
+    b.values[0, 1:4] = 0.081, 0.036, 0.229
+    found = with_marks(compare(a, b))
+    total = float(b.values[0, 1:4].sum())
+    said = f"To write “Der”, B looks more at “unicyclist” ({total:.2f} together) than A at “dog” (0.26)."
+    assert pair_in_words(found, 1) == said
+    assert (found.first.marks.cells[:1], found.second.marks.cells[:3]) == (((0, 1),), ((0, 1), (0, 2), (0, 3)))
+    most, *others = counterparts(a, b)
+    assert most.weights == (pytest.approx(0.264), pytest.approx(total)), "the numbers in the cells"
+    assert ("unicyclist", found.second.marks.columns) == ("".join(b.columns[1:4]), {1, 2, 3})
+    assert "The weights of the pieces of a word are added up. " in found.caption
+    assert "added up" not in with_marks(compare(a, a)).caption
+    assert all(pair.change <= most.change for pair in others)
+
+
+def test_a_cell_has_its_counterparts_in_the_map_beside_it() -> None:
+    a, b = in_pieces("the dog runs", "Der Hund läuft"), in_pieces("the un -yclist runs", "Der Hund geht schnell .")
+    first, second, _, _ = marked(a, b)
+    assert first.marks.twins == ([0, 1, 2], [0, 1, 2])
+    assert second.marks.twins == ([0, 1, -1, -1, -1], [0, 1, 1, 2]), "both pieces belong to “dog”"
+    again = in_pieces("the Vö -gel runs", "Der Hund läuft"), in_pieces("the Hun -de runs", "Der Hund läuft")
+    assert marked(*again)[1].marks.twins == ([], []), "maps in line: the same place"
+
+
+def test_characters_are_no_pieces_of_a_word() -> None:
+    prompt = replace(in_pieces("h -e", "d -a -e"), predicted=("", "a", "e"))
+    assert words_along(prompt, 1)[1] == ["", "a", "e"]
+    a, b = in_pieces("h -e -a -d", "d -a -e -h", (1, 2)), in_pieces("h -e -o -d", "d -o -e -h")
+    assert words_along(a, 2)[1] == ["h", "e", "a", "d"]
+    assert (
+        pair_in_words(compare(a, b), 1) == "To write “a”, A looks more at “a” (0.90) than B at “o” (0.05) to write “o”."
+    )
+    assert words_along(in_pieces("dog -s", "a"), 2)[1] == ["dogs"]
+
+
+def test_a_row_that_writes_nothing_is_named_by_what_it_reads() -> None:
+    a, b = (replace(in_pieces("x y", "d e"), predicted=("", "e")) for _ in "ab")
+    a.values[0, 1] = 0.4
+    assert pair_in_words(compare(a, b), 1) == "From “<sos>”, A looks more at “y” (0.40) than B at “y” (0.05)."
 
 
 def test_pieces_of_words_that_are_as_many_are_compared_one_by_one() -> None:
     a, b = in_pieces("a dog .", "Vö -gel ."), in_pieces("a dog .", "Hun -de .")
     assert matched_rows(a, b) == [(0, 0), (1, 1), (2, 2)]
-    assert SAID not in marked(a, b)[2]
+    assert SAID not in marked(a, b)[3]
     words = cross("a dog .", "Vögel ."), cross("a dog .", "Hunde .")
-    assert SAID not in marked(*words)[2]
+    assert SAID not in marked(*words)[3]
 
 
 def test_a_piece_is_never_paired_with_a_whole_word() -> None:
     a, b = in_pieces("a b", "Ein Kind spielt Foot -ball ."), in_pieces("a b", "Ein Kind spielt Tennis gern .")
     assert matched_rows(a, b) == [(0, 0), (1, 1), (2, 2), (5, 5)], "one word in place of two"
-    assert "the rows that write “Foot” and “ball” in A and “Tennis” and “gern” in B." in marked(a, b)[2]
+    assert "the rows that write “Football” in A and “Tennis” and “gern” in B." in marked(a, b)[3]
     a, b = in_pieces("a b", "fe -eding birds ."), in_pieces("a b", "fe -ed -s dogs .")
-    assert matched_rows(a, b) == [(0, 0), (2, 3), (3, 4)], "their first pieces are the same"
-    assert f"{SAID}“feeding” with “feeds”. " in marked(a, b)[2]
-    assert "Not compared" not in marked(a, b)[2]
+    assert matched_rows(a, b) == [(0, 0), (2, 3), (3, 4)], "their first pieces"
+    assert marked(a, b)[3] == f"{SAID}“feeding” with “feeds”."
 
 
 def test_maps_know_which_tokens_continue_a_word() -> None:
@@ -59,7 +104,8 @@ def test_maps_know_which_tokens_continue_a_word() -> None:
     [
         ("A man and a woman.", "A woman and a man.", ([], [])),
         ("A red hat.", "A blue hat.", (["red"], ["blue"])),
-        ("Ein Mann singt.", "Mann, ein großer, singt.", ([], [",", "großer", ","])),
+        ("Ein Mann singt.", "Mann, ein großer, singt.", ([], ["großer"])),
+        ("The dog runs.", "A boy runs", (["The", "dog"], ["A", "boy"])),
     ],
 )
 def test_words_of_one_text_alone_are_known_wherever_the_others_stand(
