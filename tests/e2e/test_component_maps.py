@@ -144,7 +144,7 @@ def test_the_scale_of_a_long_sentence_ends_at_what_its_rows_typically_have(eithe
 
 
 def test_a_map_without_numbers_says_where_they_are(either: Bench) -> None:
-    about, told = "figure.cross small", "choose a cell for its number"
+    about, told = "figure.cross small", "numbers: choose a cell"
     either.mount(long_trace(40), kind="cross", layer=1, head=1, step=20, view="head", width=600)
     either.press("-", "-")
     assert told in either.text(about)

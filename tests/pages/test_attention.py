@@ -194,7 +194,7 @@ def test_the_cell_that_is_explained_unasked_is_said_below_the_row_of_the_map() -
     explained, _ = one_cell(panel("cell", kind="cross", head="0", cell=""))
     assert explained["in_view"] == 0
     assert explained["said"].startswith("No cell is chosen")
-    assert explained["said"].endswith(f"below is head {explained['head']}, which gives most.")
+    assert explained["said"].endswith("the mean of 4 heads.")
     of_head, _ = one_cell(panel("cell", kind="cross", head="1", cell="2-0"))
     assert of_head["said"].startswith("No cell is chosen, so this is the largest weight of head 1 in this row")
     chosen, _ = one_cell(panel("cell", kind="cross", head="1", cell="2-2"))
