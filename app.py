@@ -30,7 +30,7 @@ def frame() -> None:
 
     contain_callbacks(remember)
     end_after_leaving()
-    language.settle()
+    languages = language.settle()
     continues = sidebar.continues()
     first, icon = (t("Continue"), "edit_note") if continues else (t("Translate"), "translate")
     look = [
@@ -80,7 +80,7 @@ def frame() -> None:
                 else:
                     sidebar.draw(sentence_on_page=opening or page.url_path == "attention", welcome=opening)
             with st.sidebar:
-                language.draw_menu()
+                language.draw_menu(languages)
         shell.enter_shell()
         with warm_up.page_run(), contained("page"):
             page.run()

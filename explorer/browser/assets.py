@@ -208,9 +208,14 @@ def _digest(content: bytes) -> str:
 
 def mount(entry: str, language: str = ENGLISH) -> str:
     """The JavaScript that Streamlit sends with a component: it fetches the pack and mounts the component."""
+    return _mount(entry, None if language == ENGLISH else catalogue.pack(language))
+
+
+@functools.lru_cache(256)
+def _mount(entry: str, language: catalogue.Pack | None) -> str:
     name = _PACK_OF[entry]
     script = without_comments(_read("js", "mount.js")).replace("%ENTRY%", entry).replace("%ADDRESS%", address(name))
-    return script.replace("%WORDS%", "" if language == ENGLISH else address(name, language))
+    return script.replace("%WORDS%", address(name, language.code) if language else "")
 
 
 def routes() -> list[Route]:

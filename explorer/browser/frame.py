@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from explorer.browser import wire
 from explorer.browser.registration import component, nothing
 from explorer.locale import language
 from explorer.locale.glossary import GLOSSARY, address_of, names_of
@@ -41,18 +42,19 @@ def glossary() -> None:
     A term is a link to `#term-…`, in Markdown (:func:`explorer.locale.glossary.explained`) as in our own components
     (js/terms.js).
     """
-    _glossary(key="glossary", data={"terms": _terms(language.current()), "language": language.current()})
+    _glossary(key="glossary", data=_terms(language.current()))
 
 
 # Always the whole glossary: Streamlit sends a message of this size once per browser tab, a smaller one in each run.
-# A tuple: for a dictionary or a list, Streamlit imports pandas to find out whether it is a table.
+# In bytes: what is no bytes, Streamlit would write as JSON twice in each run.
 @lru_cache(maxsize=8)
-def _terms(code: str) -> tuple[tuple[str, str, str, str], ...]:
+def _terms(code: str) -> bytes:
     with language.written_in(code):
-        return tuple(
+        terms = [
             (address_of(entry.term), names_of(entry)[0], translated(entry.plain), translated(entry.explanation))
             for entry in GLOSSARY
-        )
+        ]
+    return wire.write({"terms": terms, "language": code}, {})
 
 
 def history() -> None:

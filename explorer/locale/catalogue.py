@@ -38,6 +38,9 @@ _MARKUP = re.compile(r"`|\*\*|</?[a-z]+|:[a-z]+(?:/[a-z_]+:|(?=\[))|\]\([^)\s]*\
 _CODE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
+_packs: dict[str, Pack] = {}  # every text asks for one, and files are slow to look at
+
+
 class PackError(UserError):
     """A language pack that cannot be used."""
 
@@ -73,13 +76,14 @@ def packs() -> dict[str, Pack]:
 
     This looks at the files, as every run of a page does once; until then texts are written with the packs as they were.
     """
-    pack.cache_clear()
-    found = {ENGLISH: pack(ENGLISH)}
+    global _packs
+    found = {ENGLISH: Pack(ENGLISH, "English")}
     for code, path in files().items():
         try:
             found[code] = _of_file(path)
         except PackError:
             continue
+    _packs = found
     return found
 
 
@@ -94,15 +98,9 @@ def problems() -> list[str]:
     return said
 
 
-@lru_cache(maxsize=64)  # every text asks for it, and the environment is slow to ask
 def pack(code: str) -> Pack:
-    """The pack of a language; an empty one if there is none, or if it cannot be used."""
-    if code == ENGLISH:
-        return Pack(ENGLISH, "English")
-    try:
-        return _of_file(files()[code])
-    except (KeyError, PackError):
-        return Pack(code, code)
+    """The pack of a language as :func:`packs` found it; an empty one if there is none, or if it cannot be used."""
+    return (_packs or packs()).get(code) or Pack(code, code)
 
 
 def _of_file(path: Path) -> Pack:
@@ -257,4 +255,6 @@ def _marks(code: str) -> dict[int, str]:
     from babel.numbers import get_decimal_symbol, get_group_symbol
 
     locale = Locale.parse(code, sep="-")
-    return str.maketrans({".": get_decimal_symbol(locale), ",": get_group_symbol(locale)})
+    marks = {".": get_decimal_symbol(locale), ",": get_group_symbol(locale)}
+    # Each character that a table lacks costs an exception.
+    return str.maketrans({**{chr(i): chr(i) for i in range(128)}, **marks})

@@ -237,6 +237,7 @@ def addresses() -> dict[str, str]:
     return {form: address_of(term) for form, term in _forms(language.current()).items()}
 
 
+@language.cached_by_language(1024)
 def explained(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters; the first mention of each term becomes a link.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 from explorer.locale import language
@@ -22,6 +23,7 @@ _ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:
 _SPACES = str.maketrans("\n\r\t", "   ")
 
 
+@lru_cache(4096)
 def plain(text: str) -> str:
     """Escape `text` as Markdown that shows exactly these characters, for names, tokens and sentences.
 

@@ -23,8 +23,8 @@ def of_session() -> str:
 language.ask(of_session)
 
 
-def settle() -> None:
-    """Determine the language of this run; call it before any text is written."""
+def settle() -> dict[str, Pack]:
+    """Determine the language of this run, before any text is written; return the languages to choose from."""
     known = packs()
     asked = address.LANGUAGE.asked().get("lang")
     unknown = asked is not None and asked not in known
@@ -38,6 +38,7 @@ def settle() -> None:
     language.choose(code)
     if unknown:
         session.add_problems([t("There is no language “{code}” here.", code=readable(str(asked)))])
+    return known
 
 
 def _keep_choices() -> None:
@@ -60,9 +61,8 @@ def of_browser(locale: str, known: dict[str, Pack]) -> str:
     return language.ENGLISH
 
 
-def draw_menu() -> None:
+def draw_menu(known: dict[str, Pack]) -> None:
     """Draw the choice of a language, each by its own name; without a pack there is nothing to choose."""
-    known = packs()
     if len(known) == 1:
         return
     st.session_state[_MENU] = language.current()

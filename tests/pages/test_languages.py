@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from streamlit.testing.v1.element_tree import Widget
@@ -18,7 +19,7 @@ from explorer.files.site import moved
 from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import in_language, texts_of
-from explorer.locale import language
+from explorer.locale import catalogue, language
 from explorer.locale.catalogue import pack
 from explorer.runs.settings import HELP
 from explorer.screens.masks.mask_maps import ALONE
@@ -190,3 +191,14 @@ def test_a_run_in_german_makes_few_more_function_calls(page: str) -> None:
         with language.written_in(code):  # of labels that the harness asks for outside of the run
             calls[code] = min(calls_of(partial(run, at)) for _ in range(3))
     assert calls["de"] <= 1.02 * calls[language.ENGLISH]
+
+
+@pytest.mark.parametrize("code", [language.ENGLISH, "de"])
+def test_a_run_looks_at_the_files_of_the_packs_once(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at files costs much time and few calls of functions."""
+    at = visit("masks", lang=code, model="adjective-swap", text=SENTENCE)
+    looks = Mock(wraps=catalogue.files)
+    monkeypatch.setattr(catalogue, "files", looks)
+    with language.written_in(code):
+        run(at)
+    assert looks.call_count == 1

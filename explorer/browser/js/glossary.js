@@ -3,9 +3,9 @@
 
 import { finder } from "./dom.js";
 import { clamp } from "./numbers.js";
+import { readMessage } from "./wire.js";
 
 /** @typedef {Record<string, [term: string, plain: string, explanation: string]>} Terms */
-/** @typedef {{ terms: [address: string, ...Terms[string]][], language: string }} Data */
 
 const LINKS = 'a[href^="#term-"]';
 const PATIENCE = 180; // ms for which the pointer may be between a term and its explanation
@@ -13,13 +13,14 @@ const EDGE = 8; // from the edge of the window, in pixels
 
 /**
  * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount.
- * @param {import("./types").Mount<Data, "__glossary", () => void>} mount
+ * @param {import("./types").Mount<Uint8Array, "__glossary", () => void>} mount
  */
-export default function ({ data: { terms, language }, parentElement: root }) {
+export default function ({ data, parentElement: root }) {
+  const { terms, language } = readMessage(data).header;
   document.documentElement.lang = language; // Streamlit's page says that it is English
   const stop = (root.__glossary ??= listenToTerms(
     /** @type {HTMLElement} */ (finder(root)(".tip")),
-    Object.fromEntries(terms.map(([address, ...entry]) => [address, entry])),
+    Object.fromEntries(terms.map((/** @type {[string, ...Terms[string]]} */ [address, ...entry]) => [address, entry])),
   ));
   return () => {
     stop();

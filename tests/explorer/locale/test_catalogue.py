@@ -21,11 +21,16 @@ SLAVIC = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of packs that the app uses beside its own; they are looked up anew, as in each run of a page."""
+    """A folder of packs that the app uses beside its own; the app's own are found again afterwards."""
     with monkeypatch.context() as patch:
         patch.setenv("HEADLIGHT_LOCALES", str(tmp_path))
-        packs()
         yield tmp_path
+    packs()
+
+
+def add(pack: Path, entries: str) -> None:
+    """Write a pack; the next run of a page finds it."""
+    pack.write_text(HEAD + entries)
     packs()
 
 
@@ -54,7 +59,7 @@ def test_a_file_in_the_folder_is_a_language_with_its_own_plural_forms_and_the_re
 
 
 def test_numbers_are_written_as_the_language_writes_them(folder):
-    (folder / "de.po").write_text(HEAD + entry("{share:.1f} of {n:,}, {text}", "{share:.1f} von {n:,}, {text}"))
+    add(folder / "de.po", entry("{share:.1f} of {n:,}, {text}", "{share:.1f} von {n:,}, {text}"))
     with language.written_in("de"):
         assert t("{share:.1f} of {n:,}, {text}", share=0.25, n=1200, text="1.5") == "0,2 von 1.200, 1.5"
         assert (fixed(-0.5, 2), percent(0.997, 1), count(12_345)) == ("−0,50", "99,7 %", "12,3 k")
@@ -63,7 +68,7 @@ def test_numbers_are_written_as_the_language_writes_them(folder):
 
 
 def test_an_error_is_written_in_the_language_of_whoever_reads_it(folder):
-    (folder / "de.po").write_text(HEAD + entry("{file} has no pairs.", "{file} enthält keine Paare."))
+    add(folder / "de.po", entry("{file} has no pairs.", "{file} enthält keine Paare."))
     error = UserError("{file} has no pairs.", file="{n}.tsv")
     with language.written_in("de"):
         assert str(error) == "{n}.tsv enthält keine Paare."
@@ -93,7 +98,7 @@ def test_a_translation_with_other_fields_or_markup_is_left_out(english, several,
 
 
 def test_a_message_with_a_fault_is_english_and_the_pack_stays(folder):
-    (folder / "nl.po").write_text(HEAD + entry("{n} of {m}", "{n} van") + entry("Layer", "Laag"))
+    add(folder / "nl.po", entry("{n} of {m}", "{n} van") + entry("Layer", "Laag"))
     assert any(said.startswith("nl: ") and "{m}" in said for said in problems())
     with language.written_in("nl"):
         assert (t("{n} of {m}", n=1, m=2), translated("Layer")) == ("1 of 2", "Laag")
@@ -129,6 +134,6 @@ def test_a_file_that_is_no_pack_raises_one_clear_error(tmp_path):
 
 
 def test_quotation_marks_are_those_of_the_language(folder):
-    (folder / "de.po").write_text(HEAD + entry("“{token}”", "„{token}“"))
+    add(folder / "de.po", entry("“{token}”", "„{token}“"))
     with language.written_in("de"):
         assert quoted("a") == "„a“"
