@@ -38,7 +38,7 @@ _MARKUP = re.compile(r"`|\*\*|</?[a-z]+|:[a-z]+(?:/[a-z_]+:|(?=\[))|\]\([^)\s]*\
 _CODE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
-_packs: dict[str, Pack] = {}  # every text asks for one, and files are slow to look at
+_packs: dict[str, Pack] = {}  # as they were when files were last looked at, which is slow
 
 
 class PackError(UserError):
@@ -84,6 +84,7 @@ def packs() -> dict[str, Pack]:
         except PackError:
             continue
     _packs = found
+    pack.cache_clear()
     return found
 
 
@@ -98,6 +99,7 @@ def problems() -> list[str]:
     return said
 
 
+@lru_cache(maxsize=64)
 def pack(code: str) -> Pack:
     """The pack of a language as :func:`packs` found it; an empty one if there is none, or if it cannot be used."""
     return (_packs or packs()).get(code) or Pack(code, code)

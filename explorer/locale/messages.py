@@ -20,9 +20,10 @@ from model.wording import t as t
 def _text(message: str, several: str | None, fields: Mapping[str, Any] | None) -> str:
     """Write a text in the language chosen; a message that has no translation is written in English."""
     code = language.current()
-    if code == language.ENGLISH or (forms := pack(code).messages.get(message)) is None:
+    translations = {} if code == language.ENGLISH else pack(code).messages
+    if message not in translations:
         code, form = language.ENGLISH, wording.form(message, several, fields)
-    elif isinstance(forms, str):
+    elif isinstance(forms := translations[message], str):
         form = forms
     elif fields is None:
         form = message
