@@ -78,6 +78,7 @@ def encode(
         twin_columns=map_.marks.twins[1],
         caption=caption,
         places=map_.places,
+        padding=map_.padding,
     )
     is_large = values.size > _LARGE and values.min() >= 0 and values.max() <= 1
     arrays: dict[str, NDArray[Any]] = {"values": values, "mask": mask.astype(np.uint8)}

@@ -17,6 +17,7 @@ class MapHeader:
     map, its own first, the labels that are drawn (rows, ends, columns) and its share of the width. A cell that is
     chosen in one map of a `group` is chosen in all of them: that whose row and column have the same numbers among the
     `twin_rows` and `twin_columns` (-1 has none), or the same places if these are empty. There, the map has a `name`.
+    The last rows are `padding`, and pale: numbers beyond the scale are among them.
     """
 
     rows: list[str]
@@ -39,3 +40,4 @@ class MapHeader:
     twin_columns: list[int]
     caption: str
     places: list[int]
+    padding: int

@@ -57,9 +57,10 @@ class LabelledMap:
     out of another; 0 if each row's name says its own. `first_column` is 1, or 0 if columns have no positions. `marks`
     are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
-    the difference. `counted` are the cells among which captions name the largest, [query, key], before the sentence
-    `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes. `continued`
-    are the rows, what they predict, and the columns that continue the word of the token before.
+    the difference. `counted` are the cells, [query, key], that the scale covers and among which captions name the
+    largest, before the sentence `note` on them; without it, all cells count. The last rows are `padding`. `closing` are
+    the codes of cells that a later mask closes. `continued` are the rows, what they predict, and the columns that
+    continue the word of the token before.
     """
 
     title: str
@@ -81,6 +82,7 @@ class LabelledMap:
     compared: tuple[LabelledMap, LabelledMap] | None = None
     counted: NDArray[np.bool_] | None = None
     note: str = ""
+    padding: int = 0
     closing: Codes | None = None
     continued: Continued = NO_PIECES
 
@@ -134,7 +136,8 @@ class LabelledMap:
         """The number at the end of the colour scale, greater than 0."""
         if self.top is not None:
             return self.top
-        return float(np.abs(self.values[self.mask == VISIBLE]).max(initial=0.0)) or 1.0
+        counted = self.mask == VISIBLE if self.counted is None else self.counted & (self.mask == VISIBLE)
+        return float(np.abs(self.values[counted]).max(initial=0.0)) or 1.0
 
     def seen(self) -> NDArray[np.float64]:
         """The values, with NaN where masked, for figures."""
@@ -260,7 +263,7 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
     """Name the number furthest from 0, and its cell; `chosen`: rows that see one key alone were left out."""
     number = float(map_.seen()[row, column])
     query, key = quoted(map_.row_labels[row]), quoted(map_.column_labels[column])
-    value = fixed(number, 3, signed=map_.unit == SCORE or map_.compared is not None)
+    value = fixed(number, 3, signed=map_.compared is not None)
     if map_.unit == SCORE:
         return t(
             "The score furthest from 0 is {value}, of query {query} and key {key}.", value=value, query=query, key=key

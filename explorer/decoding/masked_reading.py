@@ -100,12 +100,14 @@ class MaskedReading:
     ) -> LabelledMap:
         """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked.
 
-        Captions leave padding out: nothing uses the results of its rows.
+        Captions and scales leave padding out: nothing uses the results of its rows.
         """
         codes = None if switches is None else self.codes(kind, switches)
         counted = np.outer(self.real_queries(kind), self._real_keys(kind))
         if not counted.all():
-            changes = {"counted": counted, "note": t("Cells of padding do not count for this.")} | changes
+            padding = int((~self.real_queries(kind)).sum())
+            note = t("Cells of padding do not count for this.")
+            changes = {"counted": counted, "note": note, "padding": padding} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
     def map_ahead(self, values: Weights, title: str, switches: Switches) -> LabelledMap:

@@ -152,7 +152,7 @@ def draw_map(
     caption = f"{prefix} {map_caption(minus or labelled_map, counts=counts)}".strip()
     message = encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid, group=group, name=title)
     labelled_map_view(message, key=key)
-    if prefix or not grid:
+    if (prefix or not grid) and not group:  # whose maps write it below themselves
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
     if not fold.open:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from explorer.screens.masks.readings import MOST_COLUMNS
@@ -38,7 +39,7 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     expect(canvases).to_have_count(2)
     scores, weights = canvases.all()
     for row, column, closed in ((0, 1, True), (1, 2, True), (1, 0, False), (2, 1, False)):
-        edges = [colour(scores, row, column, 0.1, down / 20) for down in range(3, 8)]
+        edges = [colour(scores, row, column, 0.06, down / 20) for down in range(3, 8)]
         inside = colour(scores, row, column, 0.2, 0.2)
         assert all(edge == inside for edge in edges) != closed
         alike = colour(weights, row, column, 0.2, 0.2)
@@ -49,7 +50,7 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
     page.get_by_text("Causal mask", exact=True).click()
     page.get_by_text("Padding mask", exact=True).click()
     page.get_by_text("cells are open.").wait_for()
-    edges = [colour(scores, 0, 1, 0.1, down / 20) for down in range(3, 8)]
+    edges = [colour(scores, 0, 1, 0.06, down / 20) for down in range(3, 8)]
     assert edges == [colour(scores, 0, 1, 0.2, 0.2)] * 5
 
 
@@ -58,12 +59,12 @@ def test_a_cell_chosen_in_one_map_has_its_score_and_its_weight(visit: Visit) -> 
     scores, weights = page.locator(".labelled canvas").all()
     said = page.locator(".labelled output")
     click_cell(weights, 2, 1)
-    numbers = r"score [+−]\d\.\d{3} → weight 0\.\d{3}$"
-    expect(said.nth(1)).to_have_text(re.compile(numbers))
-    expect(said.first).to_have_text("")
+    numbers = r"score −?\d\.\d{3} → weight 0\.\d{3}$"
+    expect(said).to_have_text([re.compile(numbers)] * 2)
     click_cell(scores, 1, 2)
-    expect(said.first).to_have_text(re.compile(r"the causal mask closes this cell, so its weight is 0$"))
-    expect(said.nth(1)).to_have_text("")
+    expect(said).to_have_text([re.compile(r"score −?\d\.\d{3}, closed by the causal mask → weight 0$")] * 2)
+    click_cell(scores, -1, 2)
+    expect(said).to_have_text([re.compile("^Query · key"), re.compile("^Closed cells")])
 
 
 def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit: Visit) -> None:
@@ -84,7 +85,7 @@ def test_a_long_sentence_of_the_visitor_is_shown_with_padding_and_numbers(visit:
         assert len(numbers) == tokens**2, "also when it is drawn again"
         assert ".0" in numbers, "what rounds to 0 is not written as 0"
     page.set_viewport_size({"width": 1920, "height": 1080})
-    expect(page.locator(".labelled canvas").first).to_have_attribute("data-plot", re.compile(r"^[\d.]+,[\d.]+,3\d,"))
+    expect(page.locator(".labelled canvas").first).to_have_attribute("data-plot", re.compile(r"^[\d.]+,[\d.]+,[34]\d,"))
     assert page.locator(".labelled .box").first.evaluate("box => box.scrollHeight <= box.clientHeight")
 
 
@@ -92,20 +93,63 @@ def test_the_answers_are_in_the_first_screen_of_a_laptop(visit: Visit) -> None:
     page = visit("/masks?model=multi30k-en-de&text=Two young children are playing football in the park.")
     page.set_viewport_size({"width": 1366, "height": 768})
     expect(page.locator(".labelled .foot")).to_have_count(2)
+    expect(page.locator(".labelled output").first).to_contain_text("computed for every cell")
     for part in (page.get_by_text("63 of 121 cells are open"), *page.locator(".labelled .foot").all()):
         expect(part).to_be_in_viewport(ratio=1)
-    expect(page.get_by_text("63 of 121 cells are open")).to_contain_text("Nothing uses the results of its rows.")
+    written = page.locator(".labelled canvas").first.evaluate(_REDRAW)
+    assert {"−2.2", "1.1", ".8"} <= {*written}, "as in smaller cells, a score has no plus"
+    assert not [text for text in written if text.startswith("+")]
+    expect(page.get_by_text("63 of 121 cells are open")).to_contain_text("results of its rows, which are pale.")
     page.get_by_text("Choose head and batch").click()
     layer, head = (page.get_by_role("combobox", name=re.compile(name)) for name in ("Layer", "Head"))
     assert box_of(layer)["y"] == box_of(head)["y"], "in one row"
 
 
-def test_the_line_below_a_map_without_numbers_is_one_line(visit: Visit) -> None:
-    page = visit("/masks?model=multi30k-en-de&text=The old man in the blue hat sells fresh fruit at the market.")
-    page.set_viewport_size({"width": 1366, "height": 768})
-    for line in page.locator(".labelled .foot").all():
-        expect(line).to_contain_text("numbers: choose a cell")
-        assert box_of(line)["height"] < 24
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The old man in the blue hat sells fresh fruit at the market.",
+        "Two young women in red dresses dance together on a wooden stage outdoors at night.",
+        "A group of young people in white shirts stands together in front of a large building.",
+    ],
+)
+def test_both_maps_are_level_and_a_click_moves_nothing(visit: Visit, text: str) -> None:
+    page = visit(f"/masks?model=multi30k-en-de&text={text}")
+    scores, weights = page.locator(".labelled canvas").all()
+    said = page.locator(".labelled output")
+    for width, height in ((1366, 768), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(said.first).to_contain_text("computed for every cell")
+        settle(page)
+        assert scores.get_attribute("data-plot") == weights.get_attribute("data-plot")
+        places = [box_of(part) for part in (scores, weights, *said.all())]
+        assert places[0]["y"] == places[1]["y"]
+        assert max(place["y"] for place in places[2:]) < height - 20, "the first line of each is on the first screen"
+        for row, column in ((1, 5), (4, 2), (9, 9)):
+            click_cell(scores, row, column)
+            expect(said).to_have_text([re.compile("→ weight 0")] * 2)
+            assert [box_of(part) for part in (scores, weights, *said.all())] == places
+        click_cell(scores, -1, 2)
+
+
+def test_padding_is_pale_below_a_line_and_the_scale_is_that_of_the_other_cells(visit: Visit) -> None:
+    text = "Two young women in red dresses dance together on a wooden stage outdoors at night."
+    page = visit(f"/masks?model=multi30k-en-de&text={text}")
+    scores, ramp = page.locator(".labelled canvas").first, page.locator(".labelled .ramp").first
+    expect(ramp).to_have_text("−2.412.41 score")
+    (*_, rows, _columns) = map(float, str(scores.get_attribute("data-plot")).split(","))
+
+    def strength(row: float) -> int:
+        return sum(255 - each for each in colour(scores, int(row), 0, 0.5, 0.25))
+
+    click_cell(scores, int(rows) - 1, 0)
+    beyond = re.search(r"score (\d\.\d+)", str(page.locator(".labelled output").first.text_content()))
+    assert beyond
+    assert float(beyond[1]) > 2.41, "without being pale, it would be as strong as the strongest"
+    click_cell(scores, -1, 0)
+    assert 0 < strength(rows - 1) < strength(rows - 3) / 2
+    line = [colour(scores, int(rows) - 2, 0, across / 40, 0) for across in range(4, 36)]
+    assert len({*map(tuple, line)}) > 1, "the line is dashed"
 
 
 def test_as_many_columns_as_fit_are_all_in_sight_and_more_of_them_fade_out(visit: Visit) -> None:
@@ -149,11 +193,11 @@ def test_the_line_below_says_which_mask_closes_a_cell(visit: Visit) -> None:
         click_cell(scores, row, column)
         said[row, column] = str(line.text_content())
         expect(line).to_be_in_viewport()
-    assert re.search(r": score [+−]\d\.\d{3} → weight 0\.\d{3}$", said[1, 0]), "an open cell"
-    assert said[1, 2].endswith("; the causal mask closes this cell, so its weight is 0")
-    assert said[1, 6].endswith("; the padding mask closes this cell, so its weight is 0")
+    assert re.search(r": score −?\d\.\d{3} → weight 0\.\d{3}$", said[1, 0]), "an open cell"
+    assert said[1, 2].endswith(", closed by the causal mask → weight 0")
+    assert said[1, 6].endswith(", closed by the padding mask → weight 0")
     left, top, cell = (float(number) for number in str(scores.get_attribute("data-plot")).split(",")[:3])
     scores.hover(position={"x": left + 2.5 * cell, "y": top + 1.5 * cell})
     assert line.text_content() == said[1, 2]
     page.get_by_text("Causal mask", exact=True).click()
-    expect(line).not_to_contain_text("closes this cell")
+    expect(line).not_to_contain_text("closed by")

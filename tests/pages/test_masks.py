@@ -45,7 +45,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     at = masks()
     # This model writes no longer target, whatever it reads: no sentence is named that would not give this padding.
     assert "Padding fills your sentence up, as if a longer one were in its batch." in words(at)
-    assert "Nothing uses the results of its rows." in words(at)
+    assert "Nothing uses the results of its rows, which are pale." in words(at)
     assert "as long as the model reads" not in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
@@ -57,14 +57,16 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     scores, weights = maps(at)
     both = is_open(weights)
     assert is_open(scores).all(), "scores are computed for every cell"
-    assert before["top"] == pytest.approx(np.abs(scores).max()), "the scale covers every number on screen"
     exponents = np.where(both, np.exp(scores), 0.0)
     expected = exponents / exponents.sum(axis=1, keepdims=True)
     assert np.allclose(weights[both], expected[both], atol=1e-5)
     real = int((codes[0] != PADDING).sum())
     furthest = max(scores[:real, :real].flat, key=abs)
-    assert f"The score furthest from 0 is {furthest:+.3f}".replace("-", "−") in words(at)
-    assert words(at).count("Cells of padding do not count for this.") == 2
+    assert "hatched edges" in before["caption"]
+    assert before["top"] == pytest.approx(abs(furthest)), "padding does not set the scale"
+    assert (before["padding"], after["padding"]) == (len(scores) - real,) * 2
+    assert f"The score furthest from 0 is {furthest:.3f}".replace("-", "−") in before["caption"]
+    assert all("Cells of padding do not count for this." in each["caption"] for each in (before, after))
     assert "Real tokens give padding" not in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
@@ -86,7 +88,7 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert f"Real tokens give padding {100 * padded:.0f} % of their attention on average." in words(at)
     assert re.search(r"All \d+ cells are open", words(at))
     assert "closing" not in sent(at)[0][1]
-    assert "hatched edges" not in words(at)
+    assert "hatched edges" not in sent(at)[0][0]["caption"]
     choose(at, text="books")
     assert "up to the length of “I read red books” in its batch." in words(at), "an example"
 
@@ -175,7 +177,9 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     at = masks()
     choose(at, masks_batch="this sentence")
     assert "padding ╳" not in words(at)
-    assert "Cells of padding do not count" not in words(at)
+    assert "pale" not in words(at)
+    assert [each["padding"] for each, _ in sent(at)] == [0, 0]
+    assert not any("Cells of padding do not count" in each["caption"] for each, _ in sent(at))
     assert "the future ╱" in words(at)
     assert "Padding fills" not in words(at)
 

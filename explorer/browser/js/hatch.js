@@ -6,23 +6,35 @@ import { patternOf } from "./colours.js";
 export const PADDING = 2; // the code of a cell that is masked since its key is padding
 const PALE = 0.65; // how much of a cell's colour is covered
 
-/** Hatches the masked cells, and the edges of those that a later mask closes; of these, padding is pale. @param {import("./maps.js").Pen} pen */
+/** Hatches the masked cells, and the edges of those that a later mask closes; padding is pale, as a row and as a closed key. @param {import("./maps.js").Pen} pen */
 export function hatch(pen) {
-  const { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows } = pen;
+  const { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows, padding = 0 } = pen;
   for (let i = 0; i < rows * keys; i++) {
     const code = mask[i] || closing?.[i];
-    if (!code) continue;
-    const [x, y, edge] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * tall, cell / 10];
-    ctx.fillStyle = patternOf(theme, code);
-    ctx.beginPath();
-    ctx.rect(x, y, cell, tall);
-    if (!mask[i]) ctx.rect(x + edge, y + edge, cell - 2 * edge, tall - 2 * edge);
-    ctx.fill("evenodd");
-    if (mask[i] || code !== PADDING) continue;
+    const isIdle = i >= (rows - padding) * keys;
+    if (!code && !isIdle) continue;
+    const [x, y] = [left + columnAt(places, i % keys) * cell, top + Math.floor(i / keys) * tall];
+    const edge = code ? cell / 10 : 0;
+    if (code) {
+      ctx.fillStyle = patternOf(theme, code);
+      ctx.beginPath();
+      ctx.rect(x, y, cell, tall);
+      if (!mask[i]) ctx.rect(x + edge, y + edge, cell - 2 * edge, tall - 2 * edge);
+      ctx.fill("evenodd");
+    }
+    if (mask[i] || (code !== PADDING && !isIdle)) continue;
     ctx.fillStyle = theme.ground;
     ctx.globalAlpha = PALE;
     ctx.fillRect(x + edge, y + edge, cell - 2 * edge, tall - 2 * edge);
     ctx.globalAlpha = 1;
+  }
+  if (padding) {
+    Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
+    ctx.setLineDash([3, 3]);
+    ctx.beginPath();
+    ctx.rect(left, top + (rows - padding) * tall, keys * cell, 0);
+    ctx.stroke();
+    ctx.setLineDash([]);
   }
   if (closing) border(pen, closing);
 }

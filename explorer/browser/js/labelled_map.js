@@ -7,7 +7,7 @@ import { PADDING } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { READABLE, aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
-import { AXIS, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { AXIS, CORNER, NOWHERE, STEEP, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
 import { cellNumber, changeSeen, clamp, decimals as inThree, fourDecimals } from "./numbers.js";
 import { arrowOf } from "./scripts.js";
 import { readMessage } from "./wire.js";
@@ -16,7 +16,7 @@ import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Find, Plot, Theme } from "./types" */
-/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, twins: { row: number, column: number }[], wish: { zoom: number }, bare: boolean, isNew: boolean, observer: ResizeObserver, width: number }} MapState `bare`: no number stands in its cell; `isNew`: its framed cell is yet to be brought into sight; `twins`: cells that are marked since one was chosen here or in a map beside it */
+/** @typedef {{ find: Find, box: HTMLElement, theme: Theme, header: MapHeader, values: Float32Array, mask: Uint8Array, closing?: Uint8Array, chosen?: (at: MapState["at"]) => void, plot: Plot, right: number, at: { row: number, column: number } | null, twins: { row: number, column: number }[], wish: { zoom: number }, isNew: boolean, observer: ResizeObserver, width: number }} MapState `isNew`: its framed cell is yet to be brought into sight; `twins`: cells that are marked since one was chosen here or in a map beside it */
 
 /** All maps on the page. @type {Set<MapState>} */
 const shown = new Set();
@@ -32,6 +32,9 @@ const ROOMY = 20; // size of a cell with room for two decimals, in pixels
 const WIDE = 36; // size of a cell with room for a sign, a digit and two decimals, in pixels
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const OBLONG = 0.05; // the least number that is written into a cell of such a form
+const LINE = 20; // height of a line of text, in pixels
+// Of maps alike with more rows than a few, only the first line of the caption is on the first screen.
+const [FEW, LOWER] = [11, 34];
 const TITLED = 60; // room beside the rows for their title, in pixels
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
@@ -39,10 +42,17 @@ const [HIGH, LEAST_HIGH] = [0.6, 460];
 // What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
 const [ABOVE, LEAST_LEFT] = [370, 300];
 
-/** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns">} */
+// The minus and the plus of a difference, of a score, and of either in little room.
+const [CHANGE, SCORED, CRAMPED] = [
+  ["−", "+"],
+  ["−", ""],
+  ["-", ""],
+];
+
+/** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns" | "padding">} */
 export const PLAIN = {
   ...{ signed: false, least: 0, minus: 0, numbers: true, zeros: false, frames: [] },
-  ...{ group: "", name: "", twin_rows: [], twin_columns: [] },
+  ...{ group: "", name: "", twin_rows: [], twin_columns: [], padding: 0 },
 };
 
 /** Streamlit calls this again when the data or the theme change. @param {{ data: Uint8Array, parentElement: any }} mount */
@@ -99,7 +109,9 @@ function create(root) {
   canvas.onpointerleave = () => readOut(S, S.at);
   const tell = (/** @type {MapState["at"]} */ at) => {
     choose(S, at);
-    if (at) S.find("output").scrollIntoView({ block: "nearest" }); // on a phone it may be below the screen
+    const output = S.find("output"); // on a phone it may be below the screen
+    if (at && output.getBoundingClientRect().top > window.innerHeight - LINE)
+      output.scrollIntoView({ block: "nearest" });
     S.chosen?.(at);
   };
   canvas.onclick = (event) => tell(over(event));
@@ -140,13 +152,15 @@ function themeOf(box, { signed, minus }) {
 /** @param {MapState} S */
 function draw(S) {
   const { header, theme, mask, closing, at } = S;
-  const { signed, least, top, minus, rows, ends, columns, grid, places } = header;
+  const { signed, least, top, minus, rows, ends, columns, grid, places, padding } = header;
   const canvas = /** @type {HTMLCanvasElement} */ (S.find("canvas"));
   const frame = /** @type {HTMLElement} */ (S.find(".box"));
   S.width = S.box.clientWidth;
   if (!S.width) return;
-  const cells = { keys: columns.length, queries: rows.length, mask, closing };
-  const room = clamp((S.width - columns.length * WIDE) / 3, signed ? DOUBLE : SHORT, LONG);
+  const cells = { keys: columns.length, queries: rows.length, mask, closing, padding };
+  // Maps beside each other that have no grid are alike, and each has its caption below.
+  const isAlike = isOneOfAlike(header) && window.innerWidth > NARROW;
+  const room = clamp((S.width - columns.length * WIDE) / 3, signed || isAlike ? DOUBLE : SHORT, LONG);
   // On a phone, the maps of a row stand below each other.
   const isInRow = window.innerWidth > NARROW && grid.length > 0;
   const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
@@ -161,12 +175,15 @@ function draw(S) {
     ),
   );
   const [labels] = measured;
+  if (isAlike && labels.left >= CORNER) labels.above -= AXIS; // the title of the keys stands beside their labels
   if (isInRow) for (const each of measured) each.left -= AXIS + 5; // the title of the rows lies above them
   for (const name of /** @type {const} */ (["above", "wideKeys"]))
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
-  const high = Math.max(LEAST_HIGH, HIGH * window.innerHeight);
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
+  const more = rows.length > FEW ? LOWER : 0;
+  const high = isAlike ? left + more : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -186,12 +203,11 @@ function draw(S) {
   const most = Math.max(...all.map(([{ length }]) => length)); // rows of a map in the row
   const isOblong = grid.length > 0 && cell < STEEP && most * STEEP <= high;
   const isSmall = grid.length > 0 && (isOblong || cell < (signed ? WIDE : ROOMY));
-  S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell);
+  S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell, isAlike);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   const [framed] = header.frames;
-  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
   const { top: above, tall } = S.plot;
   frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above) / tall) * tall + 2}px` : ""; // whole rows
@@ -211,15 +227,15 @@ function draw(S) {
   const decimals = top <= 1 ? 2 : top < 9.995 ? (S.plot.cell < WIDE ? 1 : 2) : top < 99.95 ? 1 : 0;
   const ctx = contextOf(canvas);
   ctx.font = `${NUMBER}px ${theme.font}`;
-  const longest = signedNumber(least ? 0.11 : -top, decimals, true);
+  const longest = signedNumber(least ? 0.11 : -top, decimals, CHANGE);
   const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
+  const signs = !isRoomy && !least ? CRAMPED : header.zeros ? SCORED : CHANGE;
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
-    if (i < last)
-      return signed ? signedNumber(S.values[i], decimals, isRoomy || least > 0, header.zeros) : cellNumber(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, signs, header.zeros) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
-    return change ? signedNumber(change, 2, true) : "";
+    return change ? signedNumber(change, 2, CHANGE) : "";
   };
   let isTight = false;
   const chosen = at ?? S.twins[0];
@@ -250,7 +266,6 @@ function draw(S) {
       ...[...(at ? [at] : []), ...S.twins].map((each) => ({ ...each, colour: theme.ink })),
     ],
   });
-  S.bare = unwritten === null;
   canvas.setAttribute("aria-label", `${header.caption} ${t("Arrow keys move between cells.")}`);
   canvas.dataset.plot = [S.plot.left, S.plot.top, S.plot.cell, rows.length, columns.length].join();
   canvas.dataset.tall = `${S.plot.tall}`;
@@ -267,12 +282,20 @@ function draw(S) {
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   const below = { least: inSentence(`${Number((written || 0.5 * 0.1 ** decimals).toFixed(decimals + 1))}`) };
-  if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
+  if (unwritten === null && !chosen) notes.push(aboutNumbers(null));
+  else if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
   else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
   const under = rows.length - Math.round((frame.scrollTop + frame.clientHeight - S.plot.top) / S.plot.tall);
   if (under > 0) notes.unshift(t("↓ {n} row below", "↓ {n} rows below", { n: under }));
   say(S.find(".marks"), notes.join(" · "));
+  if (isOneOfAlike(header)) {
+    // Nothing moves when a number takes the place of the caption.
+    const output = S.find("output");
+    say(output, header.caption);
+    Object.assign(output.style, { flexBasis: "100%", minHeight: "" });
+    output.style.minHeight = `${output.offsetHeight}px`;
+  }
   readOut(S, at);
 }
 
@@ -285,12 +308,11 @@ function rowsAbove({ scrollTop }, { tall }) {
 /** The end of a scale, as short as it can be read. @param {number} top */
 const short = (top) => inSentence(`${Number(top.toPrecision(3))}`);
 
-/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". Without room, it has no plus and a shorter minus. @param {number} value @param {number} decimals @param {boolean} hasPlus @param {boolean} [zeros] @param {string} [whole] how 0 is written before the mark */
-function signedNumber(value, decimals, hasPlus, zeros = false, whole = "") {
+/** A signed number for a cell; what rounds to 0 is ".0" with `zeros`, else "". @param {number} value @param {number} decimals @param {readonly string[]} signs minus and plus @param {boolean} [zeros] @param {string} [whole] how 0 is written before the mark */
+function signedNumber(value, decimals, [minus, plus], zeros = false, whole = "") {
   const size = Math.abs(value);
   const text = size.toFixed(decimals).replace(/^0(?=\.)/, whole);
   if (!Number(text)) return size < 1e-6 ? "0" : zeros ? inSentence(text) : "";
-  const [minus, plus] = hasPlus ? ["−", "+"] : ["-", ""];
   return inSentence((value < 0 ? minus : plus) + text);
 }
 
@@ -333,14 +355,19 @@ function twinsOf(S, at, other) {
 /** The score of a cell that a mask closes afterwards. @param {number} code @param {string} score */
 const closedLater = (code, score) =>
   code === PADDING
-    ? t("score {score}; the padding mask closes this cell, so its weight is 0", { score })
-    : t("score {score}; the causal mask closes this cell, so its weight is 0", { score });
+    ? t("score {score}, closed by the padding mask → weight 0", { score })
+    : t("score {score}, closed by the causal mask → weight 0", { score });
 
-/** Says the number of a cell, and those of its counterparts. @param {MapState} S @param {MapState["at"]} at */
-function readOut(S, at) {
-  const { find, header, values, mask, closing, bare } = S;
+/** Whether a map is one of several alike, such as scores and weights, which say the same of a cell. @param {MapHeader} header */
+const isOneOfAlike = ({ group, grid }) => group !== "" && !grid.length;
+
+/** Says the number of a cell, and those of its counterparts. @param {MapState} S @param {MapState["at"]} pointed */
+function readOut(S, pointed) {
+  const { find, header, values, mask, closing } = S;
   const { rows, ends, columns, unit, signed, minus } = header;
-  if (!at) return say(find("output"), bare ? aboutNumbers(null) : "");
+  const isAlike = isOneOfAlike(header);
+  const at = pointed ?? (isAlike ? (S.twins[0] ?? null) : null);
+  if (!at) return say(find("output"), isAlike ? header.caption : "");
   const i = at.row * columns.length + at.column;
   const row = [rows[at.row], ends[at.row]].filter(Boolean).join(" ");
   const isMinus = minus && at.row === rows.length - 1;
@@ -364,7 +391,7 @@ function together(S, at) {
     const sum = open.reduce((all, i) => all + each.values[i], 0);
     seen.push(Number(sum.toFixed(3)));
     const change = zeros ? sum : seen[1] - seen[0]; // of two numbers as they are written
-    const number = signed ? signedNumber(change, 3, true, true, "0") : inThree(sum);
+    const number = signed ? signedNumber(change, 3, zeros ? SCORED : CHANGE, true, "0") : inThree(sum);
     const code = open.length ? 0 : each.mask[cells[0]];
     return { name, number: cells.length > 1 ? t("{number} together", { number }) : number, code, zeros };
   });

@@ -18,7 +18,7 @@ import { t } from "./words.js";
  * A scale from weights to colours: linear up to `top`, or logarithmic.
  * @typedef {{ top: number, log?: boolean }} Scale
  */
-/** `closing`: cells that a later mask closes. @typedef {{ keys: number, queries: number, mask: Uint8Array, closing?: Uint8Array }} Cells */
+/** `closing`: cells that a later mask closes; `padding`: how many of the last rows are. @typedef {{ keys: number, queries: number, mask: Uint8Array, closing?: Uint8Array, padding?: number }} Cells */
 /** Maps with one pixel per cell, and the corner of each. @typedef {{ canvas: HTMLCanvasElement, corners: [number, number][] }} Sheet */
 /** @typedef {ReturnType<typeof labelsOf>} Labels */
 /** @import { Sight } from "./map_zoom.js" */
@@ -30,7 +30,8 @@ const MAGNIFIED = [7, 14, 7]; // in a presentation
 const WRITTEN_FROM = 0.05; // weight from which numbers are written where they are crowded in a presentation
 export const AXIS = 17; // height of an axis title, in pixels
 const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
-const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
+export const CORNER = 92; // room beside the rows for the title of the keys, in pixels
+const LYING = 80; // room beside the rows for their title above them, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const [MANY, TIGHT] = [12, 12]; // room is for upright labels from so many keys, for tilted ones at this size of cells
@@ -283,10 +284,10 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   const ctx = paper(canvas, plot.width, plot.height, zoom);
   const { left, top, cell, tall, places } = plot;
   const {
-    cells: { keys, queries, mask, closing },
+    cells: { keys, queries, mask, closing, padding },
     rows,
   } = picture;
-  const pen = { ctx, theme, ...plot, keys, mask, closing, rows, wide: keys * cell, high: rows * tall };
+  const pen = { ctx, theme, ...plot, keys, mask, closing, padding, rows, wide: keys * cell, high: rows * tall };
   Object.assign(ctx, { fillStyle: theme.ink, strokeStyle: theme.ink, lineWidth: 1, textBaseline: "middle" });
   drawCells(ctx, picture.sheet, picture.at, keys, rows, { left, top, wide: cell, high: tall, places });
   if (cell > 4) hatch(pen);
@@ -381,7 +382,7 @@ function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
 
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
-  { ctx, theme, left, top, cell, tall, places, keys, mask, closing, rows },
+  { ctx, theme, left, top, cell, tall, places, keys, mask, closing, padding = 0, rows },
   {
     values,
     sizes = values,
@@ -414,7 +415,8 @@ function writeNumbers(
   texts.forEach((text, i) => {
     if (!text) return;
     if (isHidden(i)) return leaveOut?.();
-    ctx.fillStyle = closing?.[i] === PADDING ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
+    const isPale = closing?.[i] === PADDING || i >= (rows - padding) * keys;
+    ctx.fillStyle = isPale ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
     ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, isSmall ? widths[i] : room);
   });

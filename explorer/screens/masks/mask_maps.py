@@ -90,7 +90,7 @@ def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switche
         filled = t("Padding fills your sentence up to the length of {text} in its batch.", text=text)
     if not switches.padding or not rows_padded:
         return filled
-    return f"{filled} {t('Nothing uses the results of its rows.')}"
+    return f"{filled} {t('Nothing uses the results of its rows, which are pale.')}"
 
 
 def _share_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:
