@@ -56,7 +56,7 @@ def test_scores_that_a_mask_closes_have_hatched_edges(visit: Visit) -> None:
 
 def test_a_cell_chosen_in_one_map_has_its_score_and_its_weight(visit: Visit) -> None:
     page = visit("/masks?model=adjective-swap&text=I+read+red+books")
-    scores, weights = page.locator(".labelled canvas").all()
+    scores, weights = (page.locator(".labelled canvas").nth(at) for at in (0, 1))
     said = page.locator(".labelled output")
     click_cell(weights, 2, 1)
     numbers = r"score −?\d\.\d{3} → weight 0\.\d{3}$"
@@ -115,7 +115,7 @@ def test_the_answers_are_in_the_first_screen_of_a_laptop(visit: Visit) -> None:
 )
 def test_both_maps_are_level_and_a_click_moves_nothing(visit: Visit, text: str) -> None:
     page = visit(f"/masks?model=multi30k-en-de&text={text}")
-    scores, weights = page.locator(".labelled canvas").all()
+    scores, weights = (page.locator(".labelled canvas").nth(at) for at in (0, 1))
     said = page.locator(".labelled output")
     for width, height in ((1366, 768), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})

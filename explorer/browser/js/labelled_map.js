@@ -33,8 +33,8 @@ const WIDE = 36; // size of a cell with room for a sign, a digit and two decimal
 const NARROW = 640; // width of a window up to which Streamlit's columns stand below each other, in pixels
 const OBLONG = 0.05; // the least number that is written into a cell of such a form
 const LINE = 20; // height of a line of text, in pixels
-// Of maps alike with more rows than a few, only the first line of the caption is on the first screen.
-const [FEW, LOWER] = [11, 34];
+// What stands below maps alike on the first screen, in pixels: their caption or, of more rows than a few, its first line.
+const [FEW, CAPTION, FIRST_LINE] = [13, 87, 42];
 const TITLED = 60; // room beside the rows for their title, in pixels
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
@@ -77,7 +77,8 @@ export function showMap(root, { header, values, mask, closing }, choice) {
   Object.assign(S, { theme: themeOf(S.box, header), twins: isSame ? S.twins : [], isNew: !isSame });
   shown.add(S);
   draw(S);
-  for (const each of groupOf(S)) if (each !== S && each.at) readOut(each, each.at); // its numbers have changed
+  // The numbers of the others have changed, or their place.
+  for (const each of groupOf(S)) if (each !== S && (each.at || isOneOfAlike(header))) draw(each);
   return () => {
     S.observer.disconnect();
     shown.delete(S);
@@ -181,9 +182,10 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
-  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
-  const more = rows.length > FEW ? LOWER : 0;
-  const high = isAlike ? left + more : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
+  const under = rows.length > FEW ? FIRST_LINE : CAPTION;
+  const high = isAlike
+    ? Math.max(LEAST_LEFT, window.innerHeight - beginOf(S) - under)
+    : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -208,6 +210,7 @@ function draw(S) {
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   const [framed] = header.frames;
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
   const { top: above, tall } = S.plot;
   frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above) / tall) * tall + 2}px` : ""; // whole rows
@@ -286,8 +289,8 @@ function draw(S) {
   else if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
   else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
-  const under = rows.length - Math.round((frame.scrollTop + frame.clientHeight - S.plot.top) / S.plot.tall);
-  if (under > 0) notes.unshift(t("↓ {n} row below", "↓ {n} rows below", { n: under }));
+  const unseen = rows.length - Math.round((frame.scrollTop + frame.clientHeight - S.plot.top) / S.plot.tall);
+  if (unseen > 0) notes.unshift(t("↓ {n} row below", "↓ {n} rows below", { n: unseen }));
   say(S.find(".marks"), notes.join(" · "));
   if (isOneOfAlike(header)) {
     // Nothing moves when a number takes the place of the caption.
@@ -339,6 +342,13 @@ const groupOf = (S) =>
 
 /** What holds a map in the document. @param {MapState} S */
 const hostOf = ({ box }) => /** @type {ShadowRoot} */ (box.getRootNode()).host;
+
+/** Where a map begins on the page, however far this is scrolled. @param {MapState} S */
+function beginOf(S) {
+  let top = S.box.getBoundingClientRect().top;
+  for (let each = /** @type {Element | null} */ (hostOf(S)); each; each = each.parentElement) top += each.scrollTop;
+  return top;
+}
 
 /** The cells of another map that are counterparts of a cell of this one. @param {MapState} S @param {NonNullable<MapState["at"]>} at @param {MapState} other */
 function twinsOf(S, at, other) {
