@@ -30,7 +30,7 @@ const MAGNIFIED = [7, 14, 7]; // in a presentation
 const WRITTEN_FROM = 0.05; // weight from which numbers are written where they are crowded in a presentation
 export const AXIS = 17; // height of an axis title, in pixels
 const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
-const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
+export const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const [MANY, TIGHT] = [12, 12]; // room is for upright labels from so many keys, for tilted ones at this size of cells
@@ -264,6 +264,8 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
  * @property {number | null} [column]
+ * @property {{ rows: number[], columns: number[] }} [named] rows and columns that a text names: their labels are bold, as of those in view
+ * @property {(pen: Pen) => void} [instead] writes numbers where cells are too small for all of them
  * @property {boolean} [ruled] whether thin lines separate the cells
  * @property {{ rows: [number, number], columns: [number, number] } | null} [brush] the cells that are not faded
  * @property {Mark[]} [marks]
@@ -298,6 +300,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (!picture.brush) for (const mark of marks) drawMark(pen, mark);
   Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
   const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
+  if (unwritten === null) picture.instead?.(pen);
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -318,7 +321,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  */
 function writeLabels(
   { ctx, ctx: { canvas }, theme, left, top, cell, tall, flat, places, upright, beside, keys, mask, rows, wide },
-  { values, labels, titles, row = null, column = null, sight },
+  { values, labels, titles, row = null, column = null, named, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
   const y0 = sight?.y ?? 0;
@@ -354,7 +357,7 @@ function writeLabels(
   for (const q of labelled(rows, everyOf(tall, lowest), [row])) {
     const y = top + (q + 0.5) * tall;
     if (y < y0 + top) continue;
-    write(labels.names[q], x0 + left - 6, y, "right", type, 1, q === row ? 700 : 400);
+    write(labels.names[q], x0 + left - 6, y, "right", type, 1, q === row || named?.rows.includes(q) ? 700 : 400);
     if (labels.others[q]) write(labels.others[q], end + 8, y, "left", type, 0.75);
   }
   const size = sizeOf(cell);
@@ -364,7 +367,7 @@ function writeLabels(
     if (mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (columnAt(places, k) + 0.5) * cell;
     if (x < x0 + left || x > end) continue;
-    const weight = k === column ? 700 : 400;
+    const weight = k === column || named?.columns.includes(k) ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
     else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -tiltOf(cell));
   }
