@@ -91,12 +91,23 @@ def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_
         page.wait_for_timeout(50)
         tops.add(box_of(title)["y"])
     assert len(tops) == 1
-    top = box_of(canvas)["y"]
+    top, pictures = box_of(canvas)["y"], box_of(page.locator(".grids"))
     for key in ("0", "+", "+"):
         page.keyboard.press(key)
         page.wait_for_timeout(50)
     expect(below).to_contain_text("rows beyond the edge")
     assert (box_of(title)["y"], box_of(canvas)["y"]) == (*tops, top)
+    assert box_of(page.locator(".grids")) == pictures
+
+
+def test_the_first_redrawing_of_a_short_sentence_moves_nothing(visit: Visit) -> None:
+    page = visit("/attention?model=multi30k-en-de&text=A+man+sleeps.")
+    drawn(page)
+    parts = [page.locator(name) for name in (".lead", ".grids", "figure.cross canvas", ".under-views details")]
+    before = [box_of(part) for part in parts]
+    parts[2].hover(position={"x": 200, "y": 200})
+    expect(page.locator(".walk output")).to_contain_text("row")
+    assert [box_of(part) for part in parts] == before
 
 
 def test_another_way_to_compare_scrolls_to_what_it_shows(visit: Visit) -> None:

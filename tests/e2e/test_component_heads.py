@@ -52,13 +52,7 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     assert [int(np.argmin(row)) for row in heads.painted("cross")] == [CROSS["mirror"](q, N, N) for q in range(N)]
     says = "To write sah, having read 3 hund, cross-attention looks at 3 saw 100 %."
     assert heads.text(".lead") == says, "the map has the layer and the head as its title"
-    assert "100 % of its weight is on the mirrored diagonal" in heads.text(".tells")
-    assert "at most" not in heads.text(".tells")
     mixed = heads(f'.tile[value="cross 1 {len(CROSS) + 1}"]')
-    mixed.hover()
-    expect(heads(".tells")).to_contain_text("of its weight is on any one place, ")
-    assert heads.text(".tells").startswith("In this sentence it looks at ")
-    assert "on average; at most " in heads.text(".tells")
     assert " keys, at most " in str(mixed.get_attribute("aria-label"))
     heads.away()
     expect(heads("figure.cross figcaption")).to_contain_text("layer 1 · head 1")

@@ -236,6 +236,8 @@ function draw(S) {
     [".strip", "text"],
   ])
     S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
+  drawLegend(S); // it stands beside the lead, as the badges do
+  drawBadges(S.find, S.data);
   drawLead(S); // its height decides how much room the pictures have
   placeLarge(S);
   shareWidth(S);
@@ -243,11 +245,9 @@ function draw(S) {
   drawMaps(S);
   drawLines(S);
   drawSentence(S);
-  drawLegend(S);
   drawReadout(S);
   drawCaption(S);
   drawNumbers(S);
-  drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S)
     .map((m) => m.kind)
