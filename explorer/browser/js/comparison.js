@@ -1,7 +1,7 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
-import { giveForms } from "./head_forms.js";
+import { formIn } from "./head_forms.js";
 import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { changeSeen, decimals, quoted } from "./numbers.js";
@@ -163,8 +163,7 @@ export function compareHeads(decoding, at, name) {
 /** @param {Decoding} decoding @param {At} at @returns {Sheet} */
 function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
-  const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
-  const { rows, predicted, columns } = tokens;
+  const { rows, predicted, columns } = formIn(decoding, kind, "tokens");
   const places = placesIn({ data: decoding }, SIDES[kind][1], columns);
   const [inRows, inColumns] = SIDES[kind].map((side) => piecesAfter(decoding[side].words));
   const read = [...inRows].filter((i) => predicted.length && rows[i] === predicted[i - 1]);

@@ -134,7 +134,7 @@ function fitMap(S, m, wide, high) {
 const highOf = (S) => {
   const isBeside = S.box.dataset.large === "beside";
   const alone = presenting(S.box);
-  return Math.max(230, roomBelow(S.find(".figures"), alone || isBeside) - (isBeside ? 42 : 26));
+  return Math.max(230, roomBelow(S.find(".figures"), alone || isBeside) - (!isBeside ? 26 : alone ? 14 : 42));
 };
 
 /** @param {{ m: KindMap, labels: Labels }} map @param {boolean} [alone] then the title of the keys may stand in the corner */
