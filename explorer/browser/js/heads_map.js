@@ -251,16 +251,18 @@ function drawHead(S, { m, labels, cell }, high) {
 function writeRows({ ctx, theme, left, top, cell, tall, places, keys }, rows, values, scale) {
   const least = ctx.canvas.closest(".presenting") ? LEAST_PRESENTED : LEAST_NUMBER;
   Object.assign(ctx, { font: `${tall}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing: "0px" });
-  const wide = ctx.measureText(cellNumber(0.5)).width / tall;
-  const size = Math.floor(Math.min(tall / 1.3, cell / wide / CONDENSED));
+  const sizeOf = (/** @type {string} */ number) =>
+    Math.floor(Math.min(tall / 1.3, (cell * tall) / ctx.measureText(number).width / CONDENSED));
+  const [size, longest] = [0.5, 0.999].map((weight) => sizeOf(cellNumber(weight))); // ">.99" is longest
   if (size < least) return false;
-  ctx.font = `${size}px ${theme.font}`;
   for (const row of rows)
     for (const key of keysLookedAt(values, row * keys, keys)) {
       const weight = values[row * keys + key];
+      const number = cellNumber(weight);
       ctx.fillStyle = inkOn(theme.scale[levelOf(weight, scale)]);
+      ctx.font = `${number.length > 3 ? Math.max(longest, least) : size}px ${theme.font}`;
       const x = left + (columnAt(places, key) + 0.5) * cell;
-      ctx.fillText(cellNumber(weight), x, top + (row + 0.5) * tall + 0.5, cell - 1);
+      ctx.fillText(number, x, top + (row + 0.5) * tall + 0.5, cell - 2);
     }
   return true;
 }
