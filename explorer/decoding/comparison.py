@@ -16,9 +16,22 @@ from explorer.decoding.labelled_map import (
     row_caption,
 )
 from explorer.decoding.names import KIND_NAMES
-from explorer.decoding.pair_marks import counterparts, in_line, marked, row_axis, words_along, worth_naming
+from explorer.decoding.pair_marks import (
+    MOST_NAMED,
+    NAMED_FROM,
+    Counterparts,
+    counterparts,
+    lone_words,
+    marked,
+    marks_of_difference,
+    name_of,
+    row_axis,
+    subtracted,
+    words_along,
+    worth_naming,
+)
 from explorer.locale.messages import t, translated
-from explorer.locale.text import fixed, quoted, three_decimals
+from explorer.locale.text import fixed, listed, quoted, three_decimals
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -30,7 +43,7 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if counterparts stand in line, and sentences: on what is compared, and on marks."""
+    """Two maps A and B, B minus A if rows have counterparts, and sentences: on what is compared, and on marks."""
 
     first: LabelledMap
     second: LabelledMap
@@ -40,28 +53,17 @@ class Comparison:
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
-    """Put two maps beside each other, with their difference if counterparts stand in line."""
-    minus = difference(a, b, t("B minus A")) if in_line(a, b) else None
-    return Comparison(a, b, minus, _comparability(a, b))
+    """Put two maps beside each other, with the difference of what has counterparts."""
+    return Comparison(a, b, subtracted(a, b), "")
 
 
 def with_marks(comparison: Comparison) -> Comparison:
     """Mark in all maps what differs, and say so in the legend."""
     first, second, legend, words = marked(comparison.first, comparison.second)
-    minus = comparison.difference and replace(comparison.difference, marks=first.marks)
-    return Comparison(first, second, minus, f"{words} {comparison.caption}".strip(), legend)
-
-
-def _comparability(a: LabelledMap, b: LabelledMap) -> str:
-    """Say why two maps cannot be subtracted."""
-    if a.values.shape != b.values.shape:
-        first, second = (f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
-        return t(
-            "The maps differ in size ({first} and {second}), so there is no difference to draw.",
-            first=first,
-            second=second,
-        )
-    return "" if in_line(a, b) else t("Words stand in other places, so there is no difference to draw.")
+    minus = comparison.difference
+    if minus:
+        minus = replace(minus, marks=marks_of_difference(minus, first.marks))
+    return Comparison(first, second, minus, words, legend)
 
 
 def pair_in_words(comparison: Comparison, row: int) -> str:
@@ -74,11 +76,12 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
         axis = int(writes)  # a row inside a prompt writes nothing
         rows = [_word_of(each, axis, at) for each, at in zip((a, b), most.rows, strict=True)]
         keys = [
-            _with_weight("".join(each.columns[at] for at in word), weight, pieces=len(word))
-            for each, word, weight in zip((a, b), most.words, most.weights, strict=True)
+            _with_weight(name_of(each, 2, word), weight, len(word), _elsewhere(a, b, most, side))
+            for side, (each, word, weight) in enumerate(zip((a, b), most.words, most.weights, strict=True))
         ]
         return _looks_more(rows, keys, most.weights, writes=writes)
-    if comparison.difference is not None and pairs and not pairs[0].change:
+    minus = comparison.difference
+    if minus and minus.values.shape == a.values.shape == b.values.shape and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
     if row > min(len(a.rows), len(b.rows)):
         return ""
@@ -136,12 +139,42 @@ def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[floa
     )
 
 
-def _with_weight(word: str, weight: float, *, pieces: int = 1) -> str:
-    """A word in quotation marks and the weight that it gets, that of all its pieces."""
+def _with_weight(word: str, weight: float, pieces: int, elsewhere: str) -> str:
+    """A word in quotation marks and the weight that it gets, that of all its pieces, and what goes elsewhere."""
     number = fixed(weight, 2)
     if pieces > 1:
-        return t("{word} ({weight} together)", word=quoted(word), weight=number)
+        number = t("{number} together", number=number)
+    if elsewhere:
+        return t("{word} ({weight}; {elsewhere})", word=quoted(word), weight=number, elsewhere=elsewhere)
     return t("{word} ({weight})", word=quoted(word), weight=number)
+
+
+_EXPLAINS = 0.5  # share of a change from which weights of words without a counterpart are said with it
+
+
+def _elsewhere(a: LabelledMap, b: LabelledMap, pair: Counterparts, side: int) -> str:
+    """What the row that gives less gives to words without a counterpart, if that explains half of the change.
+
+    Rows sum to 1, so what goes to a word that only one map has is missing elsewhere. What the other row gives to such
+    words is taken off.
+    """
+    if pair.weights[side] > pair.weights[1 - side]:
+        return ""
+    lone = [
+        sorted(
+            ((float(map_.values[row, word.start : word.stop].sum()), name_of(map_, 2, word)) for word in words),
+            key=lambda each: -each[0],
+        )
+        for map_, row, words in zip((a, b), pair.rows, lone_words(a, b, 2), strict=True)
+    ]
+    named = [each for each in lone[side] if each[0] >= NAMED_FROM][:MOST_NAMED]
+    total = sum(weight for weight, _ in named)
+    if total - sum(weight for weight, _ in lone[1 - side]) < _EXPLAINS * pair.change:
+        return ""
+    words, weight, name = listed(quoted(word) for _, word in named), fixed(total, 2), "BA"[side]
+    if {word.lower() for _, word in named}.isdisjoint(key.lower() for key in words_along((b, a)[side], 2)[1]):
+        return t("another {weight} goes to {words}, which {map} does not have", weight=weight, words=words, map=name)
+    return t("another {weight} goes to {words}, which {map} lacks there", weight=weight, words=words, map=name)
 
 
 def _word_of(map_: LabelledMap, axis: int, row: int) -> str:

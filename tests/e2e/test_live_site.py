@@ -197,6 +197,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
         "Two football children are playing young in the park.",
         "Two young girls are feeding birds in the park.",
         "Two young unicyclists are playing football in the park.",
+        "Two young children are playing football in the park",
     ):
         box.get_by_label("The other sentence").fill(text)
         box.get_by_label("The other sentence").press("Enter")

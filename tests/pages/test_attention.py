@@ -233,7 +233,7 @@ def test_a_forced_target_has_its_probabilities_and_opens(toys: Path) -> None:
     assert "a chosen path" in words(at)
 
 
-def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
+def test_a_sentence_of_another_length_is_subtracted_where_it_has_counterparts() -> None:
     at = panel("compare.way-text", kind="encoder")
     proposed = str(at.text_input(key="compare_text").value)
     assert [word for word in proposed.split() if word not in TEXT.split()], "it begins with a word changed"
@@ -244,8 +244,13 @@ def test_a_sentence_of_another_length_is_shown_without_a_difference() -> None:
     assert "Change one word of the sentence" in words(at)
     assert not maps(at)
     choose(at, compare_text="I read")
+    assert [each.shape for each in maps(at)] == [(5, 5), (3, 3), (3, 3)]
+    assert "neither compared nor in B − A: the rows “red” and “books” of A; the columns" in words(at)
+    choose(at, compare_text="I buy blue cars")
+    assert len(maps(at)) == 3
+    choose(at, compare_text="cars")
     assert len(maps(at)) == 2
-    assert "differ in size (5 × 5 and 3 × 3)" in words(at)
+    assert "Few words in common: no difference map, only the rows of “<eos>” are compared." in words(at)
     assert "shows tokens" in words(report(at, view="head.words"))
     choose(at, compare_text="They buy blue cars")
     assert len(maps(at)) == 3

@@ -127,7 +127,13 @@ def _write_pair(a: Translation, b: Translation) -> None:
 def _bold(words: Sequence[tuple[str, bool]]) -> str:
     """The words with those in bold that are marked, without the space after them, where Markdown allows none."""
     texts = [(word.rstrip(), word[len(word.rstrip()) :], is_own) for word, is_own in words]
-    return "".join(f"**{plain(text)}**{space}" if is_own else plain(text) + space for text, space, is_own in texts)
+    return "".join((_marked(text) if is_own else plain(text)) + space for text, space, is_own in texts)
+
+
+def _marked(word: str) -> str:
+    """The word in bold; punctuation on grey ground as well, since bold is hardly to be seen in a full stop."""
+    bold = f"**{plain(word)}**"
+    return bold if any(map(str.isalnum, word)) else f":gray-background[{bold}]"
 
 
 def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:

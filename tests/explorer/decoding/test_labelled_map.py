@@ -51,11 +51,12 @@ def test_a_row_of_three_maps_names_in_each_what_rows_write_and_what_differs() ->
     own, *others = wire.read(encode(found.difference, "", grid=maps))[0]["grid"]
     assert own == others[2]
     written = [f"→ {token}" for token in a.predicted]
-    assert [each[1] for each in others] == [written] * 3, "rows are matched by what they write"
+    assert [each[1] for each in others] == [written, written, []], "the rows of all three are in line"
     assert others[0][0] == list(a.row_labels)
-    assert others[1][0] == own[0] == ["1", "2", "3", "4", "5"]
+    assert others[1][0] == ["1", "2", "3", "4", "5"]
     (row, column), *_ = found.difference.marks.cells
-    names = {2: "≠ 3 red / blue", column: found.difference.marked_labels[1][column]}
+    assert own[0] == [found.difference.row_labels[i] if i == row else f"{i + 1}" for i in range(5)]
+    names = {2: "≠ 3 red /\nblue", column: found.difference.marked_labels[1][column]}
     assert own[2] == [names.get(i, f"{i + 1}") for i in range(5)]
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert two[2][:3] == [list(b.row_labels), written, list(b.column_labels)], "two have room for all names"
@@ -64,6 +65,23 @@ def test_a_row_of_three_maps_names_in_each_what_rows_write_and_what_differs() ->
     labels = wire.read(encode(inner[2], "", grid=inner))[0]["grid"][0][0]
     named = {row: inner[2].row_labels[row], 4: f"≠ {inner[2].row_labels[4]}"}
     assert labels == [named.get(i, f"{i + 1}") for i in range(5)], "rows that write nothing"
+
+
+def test_rows_that_differ_are_named_in_all_three_maps() -> None:
+    a, b = cross("a dog", "der Hund rennt", (1, 1)), cross("a cat", "die Katze rennt")
+    found = with_marks(compare(a, b))
+    assert found.difference
+    maps = [found.first, found.second, found.difference]
+    names = wire.read(encode(a, "", grid=[a, *maps[1:]]))[0]["grid"]
+    assert [each[0] for each in names[2:]] == [
+        ["1", "≠ 2 die", "≠ 3 Katze"],
+        ["1", "≠ 2 der /\ndie", "≠ 3 Hund /\nKatze"],
+    ]
+    assert names[3][1] == []
+    moved = with_marks(compare(a, cross("a dog", "rennt der Hund")))
+    assert moved.difference
+    names = wire.read(encode(a, "", grid=[a, moved.second, moved.difference]))[0]["grid"]
+    assert names[3][1] == ["→ der", "→ Hund", "→ rennt"], "the rows beside it are others"
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
@@ -111,9 +129,9 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
         "these words are the same"
     )
     assert [sent(each)[0]["least"] for each in (both, one)] == [0.05, 0]
-    few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
+    few = with_marks(compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>"))))
     assert few.difference is None
-    assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+    assert few.caption == "Few words in common: no difference map, only the rows of “<eos>” are compared."
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -203,7 +221,8 @@ def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
 def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("the very old cat ran", "die alte Katze lief", (0, 0), (1, 1), (2, 3), (3, 3))
-    assert pair_in_words(compare(a, b), 1) == "To write “lief”, A looks more at “ran” (0.90) than B at “ran” (0.05)."
+    said = "To write “lief”, A looks more at “ran” (0.90) than B at “ran” (0.05; another "
+    assert pair_in_words(compare(a, b), 1).startswith(said)
     said = details(compare(a, b))
     assert "In A, “3 Hund → lief” looks at “3 ran” (0.900)" in said
     assert "In B, “4 Katze → lief” looks at “4 cat”" in said
@@ -218,10 +237,13 @@ def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_do
 def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
     b = cross("a man .", "Mann .", (0, 0))
-    assert marked(a, b)[3] == "Few words in common: only the rows that write “.” can be compared."
+    assert marked(a, b)[3] == "Few words in common: no difference map, only the rows that write “.” are compared."
     assert "Few words" not in marked(a, cross("two old children play", "zwei alte Kinder spielen .", (0, 0)))[3]
     none = marked(a, cross("men", "Leute", (0, 0)))
-    assert none[2:] == ("≠ marks words that differ.", "No row has a counterpart to be compared with.")
+    assert none[2:] == (
+        "≠ marks words that differ.",
+        "No row has a counterpart to be compared with, so there is no difference map.",
+    )
 
 
 @pytest.mark.parametrize(("largest", "top"), [(0.11, 0.25), (0.26, 0.3), (0.62, 0.65), (0.01, 0.25)])
@@ -233,7 +255,7 @@ def test_the_scale_of_a_difference_ends_near_the_largest_one(largest: float, top
     assert minus.top == top
 
 
-DIFFERENT_BY = re.compile(r"\(([\d.]+)\) than [AB] at “[^”]+” \(([\d.]+)\)")
+DIFFERENT_BY = re.compile(r"\(([\d.]+)\) than [AB] at “[^”]+” \(([\d.]+)[);]")
 CHILDREN = "two young children are playing football in the park .", "Zwei kleine Kinder spielen im Park Football ."
 OLD = "two old children are playing football in the park .", "Zwei alte Kinder spielen im Park Football ."
 PARK = "in the park two young children are playing football .", "In einem Park spielen zwei Kinder Football ."
@@ -264,15 +286,19 @@ def test_words_in_another_order_are_compared_with_themselves(
         assert max(by) >= 0.19 - 1e-9
         assert "none differs" not in found.legend
         assert found.first.marks.cells, "what is named is framed"
-        listed = found.caption.partition("Not compared")[2].partition(". ")[0]
+        listed = found.caption.partition("No single counterpart")[2].partition(". ")[0].partition("the column")[0]
         for word in {word.lower() for word in one.predicted} & {word.lower() for word in other.predicted}:
             assert f"“{word}”" not in listed.lower()
         for side, beside in ((found.first, other), (found.second, one)):
             marked_keys = {side.columns[at].lower() for at in side.marks.columns}
             assert not marked_keys & {key.lower() for key in beside.columns}
-        assert (found.difference is None) == moved
-        reason = "Words stand in other places, so there is no difference to draw."
-        assert (reason in found.caption) == (moved and one.values.shape == other.values.shape)
+        assert found.difference is not None
+        row, key = found.first.marks.cells[0]
+        rows, keys = found.difference.marks.twins
+        row, key = rows.index(row), keys.index(key)
+        assert abs(found.difference.values[row, key]) == pytest.approx(by[0], abs=0.011), "the largest change"
+        assert abs(found.difference.values).max() == abs(found.difference.values[row, key])
+        assert ("Words stand in other places: B − A has them in the order of A." in found.caption) == moved
 
 
 def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> None:
