@@ -9,12 +9,7 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import (
-    LabelledMap,
-    difference,
-    head_map,
-    row_caption,
-)
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map
 from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.pair_marks import (
     MOST_NAMED,
@@ -31,7 +26,7 @@ from explorer.decoding.pair_marks import (
     worth_naming,
 )
 from explorer.locale.messages import t, translated
-from explorer.locale.text import fixed, listed, quoted, three_decimals
+from explorer.locale.text import fixed, listed, quoted
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -53,21 +48,16 @@ class Comparison:
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
-    """Put two maps beside each other, with the difference of what has counterparts."""
-    return Comparison(a, b, subtracted(a, b), "")
+    """Put two maps beside each other, with the difference of what has counterparts, and mark in all what differs."""
+    first, second, legend, words = marked(a, b)
+    minus = subtracted(a, b)
+    return Comparison(
+        first, second, minus and replace(minus, marks=marks_of_difference(minus, first.marks)), words, legend
+    )
 
 
-def with_marks(comparison: Comparison) -> Comparison:
-    """Mark in all maps what differs, and say so in the legend."""
-    first, second, legend, words = marked(comparison.first, comparison.second)
-    minus = comparison.difference
-    if minus:
-        minus = replace(minus, marks=marks_of_difference(minus, first.marks))
-    return Comparison(first, second, minus, words, legend)
-
-
-def pair_in_words(comparison: Comparison, row: int) -> str:
-    """Name the counterparts that differ most; if none differ, say what `row` (from 1) does."""
+def pair_in_words(comparison: Comparison) -> str:
+    """Name the counterparts that differ most; "" if none differ in the decimals of a sentence."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
@@ -83,12 +73,7 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
     minus = comparison.difference
     if minus and minus.values.shape == a.values.shape == b.values.shape and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
-    if row > min(len(a.rows), len(b.rows)):
-        return ""
-    first, second = (row_caption(each, row - 1, three_decimals) for each in (a, b))
-    if a.predicted:
-        return t("At step {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
-    return t("At position {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
+    return ""
 
 
 def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[float], *, writes: bool) -> str:
@@ -182,16 +167,6 @@ def _word_of(map_: LabelledMap, axis: int, row: int) -> str:
     words, names = words_along(map_, axis)
     whole = {word.start: name for word, name in zip(words, names, strict=True)}
     return whole.get(row, (map_.rows, map_.predicted)[axis][row])
-
-
-def details(comparison: Comparison) -> str:
-    """Say what the rows look at whose weights differ most; empty if none differ."""
-    a, b = comparison.first, comparison.second
-    pairs = counterparts(a, b)
-    if not worth_naming(pairs):
-        return ""
-    first, second = (row_caption(each, at, three_decimals) for each, at in zip((a, b), pairs[0].rows, strict=True))
-    return t("In A, {a} In B, {b}", a=first, b=second)
 
 
 def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, LabelledMap]:

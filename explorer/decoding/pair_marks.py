@@ -17,8 +17,7 @@ from explorer.locale.text import listed, quoted
 from model.trace import VISIBLE
 
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
-MOST_NAMED = 4  # words whose rows are compared, from which these are not named
-MOST_FRAMED = 40  # weights; of more, those with the largest differences
+MOST_NAMED = 4  # words in a sentence
 NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
 
 Matched = tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]
@@ -51,7 +50,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     """
     pairs = counterparts(a, b)
     differing = [pair for pair in pairs if pair.change >= DIFFERENT]
-    framed = differing[:MOST_FRAMED] or pairs[: int(worth_naming(pairs))]
+    framed = differing or pairs[: int(worth_naming(pairs))]
     only = [_matched(a, b, axis)[1] for axis in range(3)]
     maps = [
         replace(
@@ -67,7 +66,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
         for side, map_ in enumerate((a, b))
     ]
     legend = _in_words((maps[0].marks, maps[1].marks), len(framed), len(differing), len(pairs))
-    words = _few_in_words(a, b) or _uncompared(a, b), _moved_in_words(a, b), _pieces_in_words(a, b)
+    words = _uncompared(a, b), _pieces_in_words(a, b)
     return maps[0], maps[1], legend, " ".join(filter(None, words))
 
 
@@ -128,12 +127,12 @@ def worth_naming(pairs: Sequence[Counterparts]) -> bool:
 
 
 def subtracted(a: LabelledMap, b: LabelledMap) -> LabelledMap | None:
-    """B minus A, where rows and columns have counterparts, in the order of A; None if few rows have.
+    """B minus A, where rows and columns have counterparts, in the order of A; None if none have.
 
     A column is a piece of a word, or a whole word if its counterpart has not as many pieces.
     """
     rows, columns = matched_rows(a, b), [pair for words in _matched(a, b, 2)[0] for pair in _subtracted_pieces(*words)]
-    if not columns or _few_in_words(a, b):
+    if not rows or not columns:
         return None
     first = _cut(a, [i for i, _ in rows], [word for word, _ in columns])
     second = _cut(b, [j for _, j in rows], [word for _, word in columns])
@@ -249,29 +248,13 @@ def name_of(map_: LabelledMap, axis: int, word: range) -> str:
     return "".join((map_.rows, map_.predicted, map_.columns)[axis][word.start : word.stop])
 
 
-def _moved_in_words(a: LabelledMap, b: LabelledMap) -> str:
-    """Say if counterparts stand in another order, of which the difference has only one."""
-    orders = [other.start for _, other in _matched(a, b, row_axis(a, b))[0]], [m.start for _, m in _matched(a, b, 2)[0]]
-    is_moved = any(one > other for order in orders for one, other in pairwise(order)) and not _few_in_words(a, b)
-    return t("Words stand in other places: B − A has them in the order of A.") if is_moved else ""
-
-
 def _pieces_in_words(a: LabelledMap, b: LabelledMap) -> str:
     """Say how words in several pieces are compared, if there are any: as keys, and as rows."""
-    axis = row_axis(a, b)
     sentences = []
     if any(len(word) > 1 for pair in _matched(a, b, 2)[0] for word in pair):
         sentences.append(t("The weights of the pieces of a word are added up."))
-    uneven = [pair for pair in _matched(a, b, axis)[0] if len(pair[0]) != len(pair[1])]
-    names = [dict(zip(*words_along(each, axis), strict=True)) for each in (a, b)]
-    words = [t("{a} with {b}", a=quoted(names[0][one]), b=quoted(names[1][other])) for one, other in uneven]
-    if words:
-        pairs = listed(dict.fromkeys(words))
-        sentences.append(
-            t("Compared by the row that writes the first piece: {pairs}.", pairs=pairs)
-            if axis
-            else t("Compared by the row of the first piece: {pairs}.", pairs=pairs)
-        )
+    if any(len(one) != len(other) for one, other in _matched(a, b, row_axis(a, b))[0]):
+        sentences.append(t("Words with unequal numbers of pieces are compared by the rows of their first pieces."))
     return " ".join(sentences)
 
 
@@ -323,21 +306,6 @@ def own_words(text: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple
     return first, second
 
 
-def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
-    """Name the rows that have counterparts, if these are few."""
-    axis = row_axis(a, b)
-    pairs, names = _matched(a, b, axis)[0], [words_along(each, axis)[1] for each in (a, b)]
-    if len(pairs) > min(MOST_NAMED, *(len(each) // 2 for each in names)):
-        return ""
-    if not pairs:
-        return t("No row has a counterpart to be compared with, so there is no difference map.")
-    of = dict(zip(*words_along(a, axis), strict=True))
-    words = listed(quoted(of[word]) for word, _ in pairs)
-    if axis:
-        return t("Few words in common: no difference map, only the rows that write {rows} are compared.", rows=words)
-    return t("Few words in common: no difference map, only the rows of {rows} are compared.", rows=words)
-
-
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
     if any(each.rows or each.ends or each.columns for each in marks):
@@ -353,15 +321,6 @@ def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, c
         )
         if framed:
             sentences.append(t("The frame marks the largest difference."))
-    elif framed < differing:
-        sentences.append(
-            t(
-                "Frames mark the {n} largest of {all} that differ by {least:g} or more.",
-                n=framed,
-                all=t("{n} weight", "{n:,} weights", n=differing),
-                least=DIFFERENT,
-            )
-        )
     elif differing:
         sentences.append(
             t(

@@ -4,7 +4,7 @@
 import { giveForms } from "./head_forms.js";
 import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
-import { changeSeen, decimals, listed, quoted } from "./numbers.js";
+import { changeSeen, listed, quoted } from "./numbers.js";
 import {
   MOST_NAMED,
   NAMED,
@@ -18,7 +18,7 @@ import {
   worthNaming,
 } from "./pair_marks.js";
 import { placesIn } from "./scripts.js";
-import { NAMED_FROM, rankedRow, spansOf, weightsOf } from "./weights.js";
+import { spansOf, weightsOf } from "./weights.js";
 import { pairOf } from "./word_changes.js";
 import { inSentence, t } from "./words.js";
 
@@ -54,13 +54,7 @@ export function compareDecodings(a, b, at, titles, texts) {
   const all = [...figures, ...minus];
   const grid = inRow(all);
   all.forEach(({ header }, i) => Object.assign(header, { grid: [grid[i], ...grid], group: "compare", name: NAMES[i] }));
-  return {
-    figures: all,
-    said: pairInWords(one, other, at.row - 1),
-    legend,
-    about: [detailsOf(one, other), said].filter(Boolean).join(" "),
-    pair: pairOf(texts),
-  };
+  return { figures: all, said: pairInWords(one, other), legend, about: said, pair: pairOf(texts) };
 }
 
 /** The marks of A in the map that `subtracted` made of it. @param {Sheet} sheet @param {Marks} marks @returns {Marks} */
@@ -297,8 +291,8 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
-/** The counterparts that differ most; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
-function pairInWords(a, b, row) {
+/** The counterparts that differ most; as `pair_in_words`. @param {Sheet} a @param {Sheet} b */
+function pairInWords(a, b) {
   const pairs = counterparts(a, b);
   const [largest] = worthNaming(pairs);
   if (largest) {
@@ -312,11 +306,7 @@ function pairInWords(a, b, row) {
   const whole = [a, b, ...(subtracted(a, b) ?? [])].map(({ rows, columns }) => `${[rows.length, columns.length]}`);
   if (whole.length > 2 && new Set(whole).size < 2 && pairs[0]?.change === 0)
     return t("Both maps are equal in every cell.");
-  if (row >= Math.min(a.rows.length, b.rows.length)) return "";
-  const fields = { n: row + 1, a: rowInWords(a, row), b: rowInWords(b, row) };
-  return a.predicted.length
-    ? t("At step {n}: in A, {a} In B, {b}", fields)
-    : t("At position {n}: in A, {a} In B, {b}", fields);
+  return "";
 }
 
 /** The word that a row writes (axis 1) or reads, if it is at the word's first piece; otherwise the piece. @param {Sheet} sheet @param {number} axis @param {number} row */
@@ -365,28 +355,4 @@ function looksMore(rows, keys, weights, writes) {
   return isSame
     ? t("From {word}, {more} looks more at {key} than {less} at {other}.", fields)
     : t("From {word}, {more} looks more at {key} than {less}, from {its}, at {other}.", fields);
-}
-
-/** What the rows look at whose weights differ most; empty if none differ. @param {Sheet} a @param {Sheet} b */
-function detailsOf(a, b) {
-  const [largest] = worthNaming(counterparts(a, b));
-  if (!largest) return "";
-  const [i, j] = largest.rows;
-  return t("In A, {a} In B, {b}", { a: rowInWords(a, i), b: rowInWords(b, j) });
-}
-
-/** A row by what it reads and predicts: "5 spielen → im". @param {Pick<Sheet, "rows" | "predicted">} sheet @param {number} row */
-const rowName = ({ rows, predicted }, row) => `${row + 1} ${rows[row]}${predicted[row] ? ` → ${predicted[row]}` : ""}`;
-
-/** The keys at which a row looks most. @param {Sheet} sheet @param {number} row */
-function rowInWords({ values, mask, rows, predicted, columns }, row) {
-  const query = quoted(rowName({ rows, predicted }, row));
-  const best = rankedRow(values, mask, row, columns.length)
-    .seen.slice(0, 3)
-    .filter(({ weight }) => weight > 0);
-  if (!best.length) return t("{query} can see nothing.", { query });
-  const keys = best
-    .filter(({ weight }, i) => !i || weight >= NAMED_FROM)
-    .map(({ key, weight }) => `${quoted(`${key + 1} ${columns[key]}`)} (${decimals(weight)})`);
-  return t("{query} looks at {keys}.", { query, keys: keys.join(", ") });
 }

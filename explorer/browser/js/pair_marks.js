@@ -11,7 +11,6 @@ import { inSentence, t } from "./words.js";
 
 export const SIGN = "≠"; // before a token that the other map does not have there
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
-const MOST_FRAMED = 40; // weights; of more, those with the largest differences
 export const MOST_NAMED = 4; // words in a sentence
 export const NAMED = 0.01; // difference from which two weights are not the same in two decimals
 
@@ -53,13 +52,13 @@ const rowsMatched = (a, b) =>
       .map((at, nth) => /** @type {[number, number]} */ ([at, pair[1].places[nth]])),
   );
 
-/** Both maps where rows and columns have counterparts, in the order of A, to be subtracted; null if few rows have. A column is a piece of a word, or a whole word if its counterpart has not as many. @param {Sheet} a @param {Sheet} b @returns {Sheet[] | null} */
+/** Both maps where rows and columns have counterparts, in the order of A, to be subtracted; null if none have. A column is a piece of a word, or a whole word if its counterpart has not as many. @param {Sheet} a @param {Sheet} b @returns {Sheet[] | null} */
 export function subtracted(a, b) {
   const rows = rowsMatched(a, b);
   const columns = matchedAlong(a, b, 2).pairs.flatMap((pair) =>
     isEven(pair) ? pair[0].places.map((at, nth) => [[at], [pair[1].places[nth]]]) : [pair.map(({ places }) => places)],
   );
-  if (!columns.length || fewInWords(a, b)) return null;
+  if (!rows.length || !columns.length) return null;
   const positions = [rows.map(([i]) => i), columns.map(([[at]]) => at)];
   return [a, b].map((sheet, side) => {
     const own = rows.map((pair) => pair[side]);
@@ -98,7 +97,7 @@ export function marked(a, b) {
   const [read, written, columns] = [0, 1, 2].map((axis) => matchedAlong(a, b, axis));
   const pairs = counterparts(a, b);
   const differing = pairs.filter(({ change }) => change >= DIFFERENT);
-  const framed = (differing.length ? differing : worthNaming(pairs)).slice(0, MOST_FRAMED);
+  const framed = differing.length ? differing : worthNaming(pairs);
   const twins = twinsOf(a, b);
   const marks = [0, 1].map((side) => ({
     rows: read.only[side],
@@ -114,7 +113,7 @@ export function marked(a, b) {
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
-  const said = [fewInWords(a, b) || uncompared(a, b), movedInWords(a, b), piecesInWords(a, b)];
+  const said = [uncompared(a, b), piecesInWords(a, b)];
   return { marks, legend: legend.filter(Boolean).join(" "), said: said.filter(Boolean).join(" ") };
 }
 
@@ -149,30 +148,14 @@ function uncompared(a, b) {
   return t("No single counterpart, so neither compared nor in B − A: {parts}.", { parts: parts.join("; ") });
 }
 
-/** Says if counterparts stand in another order, of which the difference has only one. @param {Sheet} a @param {Sheet} b */
-function movedInWords(a, b) {
-  const isMoved = [rowAxis(a, b), 2].some((axis) => {
-    const starts = matchedAlong(a, b, axis).pairs.map(([, { places }]) => places[0]);
-    return starts.some((at, i) => i && starts[i - 1] > at);
-  });
-  return isMoved && !fewInWords(a, b) ? t("Words stand in other places: B − A has them in the order of A.") : "";
-}
-
 /** Says how words in several pieces are compared, if there are any: as keys, and as rows. @param {Sheet} a @param {Sheet} b */
 function piecesInWords(a, b) {
-  const axis = rowAxis(a, b);
   const hasPieces = matchedAlong(a, b, 2).pairs.some((pair) => pair.some(({ places }) => places.length > 1));
-  const uneven = matchedAlong(a, b, axis).pairs.filter((pair) => !isEven(pair));
-  const words = uneven.map(([one, other]) => t("{a} with {b}", { a: quoted(one.name), b: quoted(other.name) }));
-  const pairs = listed([...new Set(words)]);
-  const sentences = [hasPieces ? t("The weights of the pieces of a word are added up.") : ""];
-  if (pairs)
-    sentences.push(
-      axis
-        ? t("Compared by the row that writes the first piece: {pairs}.", { pairs })
-        : t("Compared by the row of the first piece: {pairs}.", { pairs }),
-    );
-  return sentences.filter(Boolean).join(" ");
+  const isUneven = matchedAlong(a, b, rowAxis(a, b)).pairs.some((pair) => !isEven(pair));
+  return [
+    ...(hasPieces ? [t("The weights of the pieces of a word are added up.")] : []),
+    ...(isUneven ? [t("Words with unequal numbers of pieces are compared by the rows of their first pieces.")] : []),
+  ].join(" ");
 }
 
 /** The weights of two maps that can be compared, those that differ most first; a key is a whole word. @param {Sheet} a @param {Sheet} b @returns {{ change: number, rows: [number, number], words: Word[], weights: number[] }[]} */
@@ -194,19 +177,6 @@ export function counterparts(a, b) {
 /** The pair that differs most, if it does in the decimals that a sentence gives. @param {ReturnType<typeof counterparts>} pairs */
 export const worthNaming = ([first]) => (first && first.change >= NAMED ? [first] : []);
 
-/** The words whose rows are compared, if these are few. @param {Sheet} a @param {Sheet} b */
-function fewInWords(a, b) {
-  const axis = rowAxis(a, b);
-  const { pairs } = matchedAlong(a, b, axis);
-  if (pairs.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(wordsAlong(each, axis).length / 2))))
-    return "";
-  if (!pairs.length) return t("No row has a counterpart to be compared with, so there is no difference map.");
-  const fields = { rows: listed(pairs.map(([{ name }]) => quoted(name))) };
-  return axis
-    ? t("Few words in common: no difference map, only the rows that write {rows} are compared.", fields)
-    : t("Few words in common: no difference map, only the rows of {rows} are compared.", fields);
-}
-
 /** @param {number} framed @param {number} differing @param {number} compared */
 function framesInWords(framed, differing, compared) {
   const least = inSentence(`${DIFFERENT}`);
@@ -219,12 +189,6 @@ function framesInWords(framed, differing, compared) {
     );
     return framed ? `${none} ${t("The frame marks the largest difference.")}` : none;
   }
-  if (framed < differing)
-    return t("Frames mark the {n} largest of {all} that differ by {least:g} or more.", {
-      n: framed,
-      all: t("{n} weight", "{n:,} weights", { n: differing }),
-      least,
-    });
   return t(
     "The frame marks the one weight that differs by {least:g} or more.",
     "Frames mark {n:,} weights that differ by {least:g} or more.",
