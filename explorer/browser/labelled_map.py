@@ -24,7 +24,7 @@ _LARGE = 40_000
 _MANY = 3  # maps in a row, which have no room for all names
 _BOLD, _LETTER, _SLANTED = 6.9, 6.5, 4.0  # width of a letter of rows, of what they predict, and of columns, in pixels
 _WIDTHS = dict.fromkeys("MWmw", 1.5) | dict.fromkeys("Ifijlrt.,:", 0.66) | {" ": 0.5}  # as a share of other letters
-_ROOM, _CELLS = 980, (12, 54)  # width of such a row in a small window, and sizes of its cells
+_ROOM, _LEAST, _CELLS = 980, 200, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
 
 
 def labelled_map_view(message: bytes, *, key: str) -> None:
@@ -91,17 +91,17 @@ def encode(
 def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list[str], float]]:
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
-    Only A and B and their difference are three. Then, B and the difference name the rows that differ, and have
-    positions for the others. The difference says what rows predict only if rows of B are not in line with those of A.
+    Only A and B and their difference are three. If their rows are in line, B and the difference name those that differ,
+    and the difference does not say what rows predict. Otherwise, it does, or all rows have names.
     """
     found = []
     for nth, map_ in enumerate(maps):
         rows, ends, columns = _labels(map_)
         row, column = map_.marks.cells[0] if map_.marks.cells else (-1, -1)
         if nth and len(maps) == _MANY:
-            if map_.signed and maps[1].marks.twins[0] == list(range(len(maps[0].rows))):
-                ends = []
-            rows = _some(rows, -1 if any(ends) else row)
+            in_line = maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
+            ends = [] if map_.signed and in_line else ends
+            rows = _some(rows, -1 if any(ends) else row) if in_line or any(ends) else rows
         if map_.signed:
             columns = _some(columns, column)
             rows, ends, columns = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends, columns))
@@ -110,7 +110,7 @@ def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list
         found.append((rows, ends, columns, beside))
     cells = sum(len(columns) for _, _, columns, _ in found)
     cell = float(np.clip((_ROOM - sum(beside for *_, beside in found)) / max(cells, 1), *_CELLS))
-    return [(rows, ends, columns, beside + cell * len(columns)) for rows, ends, columns, beside in found]
+    return [(rows, ends, keys, max(_LEAST, beside + cell * len(keys))) for rows, ends, keys, beside in found]
 
 
 def _letters(names: Sequence[str]) -> float:

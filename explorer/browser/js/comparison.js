@@ -80,8 +80,10 @@ const inRow = (maps) =>
     const some = (/** @type {string[]} */ names, /** @type {number} */ named) =>
       names.map((name, i) => (i === named || name.startsWith(SIGN) ? name : name.split(" ")[0]));
     const inTwo = (/** @type {string[]} */ names) => names.map((name) => name.replace(" / ", " /\n"));
-    if (signed && `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`) ends = [];
-    if (nth && maps.length === MANY) rows = some(rows, ends.some(Boolean) ? -1 : row);
+    const inLine = `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
+    if (signed && inLine) ends = [];
+    const hasEnds = ends.some(Boolean);
+    if (nth && maps.length === MANY && (inLine || hasEnds)) rows = some(rows, hasEnds ? -1 : row);
     return signed ? [inTwo(rows), inTwo(ends), inTwo(some(columns, column)), 1] : [rows, ends, columns, 1];
   });
 

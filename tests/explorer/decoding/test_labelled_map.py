@@ -79,6 +79,12 @@ def test_rows_that_differ_are_named_in_all_three_maps() -> None:
     assert moved.difference
     names = wire.read(encode(a, "", grid=[a, moved.second, moved.difference]))[0]["grid"]
     assert names[3][1] == ["→ der", "→ Hund", "→ rennt"], "the rows beside it are others"
+    maps = [planted("encoder"), planted("encoder", tokens=("i", "books", "<eos>"))]
+    shorter = compare(*maps)
+    assert shorter.difference
+    names = wire.read(encode(maps[0], "", grid=[maps[0], shorter.second, shorter.difference]))[0]["grid"]
+    assert names[2][0] == ["1 i", "2 books", "3 <eos>"], "a number would be that of another word in A"
+    assert names[3][0] == ["1 i", "4 books", "5 <eos>"]
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
