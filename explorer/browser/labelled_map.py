@@ -24,7 +24,7 @@ _LARGE = 40_000
 _MANY = 3  # maps in a row, which have no room for all names
 _BOLD, _LETTER, _SLANTED = 6.9, 6.5, 4.0  # width of a letter of rows, of what they predict, and of columns, in pixels
 _WIDTHS = dict.fromkeys("MWmw", 1.5) | dict.fromkeys("Ifijlrt.,:", 0.66) | {" ": 0.5}  # as a share of other letters
-_ROOM, _LEAST, _CELLS = 980, 200, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
+_ROOM, _LEAST, _CELLS = 980, 220, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
 
 
 def labelled_map_view(message: bytes, *, key: str) -> None:
