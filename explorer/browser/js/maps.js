@@ -9,7 +9,7 @@ import { condensed, drawMark, fade, hiddenNumbers } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
-import { shorten } from "./scripts.js";
+import { linesOf, shorten } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
@@ -182,12 +182,15 @@ export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, 
  */
 export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true, size = 12) {
   const ctx = contextOf(canvas);
-  const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
+  const fit = (/** @type {string} */ text) =>
+    linesOf(text)
+      .map((line) => shorten(ctx, line, most))
+      .join("\n");
   // The position distinguishes repeated words.
   const label = (/** @type {string} */ token, /** @type {number} */ i) =>
     fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
-    Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+    Math.ceil(Math.max(0, ...texts.flatMap(linesOf).map((line) => ctx.measureText(line).width)));
   ctx.letterSpacing = "0px"; // numbers drawn before may have had another one
   ctx.font = `700 ${size}px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
@@ -200,9 +203,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
   // Tilted labels of the keys on the right reach beyond the map.
   const over = Math.max(
     0,
-    ...keys.map(
-      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 0.5 - columnAt(places, k)),
-    ),
+    ...keys.map((key, k) => widest([key]) * Math.cos(TILT) - TIGHT * (keys.length - 0.5 - columnAt(places, k))),
   );
   return {
     names,
@@ -344,7 +345,9 @@ function writeLabels(
     Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);
     ctx.rotate(tilt);
-    ctx.fillText(text, 0, 0);
+    const lines = linesOf(text);
+    const last = (lines.length - 1) / (tilt % (Math.PI / 2) ? 1 : 2); // a slanting line has no room below it
+    lines.forEach((line, i) => ctx.fillText(line, 0, (i - last) * points));
     ctx.restore();
   };
   const small = Math.max(least, 11);
@@ -400,7 +403,7 @@ function writeNumbers(
   const least = isSmall ? 9 : densest(ctx.canvas)[0];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
   const crowded = full < leastType(ctx.canvas);
-  const edges = isSmall ? -1 : crowded ? 2 : clamp(Math.floor(cell / 8), 2, 6); // neighbours do not read as one
+  const edges = isSmall ? 3 : crowded ? 2 : clamp(Math.floor(cell / 8), 2, 6); // neighbours do not read as one
   const from = crowded ? WRITTEN_FROM : 0.005;
   const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
   const room = cell - edges;
