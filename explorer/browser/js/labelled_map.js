@@ -182,10 +182,10 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const under = rows.length > FEW ? FIRST_LINE : CAPTION;
-  const high = isAlike
-    ? Math.max(LEAST_LEFT, window.innerHeight - beginOf(S) - under)
-    : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
+  const alike = Math.max(LEAST_LEFT, window.innerHeight - beginOf(S) - under);
+  const high = isAlike ? alike : isInRow ? left : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -210,15 +210,18 @@ function draw(S) {
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   const [framed] = header.frames;
-  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
   const { top: above, tall } = S.plot;
-  frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above) / tall) * tall + 2}px` : ""; // whole rows
+  frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above - 4) / tall) * tall + 4}px` : ""; // whole rows
+  frame.style.minHeight = isInRow && !isBelow ? `${above + most * tall + 4}px` : "";
+  S.box.classList.toggle("in-row", isInRow);
   if (S.isNew && framed) {
     bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
     frame.scrollTop = Math.round(frame.scrollTop / tall) * tall;
   }
   S.isNew = false;
+  for (const each of isInRow ? groupOf(S) : [])
+    if (each.header.rows.length === rows.length) each.find(".box").scrollTop = frame.scrollTop; // the rows stay in line
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
   const last = minus ? columns.length * (rows.length - 1) : Infinity;
   const levels = S.values.map((value, i) => {
@@ -232,7 +235,7 @@ function draw(S) {
   ctx.font = `${NUMBER}px ${theme.font}`;
   const longest = signedNumber(least ? 0.11 : -top, decimals, CHANGE);
   const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
-  const signs = !isRoomy && !least ? CRAMPED : header.zeros ? SCORED : CHANGE;
+  const signs = !isRoomy ? CRAMPED : header.zeros ? SCORED : CHANGE;
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
