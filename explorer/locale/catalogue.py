@@ -101,8 +101,8 @@ def problems() -> list[str]:
 
 @lru_cache(maxsize=64)
 def pack(code: str) -> Pack:
-    """The pack of a language as :func:`packs` found it; an empty one if there is none, or if it cannot be used."""
-    return (_packs or packs()).get(code) or Pack(code, code)
+    """The pack of a language as :func:`packs` finds it; an empty one if there is none, or if it cannot be used."""
+    return _packs.get(code) or packs().get(code) or Pack(code, code)
 
 
 def _of_file(path: Path) -> Pack:
