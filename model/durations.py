@@ -6,8 +6,8 @@ import math
 
 from model.plurals import plural
 
-_IN_SECONDS, _IN_MINUTES, _IN_HOURS = 90, 90 * 60, 72 * 3600  # ranges that end below these are written in this unit
-_STEP = 5  # seconds: a range is not written more exactly
+# Durations below the first number are written in this unit, of so many seconds, in steps of the last number.
+_UNITS = (90, 1, "s", 5), (90 * 60, 60, "min", 1), (72 * 3600, 3600, "h", 0.5), (math.inf, 86_400, "days", 1)
 
 
 def clock(seconds: float) -> str:
@@ -24,14 +24,22 @@ def clock(seconds: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Write a range of seconds: "20 to 45 s", "3 to 5 min", "1.5 to 2 h"; "about 4 min" if both ends read the same."""
-    first, last, unit = rounded_span(low, high)
+    """Write a range of seconds: "20 to 45 s", "20 s to 3 min", "1.5 to 2 h"; "about 4 min" if the ends are the same."""
+    first, first_unit, last, unit = rounded_span(low, high)
+    if first_unit != unit:
+        return f"{first} {first_unit} to {last} {unit}" if first_unit else f"up to {last} {unit}"
     return f"about {last} {unit}" if first == last else f"{first} to {last} {unit}"
 
 
-def rounded_span(low: float, high: float) -> tuple[str, str, str]:
-    """Round the ends of a range of seconds to a common unit, the longer one up: ("20", "45", "s")."""
-    units = ((_IN_SECONDS, 1, "s", _STEP), (_IN_MINUTES, 60, "min", 1), (_IN_HOURS, 3600, "h", 0.5))
-    size, unit, step = next((unit[1:] for unit in units if high < unit[0]), (86_400, "days", 1))
-    first, last = (max(step * steps, step) for steps in (round(low / size / step), math.ceil(high / size / step)))
-    return f"{first:g}", f"{last:g}", unit
+def rounded_span(low: float, high: float) -> tuple[str, str, str, str]:
+    """Round a range of seconds, outwards, each end with its unit: ("20", "s", "3", "min").
+
+    The shorter end has the unit of the longer one unless it would be 0 in it; both are empty if it is 0 in seconds.
+    """
+    at = next(nth for nth, (end, *_) in enumerate(_UNITS) if high < end)
+    _, size, unit, step = _UNITS[at]
+    last = max(step * math.ceil(high / size / step), step)
+    for _, size, first_unit, step in _UNITS[at::-1]:
+        if first := step * math.floor(low / size / step):
+            return f"{first:g}", first_unit, f"{last:g}", unit
+    return "", "", f"{last:g}", unit
