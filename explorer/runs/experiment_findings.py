@@ -157,8 +157,8 @@ def _beside(what: Compared, verdict: Verdict, first: str, arms: Sequence[str]) -
         )
     if verdict == "undecided":
         return t(
-            "Whether {variants} differs from {first} is undecided.",
-            "Whether {variants} differ from {first} is undecided.",
+            "{variants} cannot be told apart from {first}: undecided.",
+            "{variants} cannot be told apart from {first}: undecided.",
             variants=variants,
             first=first,
             n=n,

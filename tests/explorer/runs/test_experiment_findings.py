@@ -268,7 +268,7 @@ def test_a_question_is_answered_by_yes_or_no_only_where_the_scores_decide(
 def test_an_answer_says_what_is_open_with_the_intervals_that_are_asked_for() -> None:
     wide, sure = ten(width=0.2), ten(0.909)
     score, *_ = compared(arms_of([wide, WIDE, WIDE]))
-    assert answer(score).endswith("and “arm 2” (103.0 %) differ from “arm 0” (100.0 %) is undecided.")
+    assert answer(score).endswith("and “arm 2” (103.0 %) cannot be told apart from “arm 0” (100.0 %): undecided.")
     score, *_ = compared(arms_of([ten(), sure, ten(0.6)[:1]]))
     end = "is better than “arm 0” (90.2 %). By how much is open. Too few runs: “arm 2” (60.0 %)."
     assert answer(score) == f"“arm 1” (91.1 %) {end}"
