@@ -26,6 +26,7 @@ from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 _PIXELS = 360  # of a chart of several runs
+_SCORED = ("task", "own_pairs")  # settings on which the scored sentences depend
 
 
 def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
@@ -36,8 +37,14 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
         st.info(t("There is nothing to compare yet: no metrics have been logged."))
         return
     settings = {run: settings_of(runs.folder(run)) for run in chosen}
+    _draw_curves(runs, settings)
     if len(chosen) > 1:
-        _draw_differences({run: by_name[run] for run in chosen}, settings)
+        _draw_differences(by_name, settings)
+
+
+def _draw_curves(runs: Runs, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw the curves of runs with these settings, one measure at a time."""
+    chosen = list(settings)
     measured = {name for run in chosen for name in measures_of(metrics_of(runs, run))}
     labels = {key: translated(MEASURES.get(key, COMPARED[key])[0]) for key in COMPARED if key in measured}
     if st.session_state.get("compare_measure") not in labels:
@@ -82,9 +89,11 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
 def _draw_differences(entries: Mapping[str, Entry], settings: Mapping[str, Mapping[str, Any]]) -> None:
     st.markdown(f"##### {t('How they differ')}")
     differing = differences(settings)
-    draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)
     same = "" if differing else t("Settings, data and start are the same.")
+    if len({tuple(str(each.get(name)) for name in _SCORED) for each in settings.values()}) > 1:
+        same = t("They answered different sentences, so their scores say nothing of which is better.")
     single = t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
     left, right = st.columns([4, 1], vertical_alignment="center")
     left.caption(f"{same} {single}".strip())
     right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
+    draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)

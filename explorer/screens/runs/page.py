@@ -39,7 +39,7 @@ from explorer.web.runs import (
 from model.analysis.run_diagnosis import Verdict
 from model.checkpoint import snapshot_steps
 
-_MOST_ROWS = 12  # further rows are reached by scrolling, so that the view of one run stays near
+_MOST_ROWS = 9  # further rows are reached by scrolling, so that the view of one run stays near
 _CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
 _SEVERAL = "runs_several"
 
@@ -48,7 +48,8 @@ def draw() -> None:
     """Draw the list, then everything about the entries that are marked in it."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
-    heading = st.container(horizontal=True, vertical_alignment="center")
+    shared = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
+    heading = st.container(horizontal=True, key="runs_heading", **shared)
     heading.markdown(f"#### {t('Every run and model on this machine')}", width="content")
     if not entries:
         draw_outcome()
