@@ -77,6 +77,8 @@ def progress(status: RunStatus, reason: str = "", *, early: bool = False, coming
             end=coming[0],
             n=coming[1],
         )
+    if status.state == "running" and status.step and status.left is None:
+        return t("{position}; the time left is being measured", position=position)
     if not status.busy or status.left is None or not status.step:
         return position
     if early:

@@ -397,4 +397,9 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
     write_status(folder, "running", probe_step=30)
     answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
     assert answer in words(run(at)), "the first head of the last layer, as on Runs"
+    assert "follow in a moment" not in words(at)
+    write_status(folder, "running", probe_step=20)
+    assert "The heads of step 30 follow in a moment. At step 20 the model answers" in words(run(at))
+    write_status(folder, "running", probe_step=30)
+    run(at)
     assert any(element.proto.bytes for element in at.get("bidi_component"))

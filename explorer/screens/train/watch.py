@@ -102,7 +102,7 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
     kept = 0 if status.busy or entry is None else kept_step(metrics, entry.summary)
     _state(runs, status, metrics, kept)
     alike = losses_are_alike(runs.folder(name))
-    draw_curves(metrics, alike, key="run", max_steps=status.max_steps, mark=kept or None)
+    draw_curves(metrics, alike, key="run", max_steps=status.max_steps if status.busy else 0, mark=kept or None)
 
 
 def _answers(runs: Runs, name: str) -> None:
@@ -255,6 +255,9 @@ def _draw_heads(runs: Runs, name: str) -> None:
     frame = Frame.of(trace, kind, status.probe_step or status.step)
     film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), frame.layers)
     place = film_view(film, key="probe_film")
+    evals = metrics_of(runs, name).evals
+    if status.busy and evals and evals[-1]["step"] > frame.step:
+        st.caption(t("The heads of step {step:,.0f} follow in a moment.", step=evals[-1]["step"]))
     caption = t(
         "At step {step:,} the model answers {answer}. {head}: {looks}",
         step=frame.step,
