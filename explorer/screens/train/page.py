@@ -29,7 +29,7 @@ from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
-from explorer.screens.train.findings import draw_lines
+from explorer.screens.train.findings import CHECK, draw_lines
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -48,6 +48,7 @@ from explorer.web.figures import draw_figure
 from explorer.web.runs import NEW, choose_run, draw_missing, run_box
 from explorer.web.security import closed
 from model.data import TASKS
+from model.data.checks import FEWEST_HELD_OUT
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
@@ -85,7 +86,7 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.container(key="train_form").columns([4, 5], gap="large")
+    left, right = st.container(key="train_form").columns([2, 3], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
@@ -103,9 +104,10 @@ def _draw_form(runs: Runs) -> None:
             steps = updates_field(preset, data.task)
         if data.questions:
             sentence = t(
-                "The check of these pairs asks {n} question: what is ticked there is left out.",
-                "The check of these pairs asks {n} questions: what is ticked there is left out.",
+                "The [check of these pairs]({link}) asks {n} question: what is ticked there is left out.",
+                "The [check of these pairs]({link}) asks {n} questions: what is ticked there is left out.",
                 n=data.questions,
+                link=f"#{CHECK}",
             )
             st.caption(sentence)
         panel = st.container()
@@ -163,7 +165,9 @@ def _draw_form(runs: Runs) -> None:
             n=perfect,
         )
         if not unfit:
-            st.caption(plain(" ".join((expected_sentence(order, preset), watched, early if perfect else ""))))
+            enough = data.kind is None or data.kind.held_out >= FEWEST_HELD_OUT
+            said = (expected_sentence(order, preset), watched, early if perfect and enough else "")
+            st.caption(plain(" ".join(filter(None, said))))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -233,7 +237,7 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
 def _rough(sizes: Sizes | None) -> str:
     """How long a run of these sizes takes as other trials let expect, or arithmetic; empty without sizes."""
-    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
+    return "" if sizes is None else span(*plan_service().untimed(sizes))
 
 
 def _grey(estimate: str) -> str:
@@ -303,10 +307,10 @@ def _plan(
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
-    if few:
-        st.warning(plain(few))
     if st.button(t("Start training"), type=kind, disabled=impossible or bool(misnamed), width="stretch"):
         _start(runs, order)
+    if few:
+        st.warning(plain(few))
     refused, reason = st.session_state.get(_REFUSED, ("", ""))
     if reason and refused == order.name:  # kept, because this part is redrawn on a timer
         st.error(plain(reason))
