@@ -187,7 +187,7 @@ def test_a_run_may_start_from_another_model(training: Path) -> None:
     at = visit("train")
     choose(at, train_reverse_tiny_d_model=32, train_more=True, train_init="old")
     assert (options(at).init, options(at).set) == ("old", [])
-    assert "The sizes are those of “old”" in words(at)
+    assert "Sizes and tokenizers are those of “old”." in words(at)
     assert not has_key(at, "train_reverse_tokenizer")
     shutil.rmtree(training / "old")
     runtime.models_changed()

@@ -48,8 +48,9 @@ def draw() -> None:
     """Draw the list, then everything about the entries that are marked in it."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
-    shared = {"horizontal_alignment": "distribute", "vertical_alignment": "center"}
-    heading = st.container(horizontal=True, key="runs_heading", **shared)
+    heading = st.container(
+        key="runs_heading", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    )
     heading.markdown(f"#### {t('Every run and model on this machine')}", width="content")
     if not entries:
         draw_outcome()
@@ -154,11 +155,11 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
                 width=198, pinned=any(entry.note for entry in entries)
             ),  # which make it wider than a laptop
             t("right (%)"): number(
-                width=134,
+                width=132,
                 help=t("Share of sentences that are exactly right, with its 95 % interval (Wilson's score interval)."),
             ),
             "BLEU": number(
-                width=132,
+                width=131,
                 help=t(
                     "BLEU on the same, where answers are sentences and not all right. Its 95 % interval is roughly "
                     "± 45 ÷ √sentences."
@@ -181,7 +182,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             t("min"): number(
                 help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=76),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=66),
             t("note"): text(width="medium"),
         },
     )

@@ -10,9 +10,8 @@ from typing import Literal
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, listed, plain, why
+from explorer.locale.text import count, listed, plain
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import (
     TIMEOUT_SECONDS,
@@ -45,15 +44,17 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, choose_run, draw_missing, run_box
+from explorer.web.runs import NEW, attempt, choose_run, draw_missing, draw_refused, run_box
 from explorer.web.security import closed
 from model.data import TASKS
 from model.data.checks import FEWEST_HELD_OUT
+from model.durations import span
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
 _ASKER = "_plan_asker"
-_NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
+_NAME, _SUGGESTED = "train_name", "_train_suggested"
+_START = "start"  # where a refusal is shown
 _POLL_SECONDS = 0.7
 _METRIC_PIXELS = (105, 140, 180)  # beside each other on a laptop
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
@@ -125,10 +126,7 @@ def _draw_form(runs: Runs) -> None:
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
             changes += further_fields(preset, data, scope, order.init)
-    if order.init:
-        sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
-        sizes.caption(plain(sentence))
-    else:
+    if not order.init:
         with sizes:
             model = size_fields(preset, scope)
         if more:
@@ -151,6 +149,7 @@ def _draw_form(runs: Runs) -> None:
         every = None if unfit or plan is not None else _POLL_SECONDS
         estimate = st.fragment(contained("run_plan")(_plan), run_every=every)
         estimate(runs, order, unfit, plan, sizes_now, takes, data.few, misnamed)
+        draw_refused(_START)  # not in the part that is redrawn on a timer
         watched = t(
             "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
             "resume it; it goes on when you close the page.",
@@ -308,12 +307,10 @@ def _plan(
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
     if st.button(t("Start training"), type=kind, disabled=impossible or bool(misnamed), width="stretch"):
-        _start(runs, order)
+        attempt(_START, _start, runs, order)
+        st.rerun()
     if few:
         st.warning(plain(few))
-    refused, reason = st.session_state.get(_REFUSED, ("", ""))
-    if reason and refused == order.name:  # kept, because this part is redrawn on a timer
-        st.error(plain(reason))
     if impossible:
         st.error(plain(unfit or str(answer)))
     elif isinstance(answer, PlanError):
@@ -346,10 +343,7 @@ def _start(runs: Runs, order: TrainingOrder) -> None:
     choose_run(order.name)  # first: another script run may take over at any access to the session
     try:
         runs.start(order.name, order.command(runs.checkpoints))
-    except (UserError, OSError) as error:
+    except (UserError, OSError):
         choose_run(NEW)
-        st.session_state[_REFUSED] = (order.name, why(error))
-        return
-    st.session_state.pop(_REFUSED, None)
+        raise
     st.session_state.pop(_NAME, None)
-    st.rerun()

@@ -26,7 +26,7 @@ from model.architectures import empty_model
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import get_task
 from model.data.number_words import number_words
-from model.data.proposal import propose
+from model.data.proposal import earliest_end, propose
 from model.data.task import Example
 from model.embeddings import count_parameters
 from model.folder import read_config
@@ -163,10 +163,10 @@ def test_the_shorter_time_is_that_of_the_first_chance_to_end(
     assert sizes is not None
     assert sizes.earliest == 300 / 750
     few = TrainConfig(max_steps=750, eval_every=100, stop_when_right=3)
-    assert few.earliest_end() == 300
-    assert few.earliest_end(enough=False) == 750, "so few held-out pairs end no run"
-    assert replace(few, patience=1).earliest_end() == 200
-    assert replace(few, max_steps=250).earliest_end() == 250
+    assert earliest_end(few, 20) == 300
+    assert earliest_end(few, 19) == 750, "so few held-out pairs end no run"
+    assert earliest_end(replace(few, patience=1), 20) == 200
+    assert earliest_end(replace(few, max_steps=250), 20) == 250
 
 
 def at_once(order: TrainingOrder) -> Sizes | None:
