@@ -318,12 +318,6 @@ class TrainConfig:
         if not 0 < self.learning_rate < math.inf:
             raise ConfigError("learning_rate={learning_rate} must be above 0.", learning_rate=self.learning_rate)
 
-    def earliest_end(self, *, enough: bool = True) -> int:
-        """The first update after which training may end; `enough` pairs are held out for a score to end it."""
-        right = self.stop_when_right if enough else 0
-        evaluations = [right or math.inf, self.patience + 1 if self.patience else math.inf]
-        return int(min(self.max_steps, self.eval_every * min(evaluations)))
-
 
 LengthPenalty = Literal["none", "mean", "gnmt"]
 

@@ -81,9 +81,9 @@ def _colours(names: Sequence[str]) -> dict[str, int]:
     """A colour for each role, its own unless a commoner role has it, and different ones as long as there are any."""
     colours: dict[str, int] = {}
     for name in names:
-        own = list(LETTERS).index(name)
-        turns = [(own + turn) % len(HEAD_COLOURS) for turn in range(len(HEAD_COLOURS))]
-        colours[name] = next((colour for colour in turns if colour not in colours.values()), turns[0])
+        own, n = list(LETTERS).index(name), len(HEAD_COLOURS)
+        free = {*range(n)} - {*colours.values()} or {own % n}
+        colours[name] = min(free, key=lambda colour: (colour - own) % n)
     return colours
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from explorer.locale.durations import span
 from explorer.locale.messages import t
 from explorer.locale.text import weight_percent
 from explorer.runs.command import TrainingOrder
@@ -24,8 +23,8 @@ from explorer.runs.process import RunError, environment, last_sentence, lower_pr
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import parameters_of
 from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
-from model.data.checks import FEWEST_HELD_OUT
-from model.data.proposal import TokenKind
+from model.data.proposal import TokenKind, earliest_end
+from model.durations import span
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 from model.wording import Later
@@ -180,7 +179,7 @@ def sizes_at_once(
     tokens = 2 * training.max_tokens * training.gradient_accumulation_steps  # nearly, unless the pairs are few
     update = update_seconds(parameters, tokens if kind is None else min(tokens, kind.tokens))
     seconds = _PACE.get(model.architecture, 1.0) * training.max_steps * update
-    earliest = training.earliest_end(enough=kind is None or kind.held_out >= FEWEST_HELD_OUT)
+    earliest = earliest_end(training, training.eval_sentences if kind is None else kind.held_out)
     return Sizes(parameters, memory, seconds, earliest / training.max_steps)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig
+from model.data.checks import FEWEST_HELD_OUT
 from model.data.files import LARGE
 from model.data.task import Example, Splits
 from model.presets import Preset
@@ -135,6 +137,13 @@ def larger(model: ModelConfig, training: TrainConfig, share: float) -> dict[str,
         changes |= {"n_encoder_layers": model.n_encoder_layers + 1, "n_decoder_layers": model.n_decoder_layers + 1}
     rate = float(f"{training.learning_rate / factor**0.5:.2g}")
     return changes | {"learning_rate": rate, "max_steps": 2 * training.max_steps}
+
+
+def earliest_end(config: TrainConfig, held_out: int) -> int:
+    """The first update after which training with so many held-out pairs may end."""
+    right = config.stop_when_right if held_out >= FEWEST_HELD_OUT else 0
+    evaluations = [right or math.inf, config.patience + 1 if config.patience else math.inf]
+    return int(min(config.max_steps, config.eval_every * min(evaluations)))
 
 
 def are_sentences(texts: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from model.config import DecodeConfig, to_dict
-from model.data.checks import FEWEST_HELD_OUT
+from model.data.proposal import earliest_end
 from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import choose_runtime, describe_device, peak_bytes
@@ -68,7 +68,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     updating = starting + training.max_steps * per_update
     other = evaluations * per_evaluation + epochs * per_epoch  # timed as busy as the machine was
     seconds = updating + other / times_slower
-    earliest = training.earliest_end(enough=len(setup.valid.decoded) >= FEWEST_HELD_OUT)
+    earliest = earliest_end(training, len(setup.valid.decoded))
     parameters, largest = count_parameters(setup.model), setup.corpus.largest_batch()
     return {
         "name": setup.name,
