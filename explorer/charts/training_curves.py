@@ -129,7 +129,7 @@ def score_name(metrics: Metrics) -> str:
 def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run.
 
-    Where both are 100 throughout, they are one curve. A dashed rule is drawn at step `mark`, if given.
+    Where both are the same throughout, they are one curve. A dashed rule is drawn at step `mark`, if given.
     """
     main = score_name(metrics)
     bleu = main == "bleu"
@@ -138,7 +138,8 @@ def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) 
     curves = tuple(translated(MEASURES[name][0]) for name in names)
     first, second = (_rows(metrics.evals, name, curve) for name, curve in zip(names, curves, strict=True))
     rows = first + second
-    if first and second and all(round(value, 2) == 100 for _, value, _ in rows):
+    drawn, other = ({step: round(value, 1) for step, value, _ in each} for each in (first, second))
+    if drawn and drawn == other:
         curves = (t("{measure} and {other}", measure=curves[0], other=curves[1]),)
         rows = [(step, value, *curves) for step, value, _ in first]
     points = _measured(metrics, main)

@@ -265,7 +265,7 @@ class PlanService:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
         self._device, self._pace, self._slower = "cpu", 1.0, 1.0  # see `untimed`
-        self.timed = False  # whether there was a trial
+        self._timed = False  # whether there was a trial
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
@@ -323,9 +323,9 @@ class PlanService:
             named = [name for name in PRESETS if ("--preset", name) in pairwise(key)]
             architecture = PRESETS[named[0]].model.get("architecture", "") if named else ""
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update) * _PACE.get(architecture, 1.0)
-            earlier = self._pace if self.timed and plan.device == self._device else plan.seconds / rough
+            earlier = self._pace if self._timed and plan.device == self._device else plan.seconds / rough
             self._device, self._pace = plan.device, min(earlier, plan.seconds / rough)
-            self._slower, self.timed = plan.busy_seconds / plan.seconds, True
+            self._slower, self._timed = plan.busy_seconds / plan.seconds, True
             fastest = plan.earliest_seconds * self._pace * rough / plan.seconds
             return msgspec.structs.replace(plan, earliest_seconds=fastest)
         return plan

@@ -314,9 +314,8 @@ class Runs:
 
     def sharing(self, names: Collection[str]) -> list[str]:
         """The other runs that need uploads of these."""
-        launched = [launch for name in names if (launch := self.launch(name)) is not None]
-        users = (users_of(uploaded(launch.words, self.checkpoints), self.checkpoints) for launch in launched)
-        return sorted({user for found in users for user in found} - {*names})
+        words = [word for name in names if (launch := self.launch(name)) for word in launch.words]
+        return sorted(users_of(uploaded(words, self.checkpoints), self.checkpoints) - {*names})
 
     def _refuse_taken(self, name: str) -> None:
         check_name(name)

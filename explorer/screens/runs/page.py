@@ -14,7 +14,6 @@ from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import card, description, rows, texts
 from explorer.runs.origin import losses_are_alike
 from explorer.runs.progress import diagnosis_of
-from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
     draw_actions,
     draw_import,
@@ -79,7 +78,7 @@ def _draw_one(runs: Runs, entry: Entry) -> None:
         st.markdown(explained(diagnosis_of(metrics_of(runs, entry.name), False, entry.summary).sentence))
     watched = bool(entry.problem) or len(snapshot_steps(runs.folder(entry.name))) > 1
     film = "" if watched else t("It has no snapshots, in which its heads could be watched as they form.")
-    st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), film)))))
+    st.caption(plain(" ".join(filter(None, (description(entry), film)))))
     draw_note(entry)
     draw_actions(runs, entry)
     curves = partial(draw_curves, metrics_of(runs, entry.name), losses_are_alike(runs.folder(entry.name)), key="runs")

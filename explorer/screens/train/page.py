@@ -318,25 +318,17 @@ def _plan(
         if st.button(t("Estimate again")):
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
-        if condition := _condition(sizes):
-            st.caption(condition)
+        if sizes is not None:
+            st.caption(t("Times and sizes are estimates."))
     elif plan is None:
         timing = t(
-            "A few updates are being timed on this machine (up to {seconds:.0f} s).",
+            "A few updates are being timed on this machine (up to {seconds:.0f} s). Until then, times and sizes are "
+            "estimates.",
             seconds=TIMEOUT_SECONDS,
         )
-        st.caption(f"{timing} {_condition(sizes)}".strip())
+        st.caption(timing)
     else:
         st.caption(plain(plan.summary()))
-
-
-def _condition(sizes: Sizes | None) -> str:
-    """What times and `sizes` hold for while the plan itself was not timed; empty if there are none."""
-    if sizes is None:
-        return ""
-    if plan_service().timed:
-        return t("Times and sizes are estimates, the times from another run that was timed on this machine.")
-    return t("Times and sizes are estimates, the times for two CPU cores that do nothing else.")
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:

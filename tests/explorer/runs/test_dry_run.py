@@ -236,7 +236,6 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     service = PlanService()
     assert service.untimed(taking(50.0)) == (30.0, 80.0), "before the first trial, nothing is known of this machine"
     assert service.untimed(taking(50.0, earliest=0.4)) == (12.0, 80.0), "it may end early"
-    assert not service.timed
     for device, least in (("cuda", 0.0), ("cpu", 36.0)):
         plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
         trial = wait_for(service, "here", answering(plan))
@@ -245,7 +244,6 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
         assert service.untimed(taking(rough)) == pytest.approx((least, dry_run.UNTIMED * 250)), device
         calm, twice = service.untimed(taking(100 * rough)), service.untimed(taking(200 * rough))
         assert twice[1] < 2 * calm[1], "it is not expected to be busy for ever"
-    assert service.timed
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data
