@@ -277,12 +277,13 @@ def test_a_start_that_is_refused_says_why_and_opens_no_run(training: Path, monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     at = planned(visit("train"))
+    name = at.text_input(key="train_name").value
     with monkeypatch.context() as patch:
         patch.setattr(Runs, "start", full)
         assert "Free some space and try again." in words(press(at, "Start training"))
         assert at.selectbox(key="run").value == ""
     assert "Free some space" not in words(press(at, "Start training"))
-    assert started(training, "reverse")
+    assert started(training, name)
 
 
 def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(training: Path) -> None:
