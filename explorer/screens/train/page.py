@@ -150,13 +150,7 @@ def _draw_form(runs: Runs) -> None:
         estimate = st.fragment(contained("run_plan")(_plan), run_every=every)
         estimate(runs, order, unfit, plan, sizes_now, takes, data.few, misnamed)
         draw_refused(_START)  # not in the part that is redrawn on a timer
-        watched = t(
-            "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
-            "resume it; it goes on when you close the page.",
-            "Once started, you watch its curves and, every {n:,} updates, its score, answers and heads. You can stop "
-            "and resume it; it goes on when you close the page.",
-            n=setting(preset, changes, "eval_every"),
-        )
+        on = t("You can watch, stop and resume it; it goes on when you close the page.")
         perfect = setting(preset, changes, "stop_when_right")
         early = t(
             "It ends early after {n} evaluation without a mistake.",
@@ -165,7 +159,7 @@ def _draw_form(runs: Runs) -> None:
         )
         if not unfit:
             enough = data.kind is None or data.kind.held_out >= FEWEST_HELD_OUT
-            said = (expected_sentence(order, preset), watched, early if perfect and enough else "")
+            said = (expected_sentence(order, preset), on, early if perfect and enough else "")
             st.caption(plain(" ".join(filter(None, said))))
     with schedule:
         if isinstance(plan, Plan):
