@@ -5,7 +5,7 @@ The message (wire.py) has the numbers as float32, and the mask. The weights of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ _component = component("labelled_map", "labelled_map")
 _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
 _MANY = 3  # maps in a row, which have no room for all names
-_LETTER, _CELL = 6.1, 19  # width of a letter and of a cell in a row of maps, roughly in pixels
+_BOLD, _LETTER, _SLANTED = 6.9, 6.5, 4.0  # width of a letter of rows, of what they predict, and of columns, in pixels
+_WIDTHS = dict.fromkeys("MWmw", 1.5) | dict.fromkeys("Ifijlrt.,:", 0.66) | {" ": 0.5}  # as a share of other letters
+_ROOM, _LEAST, _CELLS = 980, 220, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
 
 
 def labelled_map_view(message: bytes, *, key: str) -> None:
@@ -89,33 +91,37 @@ def encode(
 def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list[str], float]]:
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
-    Only A and B and their difference are three. Then, B and the difference name what differs, or what rows predict, and
-    have positions for the names beside them.
+    Only A and B and their difference are three. If their rows are in line, B and the difference name those that differ,
+    and the difference does not say what rows predict. Otherwise, it does, or all rows have names.
     """
     found = []
     for nth, map_ in enumerate(maps):
         rows, ends, columns = _labels(map_)
         row, column = map_.marks.cells[0] if map_.marks.cells else (-1, -1)
         if nth and len(maps) == _MANY:
-            named = frozenset() if any(ends) else map_.marks.rows | {row}
-            rows = _some(rows, map_.marks.rows, named)
+            in_line = maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
+            ends = [] if map_.signed and in_line else ends
+            rows = _some(rows, -1 if any(ends) else row) if in_line or any(ends) else rows
         if map_.signed:
-            columns = _some(columns, map_.marks.columns, map_.marks.columns | {column})
-        letters = sum(max(map(_letters, names), default=0) for names in (rows, ends))
-        beside = 24 if any(ends) else 60
-        found.append((rows, ends, columns, beside + _LETTER * letters + _CELL * len(columns)))
-    return found
+            columns = _some(columns, column)
+            rows, ends, columns = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends, columns))
+        over = 24 if any(ends) else 12 + max(0, _SLANTED * _letters(columns[-1:]) - 6)
+        beside = over + _BOLD * _letters(rows) + _LETTER * _letters(ends)
+        found.append((rows, ends, columns, beside))
+    cells = sum(len(columns) for _, _, columns, _ in found)
+    cell = float(np.clip((_ROOM - sum(beside for *_, beside in found)) / max(cells, 1), *_CELLS))
+    return [(rows, ends, keys, max(_LEAST, beside + cell * len(keys))) for rows, ends, keys, beside in found]
 
 
-def _letters(name: str) -> float:
-    """The width of a name, roughly in letters of usual width."""
-    return len(name) - name.count(" ") / 2 + sum(letter in "MWmw" for letter in name) / 2
+def _letters(names: Sequence[str]) -> float:
+    """The width of the longest line, roughly in letters of usual width."""
+    lines = [line for name in names for line in name.split("\n")]
+    return max((sum(_WIDTHS.get(letter, 1) for letter in line) for line in lines), default=0)
 
 
-def _some(names: Sequence[str], differ: Set[int], named: Set[int]) -> list[str]:
-    """The names that are to be `named`, and positions for the others, with a sign if they differ."""
-    positions = (f"{SIGN} {i + 1}" if i in differ else f"{i + 1}" for i in range(len(names)))
-    return [name if i in named else at for i, (name, at) in enumerate(zip(names, positions, strict=True))]
+def _some(names: Sequence[str], named: int) -> list[str]:
+    """The names of what differs, and the one at `named`; of the others, the positions."""
+    return [name if i == named or name.startswith(SIGN) else name.split()[0] for i, name in enumerate(names)]
 
 
 def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:

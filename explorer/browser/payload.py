@@ -1,13 +1,12 @@
 """Encode a decoding as the messages that the views draw: on a page, in a page that stands alone, in a notebook.
 
-One message has the header (tokens, probabilities, alternatives), the labels and scores of each kind of attention in
-each form, and the weights and masks as arrays (wire.py). Causal rows do not change at later steps, so one message
-serves every step of one (model, sentence, path). The kinds of a large decoding can follow one by one.
+One message has the header (tokens, probabilities, alternatives), and the weights and masks as arrays (wire.py). Causal
+rows do not change at later steps, so one message serves every step of one (model, sentence, path). The kinds of a large
+decoding can follow one by one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,14 +19,12 @@ from explorer.browser.structs import (
     Checks,
     DecodingHeader,
     DecodingMessage,
-    Form,
-    FormOfMap,
     Heat,
     Shape,
     Source,
     Target,
 )
-from explorer.decoding.attention_maps import FORMS, attention_maps, has_subwords
+from explorer.decoding.attention_maps import has_subwords
 from explorer.decoding.decoding import Decoding
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -56,7 +53,6 @@ def encode(
     message = DecodingMessage(
         seq=decoding.seq,
         decoding=header(decoding) if with_header else None,
-        forms={kind: forms(trace, kind, decoding.n_prompt) for kind in chosen},
     )
     arrays: dict[str, NDArray[Any]] = {}
     for kind in chosen:
@@ -104,30 +100,6 @@ def header(decoding: Decoding) -> DecodingHeader:
     )
 
 
-def forms(trace: AttentionTrace, kind: AttentionKind, n_prompt: int = 0) -> dict[Form, FormOfMap]:
-    """Labels and scores of one kind between tokens and, if a word has several tokens, between words.
-
-    The first `n_prompt` rows are not labelled with a prediction.
-    """
-    available = FORMS if has_subwords(trace) else FORMS[:1]
-    return {form: _form(trace, kind, form, n_prompt) for form in available if form != "words-next" or kind != "encoder"}
-
-
-def _form(trace: AttentionTrace, kind: AttentionKind, form: Form, n_prompt: int) -> FormOfMap:
-    maps = attention_maps(trace, kind, form, n_prompt=n_prompt)
-    layers, heads = maps.effective.shape
-    return FormOfMap(
-        rows=_printable(maps.rows),
-        predicted=_printable(maps.predicted),
-        columns=_printable(maps.columns),
-        row_spans=list(maps.row_spans),
-        column_spans=list(maps.column_spans),
-        effective=_scores(maps.effective),
-        shares={name: _scores(share) for name, share in maps.shares.items()},
-        roles=[[maps.role(layer, head) for head in range(heads)] for layer in range(layers)],
-    )
-
-
 def _check(decoding: Decoding) -> None:
     trace, ids, sums = decoding.trace, decoding.path, decoding.log_sums
     rows = len(trace.read_tokens)
@@ -163,7 +135,3 @@ def _printable(tokens: Iterable[str]) -> list[str]:
 def _numbers(values: Any) -> list[float]:
     """float32 values as the shortest JSON numbers that give the same float32 back."""
     return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
-
-
-def _scores(values: NDArray[np.float64]) -> list[list[float | None]]:
-    return [[None if math.isnan(value) else float(f"{value:.7g}") for value in row] for row in values]

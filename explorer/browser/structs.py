@@ -19,8 +19,6 @@ from explorer.decoding.model_diagram import Block, ModelDiagram
 from explorer.decoding.view_options import ViewOptions
 from model.config import AttentionKind
 
-Form = Literal["tokens", "words", "words-next"]
-Span = tuple[int, int]
 StandaloneView = Literal["steps", "heads"]
 Formula = Any  # str | list[Formula], which the checkers cannot read in a dataclass; `Formula` in types.d.ts
 
@@ -100,24 +98,6 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class FormOfMap:
-    """One kind of attention between tokens or between words: its labels, and the scores of its heads [layer][head].
-
-    `effective` is the effective number of keys, `shares` the share of the weight by relative position, `roles` the
-    favoured position. A score is None if no row has such a position, or if no row has a choice.
-    """
-
-    rows: list[str]
-    predicted: list[str]
-    columns: list[str]
-    row_spans: list[Span]
-    column_spans: list[Span]
-    effective: list[list[float | None]]
-    shares: dict[str, list[list[float | None]]]
-    roles: list[list[str]]
-
-
-@dataclass(frozen=True)
 class DecodingHeader:
     """A decoding without its weights and masks."""
 
@@ -143,7 +123,6 @@ class DecodingMessage:
 
     seq: str
     decoding: DecodingHeader | None
-    forms: dict[AttentionKind, dict[Form, FormOfMap]]
 
 
 @dataclass(frozen=True)

@@ -100,38 +100,22 @@ def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
     return Plot(figure, caption, t("Wavelengths"), columns)
 
 
-def product_plot(table: Floats, *, distance: bool) -> Plot:
-    """Draw the dot product or Euclidean distance of every two positions, which depends only on their distance."""
-    dot_products = table @ table.T
-    squares = np.diag(dot_products)
-    distances = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * dot_products, 0))
-    values = distances if distance else dot_products
+def product_plot(table: Floats) -> Plot:
+    """Draw the dot product of every two positions, which depends only on their distance."""
+    products = table @ table.T
     length = len(table)
-    variation = max(float(np.ptp(np.diag(values, k))) for k in range(length))
-    near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
-    if distance:
-        noun, title = t("distance"), t("Distance")
-        caption = t(
-            "The distance of two positions depends only on how far apart they are: along each diagonal it varies by at "
-            "most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}.",
-            variation=variation,
-            near=near,
-            far=far,
-        )
-    else:
-        noun, title = t("dot product"), t("Dot product")
-        caption = t(
-            "The dot product of two positions depends only on how far apart they are: along each diagonal it varies by "
-            "at most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}.",
-            variation=variation,
-            near=near,
-            far=far,
-        )
-    figure = heatmap(
-        values, x_title=t("position (from 0)"), y_title=t("position (from 0)"), span=_span(values), height=380
+    caption = t(
+        "The dot product of two positions depends only on how far apart they are: along each diagonal it varies by "
+        "at most {variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}.",
+        variation=max(float(np.ptp(np.diag(products, k))) for k in range(length)),
+        near=float(products[0, min(1, length - 1)]),
+        far=float(products[0, -1]),
     )
-    columns: Columns = {t("offset"): list(range(length)), noun: values[0].round(4).tolist()}
-    return Plot(figure, caption, title, columns)
+    figure = heatmap(
+        products, x_title=t("position (from 0)"), y_title=t("position (from 0)"), span=_span(products), height=380
+    )
+    columns: Columns = {t("offset"): list(range(length)), t("dot product"): products[0].round(4).tolist()}
+    return Plot(figure, caption, t("Dot product"), columns)
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:

@@ -20,7 +20,6 @@ from model.config import AttentionKind
 from model.trace import AttentionTrace
 
 Form = Literal["tokens", "words", "words-next"]
-FORMS: tuple[Form, ...] = ("tokens", "words", "words-next")
 Spans = tuple[tuple[int, int], ...]
 Continued = tuple[frozenset[int], frozenset[int], frozenset[int]]
 NO_PIECES: Continued = (frozenset(), frozenset(), frozenset())

@@ -9,16 +9,24 @@ import numpy as np
 
 from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.coordinates import Place
-from explorer.decoding.labelled_map import (
-    LabelledMap,
-    difference,
-    head_map,
-    row_caption,
-)
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map
 from explorer.decoding.names import KIND_NAMES
-from explorer.decoding.pair_marks import counterparts, in_line, marked, row_axis, words_along, worth_naming
+from explorer.decoding.pair_marks import (
+    MOST_NAMED,
+    NAMED_FROM,
+    Counterparts,
+    counterparts,
+    lone_words,
+    marked,
+    marks_of_difference,
+    name_of,
+    row_axis,
+    subtracted,
+    words_along,
+    worth_naming,
+)
 from explorer.locale.messages import t, translated
-from explorer.locale.text import fixed, quoted, three_decimals
+from explorer.locale.text import fixed, listed, quoted
 from model.edits import HeadEdit, HeadEdits, Operation
 from model.trace import AttentionTrace
 from model.user_error import UserError
@@ -30,7 +38,7 @@ class NothingToCompare(UserError):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps A and B, B minus A if counterparts stand in line, and sentences: on what is compared, and on marks."""
+    """Two maps A and B, B minus A if rows have counterparts, and sentences: on what is compared, and on marks."""
 
     first: LabelledMap
     second: LabelledMap
@@ -40,32 +48,16 @@ class Comparison:
 
 
 def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
-    """Put two maps beside each other, with their difference if counterparts stand in line."""
-    minus = difference(a, b, t("B minus A")) if in_line(a, b) else None
-    return Comparison(a, b, minus, _comparability(a, b))
+    """Put two maps beside each other, with the difference of what has counterparts, and mark in all what differs."""
+    first, second, legend, words = marked(a, b)
+    minus = subtracted(a, b)
+    return Comparison(
+        first, second, minus and replace(minus, marks=marks_of_difference(minus, first.marks)), words, legend
+    )
 
 
-def with_marks(comparison: Comparison) -> Comparison:
-    """Mark in all maps what differs, and say so in the legend."""
-    first, second, legend, words = marked(comparison.first, comparison.second)
-    minus = comparison.difference and replace(comparison.difference, marks=first.marks)
-    return Comparison(first, second, minus, f"{words} {comparison.caption}".strip(), legend)
-
-
-def _comparability(a: LabelledMap, b: LabelledMap) -> str:
-    """Say why two maps cannot be subtracted."""
-    if a.values.shape != b.values.shape:
-        first, second = (f"{len(each.rows)} × {len(each.columns)}" for each in (a, b))
-        return t(
-            "The maps differ in size ({first} and {second}), so there is no difference to draw.",
-            first=first,
-            second=second,
-        )
-    return "" if in_line(a, b) else t("Words stand in other places, so there is no difference to draw.")
-
-
-def pair_in_words(comparison: Comparison, row: int) -> str:
-    """Name the counterparts that differ most; if none differ, say what `row` (from 1) does."""
+def pair_in_words(comparison: Comparison) -> str:
+    """Name the counterparts that differ most; "" if none differ in the decimals of a sentence."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
@@ -74,18 +66,14 @@ def pair_in_words(comparison: Comparison, row: int) -> str:
         axis = int(writes)  # a row inside a prompt writes nothing
         rows = [_word_of(each, axis, at) for each, at in zip((a, b), most.rows, strict=True)]
         keys = [
-            _with_weight("".join(each.columns[at] for at in word), weight, pieces=len(word))
-            for each, word, weight in zip((a, b), most.words, most.weights, strict=True)
+            _with_weight(name_of(each, 2, word), weight, len(word), _elsewhere(a, b, most, side))
+            for side, (each, word, weight) in enumerate(zip((a, b), most.words, most.weights, strict=True))
         ]
         return _looks_more(rows, keys, most.weights, writes=writes)
-    if comparison.difference is not None and pairs and not pairs[0].change:
+    minus = comparison.difference
+    if minus and minus.values.shape == a.values.shape == b.values.shape and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
-    if row > min(len(a.rows), len(b.rows)):
-        return ""
-    first, second = (row_caption(each, row - 1, three_decimals) for each in (a, b))
-    if a.predicted:
-        return t("At step {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
-    return t("At position {n}: in A, {a} In B, {b}", n=row, a=first, b=second)
+    return ""
 
 
 def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[float], *, writes: bool) -> str:
@@ -136,12 +124,42 @@ def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[floa
     )
 
 
-def _with_weight(word: str, weight: float, *, pieces: int = 1) -> str:
-    """A word in quotation marks and the weight that it gets, that of all its pieces."""
+def _with_weight(word: str, weight: float, pieces: int, elsewhere: str) -> str:
+    """A word in quotation marks and the weight that it gets, that of all its pieces, and what goes elsewhere."""
     number = fixed(weight, 2)
     if pieces > 1:
-        return t("{word} ({weight} together)", word=quoted(word), weight=number)
+        number = t("{number} together", number=number)
+    if elsewhere:
+        return t("{word} ({weight}; {elsewhere})", word=quoted(word), weight=number, elsewhere=elsewhere)
     return t("{word} ({weight})", word=quoted(word), weight=number)
+
+
+_EXPLAINS = 0.5  # share of a change from which weights of words without a counterpart are said with it
+
+
+def _elsewhere(a: LabelledMap, b: LabelledMap, pair: Counterparts, side: int) -> str:
+    """What the row that gives less gives to words without a counterpart, if that explains half of the change.
+
+    Rows sum to 1, so what goes to a word that only one map has is missing elsewhere. What the other row gives to such
+    words is taken off.
+    """
+    if pair.weights[side] > pair.weights[1 - side]:
+        return ""
+    lone = [
+        sorted(
+            ((float(map_.values[row, word.start : word.stop].sum()), name_of(map_, 2, word)) for word in words),
+            key=lambda each: -each[0],
+        )
+        for map_, row, words in zip((a, b), pair.rows, lone_words(a, b, 2), strict=True)
+    ]
+    named = [each for each in lone[side] if each[0] >= NAMED_FROM][:MOST_NAMED]
+    total = sum(weight for weight, _ in named)
+    if total - sum(weight for weight, _ in lone[1 - side]) < _EXPLAINS * pair.change:
+        return ""
+    words, weight, name = listed(quoted(word) for _, word in named), fixed(total, 2), "BA"[side]
+    if {word.lower() for _, word in named}.isdisjoint(key.lower() for key in words_along((b, a)[side], 2)[1]):
+        return t("another {weight} goes to {words}, which {map} does not have", weight=weight, words=words, map=name)
+    return t("another {weight} goes to {words}, which {map} lacks there", weight=weight, words=words, map=name)
 
 
 def _word_of(map_: LabelledMap, axis: int, row: int) -> str:
@@ -149,16 +167,6 @@ def _word_of(map_: LabelledMap, axis: int, row: int) -> str:
     words, names = words_along(map_, axis)
     whole = {word.start: name for word, name in zip(words, names, strict=True)}
     return whole.get(row, (map_.rows, map_.predicted)[axis][row])
-
-
-def details(comparison: Comparison) -> str:
-    """Say what the rows look at whose weights differ most; empty if none differ."""
-    a, b = comparison.first, comparison.second
-    pairs = counterparts(a, b)
-    if not worth_naming(pairs):
-        return ""
-    first, second = (row_caption(each, at, three_decimals) for each, at in zip((a, b), pairs[0].rows, strict=True))
-    return t("In A, {a} In B, {b}", a=first, b=second)
 
 
 def compare_rows(trace: AttentionTrace, at: Place, other: int, *, n_prompt: int = 0) -> tuple[LabelledMap, LabelledMap]:

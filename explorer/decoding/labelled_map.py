@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,8 +58,9 @@ class LabelledMap:
     are what differs from a map beside it. The columns of a `leftwards` map are words that are written from right to
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
     the difference. `counted` are the cells among which captions name the largest, [query, key], before the sentence
-    `note` on them; without it, all cells count. `closing` are the codes of cells that a later mask closes. `continued`
-    are the rows, what they predict, and the columns that continue the word of the token before.
+    `note` on them; without it, all cells count. `positions` are those of rows and of columns (from 1), in a map that
+    leaves out some or puts them in another order. `closing` are the codes of cells that a later mask closes.
+    `continued` are the rows, what they predict, and the columns that continue the word of the token before.
     """
 
     title: str
@@ -83,6 +84,7 @@ class LabelledMap:
     note: str = ""
     closing: Codes | None = None
     continued: Continued = NO_PIECES
+    positions: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property
     def quantity(self) -> str:
@@ -94,6 +96,8 @@ class LabelledMap:
     @property
     def row_labels(self) -> tuple[str, ...]:
         """Rows with their positions: "2 je"."""
+        if self.positions:
+            return _at(self.positions[0], self.rows)
         return numbered(self.rows, first=self.first_row) if self.first_row else self.rows
 
     @property
@@ -102,11 +106,15 @@ class LabelledMap:
         if not self.first_row:
             return self.predicted
         labels = numbered(self.predicted, first=self.first_row + 1)
+        if self.positions:
+            labels = _at([at + 1 for at in self.positions[0]], self.predicted)
         return tuple(label if token else "" for label, token in zip(labels, self.predicted, strict=True))
 
     @property
     def column_labels(self) -> tuple[str, ...]:
         """Columns with their positions from 1: "2 je"."""
+        if self.positions:
+            return _at(self.positions[1], self.columns)
         return numbered(self.columns) if self.first_column else self.columns
 
     @property
@@ -139,6 +147,10 @@ class LabelledMap:
     def seen(self) -> NDArray[np.float64]:
         """The values, with NaN where masked, for figures."""
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
+
+
+def _at(positions: Sequence[int], tokens: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{at} {token}" for at, token in zip(positions, tokens, strict=True))
 
 
 def _signed(labels: tuple[str, ...], marked: frozenset[int]) -> tuple[str, ...]:

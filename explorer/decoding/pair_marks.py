@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from explorer.decoding.attention_maps import merge
-from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks, Twins
+import numpy as np
+
+from explorer.decoding.attention_maps import NO_PIECES, merge
+from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks, Twins, difference
 from explorer.decoding.word_changes import cut_words
 from explorer.locale.messages import t
 from explorer.locale.text import listed, quoted
 from model.trace import VISIBLE
 
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
-MOST_NAMED = 4  # words whose rows are compared, from which these are not named
-MOST_FRAMED = 40  # weights; of more, those with the largest differences
-_NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
+MOST_NAMED = 4  # words in a sentence
+NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
 
 Matched = tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]
 Words = list[range]
@@ -49,7 +50,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
     """
     pairs = counterparts(a, b)
     differing = [pair for pair in pairs if pair.change >= DIFFERENT]
-    framed = differing[:MOST_FRAMED] or pairs[: int(worth_naming(pairs))]
+    framed = differing or pairs[: int(worth_naming(pairs))]
     only = [_matched(a, b, axis)[1] for axis in range(3)]
     maps = [
         replace(
@@ -65,7 +66,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
         for side, map_ in enumerate((a, b))
     ]
     legend = _in_words((maps[0].marks, maps[1].marks), len(framed), len(differing), len(pairs))
-    words = _few_in_words(a, b) or _uncompared(a, b), _pieces_in_words(a, b)
+    words = _uncompared(a, b), _pieces_in_words(a, b)
     return maps[0], maps[1], legend, " ".join(filter(None, words))
 
 
@@ -79,7 +80,7 @@ def words_along(map_: LabelledMap, axis: int) -> tuple[Words, list[str]]:
         continued = frozenset()
     starts = [at for at in range(len(names)) if not at or at not in continued]
     words = [range(*each) for each in pairwise([*starts, len(names)])]
-    return words, ["".join(names[word.start : word.stop]) for word in words]
+    return words, [name_of(map_, axis, word) for word in words]
 
 
 def _matched(
@@ -122,13 +123,64 @@ def _by_word(map_: LabelledMap) -> list[dict[int, float]]:
 
 def worth_naming(pairs: Sequence[Counterparts]) -> bool:
     """Whether the first pair differs in the decimals that a sentence gives."""
-    return bool(pairs) and pairs[0].change >= _NAMED_FROM
+    return bool(pairs) and pairs[0].change >= NAMED_FROM
 
 
-def in_line(a: LabelledMap, b: LabelledMap) -> bool:
-    """Whether counterparts stand in the same places, so that one map can be subtracted from the other."""
-    pairs = _matched(a, b, row_axis(a, b))[0] + _matched(a, b, 2)[0]
-    return a.values.shape == b.values.shape and all(one == other for one, other in pairs)
+def subtracted(a: LabelledMap, b: LabelledMap) -> LabelledMap | None:
+    """B minus A, where rows and columns have counterparts, in the order of A; None if none have.
+
+    A column is a piece of a word, or a whole word if its counterpart has not as many pieces.
+    """
+    rows, columns = matched_rows(a, b), [pair for words in _matched(a, b, 2)[0] for pair in _subtracted_pieces(*words)]
+    if not rows or not columns:
+        return None
+    first = _cut(a, [i for i, _ in rows], [word for word, _ in columns])
+    second = _cut(b, [j for _, j in rows], [word for _, word in columns])
+    positions = tuple(i + 1 for i, _ in rows), tuple(word.start + 1 for word, _ in columns)
+    return replace(difference(first, second, t("B minus A")), positions=positions)
+
+
+def _subtracted_pieces(one: range, other: range) -> list[tuple[range, range]]:
+    if len(one) != len(other):
+        return [(one, other)]
+    return [(range(i, i + 1), range(j, j + 1)) for i, j in zip(one, other, strict=True)]
+
+
+def _cut(map_: LabelledMap, rows: list[int], columns: list[range]) -> LabelledMap:
+    """These rows of a map, and these columns, each the sum of some that stand side by side."""
+    values = [map_.values[rows, word.start : word.stop].sum(axis=1, dtype=np.float64) for word in columns]
+    codes = [map_.mask[rows, word.start : word.stop].min(axis=1) for word in columns]
+    return replace(
+        map_,
+        values=np.stack(values, axis=1).astype(np.float32),
+        mask=np.stack(codes, axis=1),
+        rows=tuple(map_.rows[at] for at in rows),
+        predicted=tuple(map_.predicted[at] for at in rows if map_.predicted),
+        columns=tuple(name_of(map_, 2, word) for word in columns),
+        continued=NO_PIECES,
+    )
+
+
+def marks_of_difference(minus: LabelledMap, marks: PairMarks) -> PairMarks:
+    """The marks of A, in the map that `subtracted` made of it."""
+    rows, columns = ([at - 1 for at in each] for each in minus.positions or ((), ()))
+    return PairMarks(
+        frozenset(i for i, at in enumerate(rows) if at in marks.rows),
+        frozenset(i for i, at in enumerate(rows) if at in marks.ends),
+        frozenset(i for i, at in enumerate(columns) if at in marks.columns),
+        tuple((rows.index(row), columns.index(key)) for row, key in marks.cells if key in columns),
+        (rows, columns),
+    )
+
+
+def lone_words(a: LabelledMap, b: LabelledMap, axis: int) -> tuple[list[range], list[range]]:
+    """The words along an axis that have no counterpart in the other map: others stand in their place, or none."""
+    pairs = _matched(a, b, axis)[0]
+    first, second = (
+        [word for word in words_along(map_, axis)[0] if word not in [pair[side] for pair in pairs]]
+        for side, map_ in enumerate((a, b))
+    )
+    return first, second
 
 
 def row_axis(a: LabelledMap, b: LabelledMap) -> int:
@@ -149,10 +201,8 @@ def _piecewise(one: range, other: range) -> list[tuple[int, int]]:
 def _twins(a: LabelledMap, b: LabelledMap) -> tuple[Twins, Twins]:
     """For the rows and the columns of both maps: the place in A of each one's counterpart, -1 without one.
 
-    All pieces of a key have the place of the first, if its counterpart has not as many. Maps in line need no places.
+    All pieces of a key have the place of the first, if its counterpart has not as many.
     """
-    if in_line(a, b):
-        return ([], []), ([], [])
     own = (list(range(len(a.rows))), list(range(len(a.columns))))
     its = ([-1] * len(b.rows), [-1] * len(b.columns))
     for i, j in matched_rows(a, b):
@@ -166,39 +216,45 @@ def _twins(a: LabelledMap, b: LabelledMap) -> tuple[Twins, Twins]:
 
 
 def _uncompared(a: LabelledMap, b: LabelledMap) -> str:
-    """Name the words whose rows have no counterpart: others stand in their place, but not as many, or none."""
-    axis = row_axis(a, b)
-    pairs = _matched(a, b, axis)[0]
-    without = []
-    for side, map_ in enumerate((a, b)):
-        compared = [pair[side] for pair in pairs]
-        named = (name for word, name in zip(*words_along(map_, axis), strict=True) if word not in compared)
-        without.append(listed(map(quoted, named)))
-    in_a, in_b = t("{words} in A", words=without[0]), t("{words} in B", words=without[1])
-    rows = listed(named for named, words in zip((in_a, in_b), without, strict=True) if words)
-    if not rows:
+    """Name the words whose rows or columns have no counterpart."""
+    parts = [
+        _lines_in_words(name, map_, axis, own)
+        for axis in (row_axis(a, b), 2)
+        for name, map_, own in zip("AB", (a, b), lone_words(a, b, axis), strict=True)
+        if own
+    ]
+    if not parts:
         return ""
+    return t("No single counterpart, so neither compared nor in B − A: {parts}.", parts="; ".join(parts))
+
+
+def _lines_in_words(name: str, map_: LabelledMap, axis: int, own: Sequence[range]) -> str:
+    words = listed(quoted(name_of(map_, axis, word)) for word in own)
+    if axis == 2:
+        return t("the column {words} of {map}", "the columns {words} of {map}", n=len(own), words=words, map=name)
     if axis:
-        return t("Not compared, because they have no single counterpart: the rows that write {rows}.", rows=rows)
-    return t("Not compared, because they have no single counterpart: the rows of {rows}.", rows=rows)
+        return t(
+            "the row of {map} that writes {words}",
+            "the rows of {map} that write {words}",
+            n=len(own),
+            words=words,
+            map=name,
+        )
+    return t("the row {words} of {map}", "the rows {words} of {map}", n=len(own), words=words, map=name)
+
+
+def name_of(map_: LabelledMap, axis: int, word: range) -> str:
+    """A word along an axis as its pieces spell it."""
+    return "".join((map_.rows, map_.predicted, map_.columns)[axis][word.start : word.stop])
 
 
 def _pieces_in_words(a: LabelledMap, b: LabelledMap) -> str:
     """Say how words in several pieces are compared, if there are any: as keys, and as rows."""
-    axis = row_axis(a, b)
     sentences = []
     if any(len(word) > 1 for pair in _matched(a, b, 2)[0] for word in pair):
         sentences.append(t("The weights of the pieces of a word are added up."))
-    uneven = [pair for pair in _matched(a, b, axis)[0] if len(pair[0]) != len(pair[1])]
-    names = [dict(zip(*words_along(each, axis), strict=True)) for each in (a, b)]
-    words = [t("{a} with {b}", a=quoted(names[0][one]), b=quoted(names[1][other])) for one, other in uneven]
-    if words:
-        pairs = listed(dict.fromkeys(words))
-        sentences.append(
-            t("Compared by the row that writes the first piece: {pairs}.", pairs=pairs)
-            if axis
-            else t("Compared by the row of the first piece: {pairs}.", pairs=pairs)
-        )
+    if any(len(one) != len(other) for one, other in _matched(a, b, row_axis(a, b))[0]):
+        sentences.append(t("Words with unequal numbers of pieces are compared by the rows of their first pieces."))
     return " ".join(sentences)
 
 
@@ -242,33 +298,12 @@ def matched(names: Sequence[str], others: Sequence[str]) -> Matched:
 
 
 def own_words(text: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-    """The words of two texts with the space after them, and whether only that text has the word, wherever it stands.
-
-    Punctuation is no word.
-    """
+    """The words of two texts with the space after them, and whether only that text has the word, wherever it stands."""
     words = cut_words(text), cut_words(other)
     bare = [[word.rstrip() for word in side] for side in words]
     _, only = matched(bare[0], bare[1])
-    first, second = (
-        [(word, at in own and word.rstrip().isalnum()) for at, word in enumerate(side)]
-        for side, own in zip(words, only, strict=True)
-    )
+    first, second = ([(word, at in own) for at, word in enumerate(side)] for side, own in zip(words, only, strict=True))
     return first, second
-
-
-def _few_in_words(a: LabelledMap, b: LabelledMap) -> str:
-    """Name the rows that have counterparts, if these are few."""
-    axis = row_axis(a, b)
-    pairs, names = _matched(a, b, axis)[0], [words_along(each, axis)[1] for each in (a, b)]
-    if len(pairs) > min(MOST_NAMED, *(len(each) // 2 for each in names)):
-        return ""
-    if not pairs:
-        return t("No row has a counterpart to be compared with.")
-    of = dict(zip(*words_along(a, axis), strict=True))
-    words = listed(quoted(of[word]) for word, _ in pairs)
-    if axis:
-        return t("Few words in common: only the rows that write {rows} can be compared.", rows=words)
-    return t("Few words in common: only the rows of {rows} can be compared.", rows=words)
 
 
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
@@ -286,15 +321,6 @@ def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, c
         )
         if framed:
             sentences.append(t("The frame marks the largest difference."))
-    elif framed < differing:
-        sentences.append(
-            t(
-                "Frames mark the {n} largest of {all} that differ by {least:g} or more.",
-                n=framed,
-                all=t("{n} weight", "{n:,} weights", n=differing),
-                least=DIFFERENT,
-            )
-        )
     elif differing:
         sentences.append(
             t(

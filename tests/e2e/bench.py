@@ -54,7 +54,8 @@ LISTEN = """() => {
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
     const place = this.getTransform().transformPoint({ x, y });
     const figure = this.canvas.closest("figure")?.className.split(" ")[0];
-    window.written.push([figure, text.replace(/[\\u2068\\u2069]/g, ""), place.x, place.y]);
+    const bold = /^(bold|700) /.test(this.font);
+    window.written.push([figure, text.replace(/[\\u2068\\u2069]/g, ""), place.x, place.y, bold]);
     fill.call(this, text, x, y);
   };
 }"""
@@ -182,7 +183,7 @@ class Bench:
         return " ".join(self(selector).inner_text().translate({0x2068: "", 0x2069: ""}).split())
 
     def step(self) -> str:
-        return self.text("output")
+        return self.text(".steps + output")
 
     def frame(self) -> None:
         """Wait until pending changes are painted."""
@@ -281,7 +282,12 @@ class Bench:
 
     def written(self, kind: str) -> dict[str, tuple[float, float]]:
         texts = self.page.evaluate("() => window.written")
-        return {text: (x, y) for figure, text, x, y in texts if figure == kind}
+        return {text: (x, y) for figure, text, x, y, _ in texts if figure == kind}
+
+    def bold(self, kind: str) -> set[str]:
+        """The texts that the map of a kind wrote in bold, since `listen`."""
+        texts = self.page.evaluate("() => window.written")
+        return {text for figure, text, _, _, bold in texts if bold and figure == kind}
 
     def narrow(self, width: int) -> None:
         self.page.set_viewport_size({"width": width + 32, "height": 768})

@@ -10,6 +10,7 @@ from explorer.decoding.names import KIND_TITLES
 from model.trace import AttentionTrace
 from tests.browser import box_of
 from tests.e2e.bench import Bench, ends_of_scale, pixels
+from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
 from tests.some import some
 
@@ -51,13 +52,7 @@ def test_the_head_that_is_pointed_at_is_large_and_said_in_words(heads: Bench) ->
     assert [int(np.argmin(row)) for row in heads.painted("cross")] == [CROSS["mirror"](q, N, N) for q in range(N)]
     says = "To write sah, having read 3 hund, cross-attention looks at 3 saw 100 %."
     assert heads.text(".lead") == says, "the map has the layer and the head as its title"
-    assert "100 % of its weight is on the mirrored diagonal" in heads.text(".tells")
-    assert "at most" not in heads.text(".tells")
     mixed = heads(f'.tile[value="cross 1 {len(CROSS) + 1}"]')
-    mixed.hover()
-    expect(heads(".tells")).to_contain_text("of its weight is on any one place, ")
-    assert heads.text(".tells").startswith("In this sentence it looks at ")
-    assert "on average; at most " in heads.text(".tells")
     assert " keys, at most " in str(mixed.get_attribute("aria-label"))
     heads.away()
     expect(heads("figure.cross figcaption")).to_contain_text("layer 1 · head 1")
@@ -78,14 +73,47 @@ def test_the_row_that_is_pointed_at_is_marked_while_the_sentence_is_about_it(hea
 
     said, plain, framed = heads.text(".lead"), frame(1), frame(3)
     assert said.startswith("To write die, having read 4 sah")
+    assert heads.step() == "step 4 of 6"
+    heads.listen()
     heads.hover("figure.cross canvas", position=heads.point("cross", 1, 5))
-    assert heads.text(".lead").startswith("To write hund, having read 2 der")
-    assert frame(3) == framed
-    assert [a - b for a, b in zip(framed, frame(1), strict=True)] == pytest.approx(
+    assert heads.text(".lead") == "To write hund, having read 2 der, cross-attention looks at 2 cat 100 %."
+    assert heads.bold("cross") == {"2 der", "2 cat"}, "the row and the keys that the sentence names"
+    assert heads.step() == "step 4, row 2"
+    assert frame(1) == framed
+    assert [a - b for a, b in zip(framed, frame(3), strict=True)] == pytest.approx(
         [(a - b) / 2 for a, b in zip(framed, (255, 255, 255), strict=True)], abs=2
-    ), "in a lighter frame"
+    ), "the row of the step has a lighter frame meanwhile"
+    heads.listen()
     heads.away()
-    assert (heads.text(".lead"), frame(1), frame(3)) == (said, plain, framed)
+    assert (heads.text(".lead"), heads.step(), frame(1), frame(3)) == (said, "step 4 of 6", plain, framed)
+    assert heads.bold("cross") == {"4 sah", "4 the"}
+
+
+def test_where_only_marked_rows_have_room_for_numbers_they_have_them(heads: Bench) -> None:
+    source = [f"w{i}" for i in range(1, 26)]
+    trace = planted_trace([*source, "<eos>"], ["<sos>", *source])
+    trace.cross[0, 0] = 0.01
+    trace.cross[0, 0, :, 25] = 0.1
+    trace.cross[0, 0, :, 2] = 0.04
+    trace.cross[0, 0, 6, 20] = 0.61
+    trace.cross[0, 0, 2, 11] = 0.6
+    heads.mount(trace, kind="cross", layer=1, head=1, step=3)
+    left, top, cell, *_ = heads.plot("cross")
+    assert 12 <= cell < 20, "too small for the numbers of all cells"
+    heads.listen()
+    heads.hover("figure.cross canvas", position=heads.point("cross", 6, 5))
+    ratio = heads.page.evaluate("devicePixelRatio")
+    written = {text: (x / ratio, y / ratio) for text, (x, y) in heads.written("cross").items() if text[0] == "."}
+    assert set(written) == {".60", ".61", ".10"}
+    for number, (query, key) in {".60": (2, 11), ".61": (6, 20)}.items():
+        assert written[number] == pytest.approx((left + (key + 0.5) * cell, top + (query + 0.5) * cell), abs=1)
+    row = heads.painted("cross")[6]
+    assert len(set(row[:2] + row[3:20] + row[21:25])) == 1, "no number covers a cell beside its own"
+    assert heads.text("figure.cross .below") == "numbers: marked rows, from 0.05"
+    label = str(heads("figure.cross canvas").get_attribute("aria-label"))
+    assert label.endswith("Row 7 w6: 21 w21 61\u202f%, 26 <eos> 10\u202f%.")
+    heads.press("+", "+", "+")
+    assert "marked rows" not in heads.text("figure.cross .below"), "all cells have their numbers"
 
 
 def test_a_head_that_is_scrolled_below_a_resting_pointer_is_not_shown(heads: Bench) -> None:

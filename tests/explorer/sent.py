@@ -16,7 +16,7 @@ def messages(at: AppTest) -> list[Message]:
 
 
 def decodings(at: AppTest) -> list[Message]:
-    return [message for message in messages(at) if "forms" in message[0]]
+    return [message for message in messages(at) if "decoding" in message[0]]
 
 
 def decoding(at: AppTest) -> dict[str, Any]:

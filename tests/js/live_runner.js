@@ -10,7 +10,7 @@ import { decode } from "../../explorer/browser/js/live/decode.js";
 import { withValues } from "../../explorer/browser/js/live/edit_values.js";
 import { editTap } from "../../explorer/browser/js/live/edits.js";
 import { named } from "../../explorer/browser/js/cell_text.js";
-import { formsOf } from "../../explorer/browser/js/head_forms.js";
+import { formIn } from "../../explorer/browser/js/head_forms.js";
 import { detailsOf, machineOf, numbersOf } from "../../explorer/browser/js/live/machine.js";
 import { METHOD } from "../../explorer/browser/js/method.js";
 import { readModel } from "../../explorer/browser/js/live/model.js";
@@ -70,11 +70,22 @@ function stored({ message }) {
 }
 let count = 0;
 
+/** @param {ReturnType<typeof formIn>} form */
+const labelsOf = ({ rows, predicted, columns, row_spans, column_spans, effective, shares, roles }) => ({
+  ...{ rows, predicted, columns, row_spans, column_spans },
+  ...{ effective, shares, roles },
+});
+
 /** @param {ReturnType<typeof decode>} answer */
 function withForms({ message, ...answer }) {
   const header = message.header.decoding;
   const decoding = stored({ message, ...answer });
-  return { ...answer, header, maps: decoding.maps, forms: formsOf(decoding) };
+  const forms = decoding.order.map((kind) => {
+    const words = /** @type {const} */ (kind === "encoder" ? ["words"] : ["words", "words-next"]);
+    const available = /** @type {const} */ (["tokens", ...(header.subwords ? words : [])]);
+    return [kind, Object.fromEntries(available.map((form) => [form, labelsOf(formIn(decoding, kind, form))]))];
+  });
+  return { ...answer, header, maps: decoding.maps, forms: Object.fromEntries(forms) };
 }
 
 /** @type {Record<string, (job: any) => any>} */

@@ -2,9 +2,8 @@
 
 import { canvasOf } from "./canvas.js";
 import { say } from "./dom.js";
-import { decimals } from "./numbers.js";
 import { PALETTES } from "./palettes.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Rgb, Theme } from "./types" */
 
@@ -127,10 +126,19 @@ export function fullColour(values, keys) {
   const largest = [];
   for (let at = 0; at < values.length; at += keys)
     largest.push(Math.max(...Array.from({ length: keys }, (_, key) => values[at + key])));
-  return largest.sort((a, b) => a - b)[largest.length >> 1] || 1;
+  const median = largest.sort((a, b) => a - b)[largest.length >> 1] || 1;
+  return Number(median.toPrecision(2)); // the end of the scale is the number that is named
 }
 
 /** Names the end of a colour scale, which a long sentence cuts below 1. @param {(name: string) => HTMLElement} find @param {number} top */
 export function sayScale(find, top) {
-  say(find(".ramp").lastChild, top < 1 ? t("{number} and more", { number: decimals(top) }) : "1");
+  const number = inSentence(`${top}`);
+  const ramp = find(".ramp");
+  say(ramp.lastChild, top < 1 ? t("{number} and more", { number }) : "1");
+  ramp.title =
+    top < 1
+      ? t("In a long sentence, most weights are small: the colours end at {number}, the median of the rows' largest.", {
+          number,
+        })
+      : "";
 }

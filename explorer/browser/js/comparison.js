@@ -1,30 +1,42 @@
 // Two maps beside each other, and what is different: tokens, weights and words, as explorer/decoding/comparison.py and
 // pair_marks.py have it; a test compares both.
 
-import { giveForms } from "./head_forms.js";
+import { formIn } from "./head_forms.js";
 import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
-import { changeSeen, decimals, quoted } from "./numbers.js";
-import { SIGN, counterparts, isInLine, marked, rowAxis, wordsAlong, worthNaming } from "./pair_marks.js";
+import { changeSeen, listed, quoted } from "./numbers.js";
+import {
+  MOST_NAMED,
+  NAMED,
+  SIGN,
+  counterparts,
+  loneWords,
+  marked,
+  rowAxis,
+  subtracted,
+  wordsAlong,
+  worthNaming,
+} from "./pair_marks.js";
 import { placesIn } from "./scripts.js";
-import { NAMED_FROM, rankedRow, spansOf, weightsOf } from "./weights.js";
+import { spansOf, weightsOf } from "./weights.js";
 import { pairOf } from "./word_changes.js";
 import { inSentence, t } from "./words.js";
 
 /** @import { MapHeader } from "./structs" */
 /** @import { Content, Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string, continued: Set<number>[] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions; `continued`: rows, what they predict, and columns that continue the word before */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string, continued: Set<number>[], positions?: number[][] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions; `continued`: rows, what they predict, and columns that continue the word before; `positions`: of rows and columns (from 0), where some are left out */
 /** @import { Marks } from "./pair_marks.js" */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
 const NAMES = ["A", "B", "B − A"];
 const MANY = 3; // maps in a row, which have no room for all names
 const LEAST_TOP = 0.25; // end of the scale of differences: a smaller largest difference stays pale
+const EXPLAINS = 0.5; // share of a change from which weights of words without a counterpart are said with it
 const NOISE = 0.05; // difference of two weights below which a cell has no number
 
 /**
- * The head in view beside the nearest one of another decoding; their difference is the third figure, if counterparts stand in line.
+ * The head in view beside the nearest one of another decoding; their difference is the third figure, if enough rows have counterparts.
  * @param {Decoding} a @param {Decoding} b @param {At} at @param {string[]} titles @param {[string, string][]} texts sentence and translation of both
  * @returns {{ figures: Figure[], said: string, legend: string, about: string, pair: Content[][] }} `said` names what differs most, `legend` the marks, `about` what is compared
  */
@@ -37,46 +49,43 @@ export function compareDecodings(a, b, at, titles, texts) {
   });
   const { marks, legend, said } = marked(one, other);
   const figures = [one, other].map((sheet, i) => figureOf(sheet, 1, { marks: marks[i], top: 1, signed: false }));
-  const minus = isInLine(one, other) ? [differenceOf(one, other, 1, marks[0])] : [];
+  const common = subtracted(one, other);
+  const minus = common ? [differenceOf(common[0], common[1], 1, marksIn(common[0], marks[0]))] : [];
   const all = [...figures, ...minus];
   const grid = inRow(all);
   all.forEach(({ header }, i) => Object.assign(header, { grid: [grid[i], ...grid], group: "compare", name: NAMES[i] }));
+  return { figures: all, said: pairInWords(one, other), legend, about: said, pair: pairOf(texts) };
+}
+
+/** The marks of A in the map that `subtracted` made of it. @param {Sheet} sheet @param {Marks} marks @returns {Marks} */
+function marksIn({ positions = [[], []] }, { rows, ends, columns, cells }) {
+  const [inRows, inColumns] = positions;
+  const among = (/** @type {number[]} */ places, /** @type {Set<number>} */ only) =>
+    new Set([...places.keys()].filter((i) => only.has(places[i])));
   return {
-    figures: all,
-    said: pairInWords(one, other, at.row - 1),
-    legend,
-    about: [detailsOf(one, other), said, comparability(one, other)].filter(Boolean).join(" "),
-    pair: pairOf(texts),
+    rows: among(inRows, rows),
+    ends: among(inRows, ends),
+    columns: among(inColumns, columns),
+    cells: cells
+      .filter(([, key]) => inColumns.includes(key))
+      .map(([row, key]) => [inRows.indexOf(row), inColumns.indexOf(key)]),
+    twins: [inRows, inColumns],
   };
 }
 
 /** The labels of the maps in a row, as `in_row` of explorer/browser/labelled_map.py. @param {{ header: MapHeader }[]} maps @returns {MapHeader["grid"]} */
 const inRow = (maps) =>
-  maps.map(
-    (
-      {
-        header: {
-          rows,
-          ends,
-          columns,
-          signed,
-          frames: [[row, column] = [-1, -1]],
-        },
-      },
-      nth,
-    ) => {
-      const some = (/** @type {string[]} */ names, /** @type {(name: string, i: number) => boolean} */ isNamed) =>
-        names.map((name, i) => (isNamed(name, i) ? name : name.startsWith(SIGN) ? `${SIGN} ${i + 1}` : `${i + 1}`));
-      const isMarked = (/** @type {string} */ name) => name.startsWith(`${SIGN} `);
-      const few = nth && maps.length === MANY;
-      return [
-        few ? some(rows, (name, i) => !ends.some(Boolean) && (isMarked(name) || i === row)) : rows,
-        ends,
-        signed ? some(columns, (name, i) => isMarked(name) || i === column) : columns,
-        1,
-      ];
-    },
-  );
+  maps.map(({ header: { rows, ends, columns, signed, frames } }, nth) => {
+    const [row, column] = frames[0] ?? [-1, -1];
+    const some = (/** @type {string[]} */ names, /** @type {number} */ named) =>
+      names.map((name, i) => (i === named || name.startsWith(SIGN) ? name : name.split(" ")[0]));
+    const inTwo = (/** @type {string[]} */ names) => names.map((name) => name.replace(" / ", " /\n"));
+    const inLine = `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
+    if (signed && inLine) ends = [];
+    const hasEnds = ends.some(Boolean);
+    if (nth && maps.length === MANY && (inLine || hasEnds)) rows = some(rows, hasEnds ? -1 : row);
+    return signed ? [inTwo(rows), inTwo(ends), inTwo(some(columns, column)), 1] : [rows, ends, columns, 1];
+  });
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
 export function compareRows(decoding, at, row) {
@@ -163,8 +172,7 @@ export function compareHeads(decoding, at, name) {
 /** @param {Decoding} decoding @param {At} at @returns {Sheet} */
 function sheetOf(decoding, { kind, layer, head }) {
   const map = decoding.maps[kind];
-  const tokens = /** @type {import("./structs").FormOfMap} */ (giveForms(decoding)[kind]?.tokens);
-  const { rows, predicted, columns } = tokens;
+  const { rows, predicted, columns } = formIn(decoding, kind, "tokens");
   const places = placesIn({ data: decoding }, SIDES[kind][1], columns);
   const [inRows, inColumns] = SIDES[kind].map((side) => piecesAfter(decoding[side].words));
   const read = [...inRows].filter((i) => predicted.length && rows[i] === predicted[i - 1]);
@@ -210,20 +218,21 @@ const both = (names, others) => names.map((name, i) => (name === others[i] ? nam
 
 /** @param {Sheet} sheet @param {0 | 1} numbered @param {{ marks: Marks | null, top: number, signed: boolean, compared?: Sheet[] | null }} scale @returns {Figure} */
 function figureOf(
-  { title, kind, values, mask, rows, predicted, columns, places, unit },
+  { title, kind, values, mask, rows, predicted, columns, places, unit, positions },
   numbered,
   { marks, top, signed, compared },
 ) {
   const sign = (/** @type {Set<number> | undefined} */ only, /** @type {string[]} */ labels) =>
     labels.map((label, i) => (only?.has(i) ? `${SIGN} ${label}` : label));
-  const names = numbered ? positioned(rows) : rows;
+  const names = numbered ? positioned(rows, positions?.[0]) : rows;
+  const keys = positioned(columns, positions?.[1]);
   const [row_title, column_title] = AXES[kind];
   const shown = Float32Array.from(values, (value, i) => (mask[i] ? 0 : value));
   const header = {
     ...PLAIN,
     rows: sign(marks?.rows, names),
     ends: sign(marks?.ends, predicted).map((token) => (token ? `→ ${token}` : "")),
-    columns: sign(marks?.columns, positioned(columns)),
+    columns: sign(marks?.columns, keys),
     grid: [],
     row_title,
     column_title,
@@ -234,14 +243,14 @@ function figureOf(
     frames: marks?.cells ?? [],
     twin_rows: marks?.twins[0] ?? [],
     twin_columns: marks?.twins[1] ?? [],
-    caption: captionOf(shown, mask, [names, positioned(columns)], { signed, unit, compared }),
+    caption: captionOf(shown, mask, [names, keys], { signed, unit, compared }),
     places,
   };
   return { title, header, values: shown, mask };
 }
 
-/** @param {string[]} tokens */
-const positioned = (tokens) => tokens.map((token, i) => `${i + 1} ${token}`);
+/** @param {string[]} tokens @param {number[]} [places] */
+const positioned = (tokens, places) => tokens.map((token, i) => `${(places?.[i] ?? i) + 1} ${token}`);
 
 /** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: Sheet[] | null }} about */
 function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
@@ -283,16 +292,8 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
-/** Why two maps cannot be subtracted. @param {Sheet} a @param {Sheet} b */
-function comparability(a, b) {
-  const [first, second] = [a, b].map(({ rows, columns }) => `${rows.length} × ${columns.length}`);
-  if (first !== second)
-    return t("The maps differ in size ({first} and {second}), so there is no difference to draw.", { first, second });
-  return isInLine(a, b) ? "" : t("Words stand in other places, so there is no difference to draw.");
-}
-
-/** The counterparts that differ most; without any, what the row in view does; as `pair_in_words`. @param {Sheet} a @param {Sheet} b @param {number} row */
-function pairInWords(a, b, row) {
+/** The counterparts that differ most; as `pair_in_words`. @param {Sheet} a @param {Sheet} b */
+function pairInWords(a, b) {
   const pairs = counterparts(a, b);
   const [largest] = worthNaming(pairs);
   if (largest) {
@@ -300,27 +301,49 @@ function pairInWords(a, b, row) {
     const writes = [a, b].every(({ predicted }, side) => predicted[rows[side]]); // a row inside a prompt does not
     const axis = Number(writes && rowAxis(a, b));
     const named = [a, b].map((sheet, side) => wordOf(sheet, axis, rows[side]));
-    return looksMore(named, words.map(withWeight(weights)), weights, writes);
+    const keys = words.map((word, side) => withWeight(word, weights[side], elsewhere(a, b, largest, side)));
+    return looksMore(named, keys, weights, writes);
   }
-  if (isInLine(a, b) && pairs[0]?.change === 0) return t("Both maps are equal in every cell.");
-  if (row >= Math.min(a.rows.length, b.rows.length)) return "";
-  const fields = { n: row + 1, a: rowInWords(a, row), b: rowInWords(b, row) };
-  return a.predicted.length
-    ? t("At step {n}: in A, {a} In B, {b}", fields)
-    : t("At position {n}: in A, {a} In B, {b}", fields);
+  const whole = [a, b, ...(subtracted(a, b) ?? [])].map(({ rows, columns }) => `${[rows.length, columns.length]}`);
+  if (whole.length > 2 && new Set(whole).size < 2 && pairs[0]?.change === 0)
+    return t("Both maps are equal in every cell.");
+  return "";
 }
 
 /** The word that a row writes (axis 1) or reads, if it is at the word's first piece; otherwise the piece. @param {Sheet} sheet @param {number} axis @param {number} row */
 const wordOf = (sheet, axis, row) =>
   wordsAlong(sheet, axis).find(({ places }) => places[0] === row)?.name ?? [sheet.rows, sheet.predicted][axis][row];
 
-/** A word in quotation marks and the weight that it gets, that of all its pieces. @param {number[]} weights @returns {(word: import("./pair_marks.js").Word, i: number) => string} */
-const withWeight =
-  (weights) =>
-  ({ name, places }, i) => {
-    const fields = { word: quoted(name), weight: inSentence(weights[i].toFixed(2)) };
-    return places.length > 1 ? t("{word} ({weight} together)", fields) : t("{word} ({weight})", fields);
+/** A word in quotation marks and the weight that it gets, that of all its pieces, and what goes elsewhere. @param {import("./pair_marks.js").Word} word @param {number} weight @param {string} elsewhere */
+function withWeight({ name, places }, weight, elsewhere) {
+  const number = inSentence(weight.toFixed(2));
+  const fields = { word: quoted(name), weight: places.length > 1 ? t("{number} together", { number }) : number };
+  return elsewhere ? t("{word} ({weight}; {elsewhere})", { ...fields, elsewhere }) : t("{word} ({weight})", fields);
+}
+
+/** What the row that gives less gives to words without a counterpart, as `_elsewhere` of comparison.py. @param {Sheet} a @param {Sheet} b @param {ReturnType<typeof counterparts>[0]} pair @param {number} side */
+function elsewhere(a, b, { rows, weights, change }, side) {
+  if (weights[side] > weights[1 - side]) return "";
+  const sumOf = (/** @type {{ weight: number }[]} */ each) => each.reduce((sum, { weight }) => sum + weight, 0);
+  const lone = loneWords(a, b, 2).map((words, i) => {
+    const { values, columns } = [a, b][i];
+    const weightOf = (/** @type {number} */ at) => Math.fround(values[rows[i] * columns.length + at]);
+    return words
+      .map(({ name, places }) => ({ name, weight: places.reduce((sum, at) => sum + weightOf(at), 0) }))
+      .sort((one, other) => other.weight - one.weight);
+  });
+  const named = lone[side].filter(({ weight }) => weight >= NAMED).slice(0, MOST_NAMED);
+  if (sumOf(named) - sumOf(lone[1 - side]) < EXPLAINS * change) return "";
+  const others = new Set(wordsAlong([b, a][side], 2).map(({ name }) => name.toLowerCase()));
+  const fields = {
+    weight: inSentence(sumOf(named).toFixed(2)),
+    words: listed(named.map(({ name }) => quoted(name))),
+    map: "BA"[side],
   };
+  return named.some(({ name }) => others.has(name.toLowerCase()))
+    ? t("another {weight} goes to {words}, which {map} lacks there", fields)
+    : t("another {weight} goes to {words}, which {map} does not have", fields);
+}
 
 /** In which of two maps a row looks more at a word, as `_looks_more` of comparison.py. @param {string[]} rows @param {string[]} keys @param {number[]} weights @param {boolean} writes */
 function looksMore(rows, keys, weights, writes) {
@@ -333,28 +356,4 @@ function looksMore(rows, keys, weights, writes) {
   return isSame
     ? t("From {word}, {more} looks more at {key} than {less} at {other}.", fields)
     : t("From {word}, {more} looks more at {key} than {less}, from {its}, at {other}.", fields);
-}
-
-/** What the rows look at whose weights differ most; empty if none differ. @param {Sheet} a @param {Sheet} b */
-function detailsOf(a, b) {
-  const [largest] = worthNaming(counterparts(a, b));
-  if (!largest) return "";
-  const [i, j] = largest.rows;
-  return t("In A, {a} In B, {b}", { a: rowInWords(a, i), b: rowInWords(b, j) });
-}
-
-/** A row by what it reads and predicts: "5 spielen → im". @param {Pick<Sheet, "rows" | "predicted">} sheet @param {number} row */
-const rowName = ({ rows, predicted }, row) => `${row + 1} ${rows[row]}${predicted[row] ? ` → ${predicted[row]}` : ""}`;
-
-/** The keys at which a row looks most. @param {Sheet} sheet @param {number} row */
-function rowInWords({ values, mask, rows, predicted, columns }, row) {
-  const query = quoted(rowName({ rows, predicted }, row));
-  const best = rankedRow(values, mask, row, columns.length)
-    .seen.slice(0, 3)
-    .filter(({ weight }) => weight > 0);
-  if (!best.length) return t("{query} can see nothing.", { query });
-  const keys = best
-    .filter(({ weight }, i) => !i || weight >= NAMED_FROM)
-    .map(({ key, weight }) => `${quoted(`${key + 1} ${columns[key]}`)} (${decimals(weight)})`);
-  return t("{query} looks at {keys}.", { query, keys: keys.join(", ") });
 }

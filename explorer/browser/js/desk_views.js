@@ -55,7 +55,6 @@ export async function loadView(D) {
 
 /** Computes what the page's view needs beside the decoding. @param {DeskState} D @param {Kept} opened */
 export async function prepareView(D, opened) {
-  if (D.page === "attention") D.heads?.giveForms(/** @type {Decoding} */ (decodingOf(opened.seq)));
   if (D.page === "inside") await D.inside?.prepareMachine(D, opened);
 }
 

@@ -1,55 +1,46 @@
-// The labels of all heads of one kind and the numbers that tell them apart, of a decoding that was computed in the browser.
+// The labels of a kind of attention, between tokens or between words, and the numbers that tell its heads apart.
 // As explorer/decoding/attention_maps.py.
 
-import { KINDS, SIDES } from "./names.js";
+import { SIDES } from "./names.js";
 import { mergeWords, spansOf, spanWith } from "./weights.js";
 
-/** @import { AttentionMap, Decoding, Kind, Span } from "./types" */
-/** @typedef {import("./structs").FormOfMap} FormOfMap */
+/** @import { AttentionMap, Decoding, FormOfMap, Kind, Span } from "./types" */
+/** @typedef {"tokens" | "words" | "words-next"} Form */
 
 const [CLEAR, ABOVE_CHANCE] = [0.5, 1.5]; // least share of a favourite, and least multiple of chance
 
-/** Computes the forms of a decoding's maps unless it has them. @param {Decoding} decoding */
-export function giveForms(decoding) {
-  if (!decoding.forms[decoding.order[0]]) decoding.forms = formsOf(decoding);
-  return decoding.forms;
-}
-
-/** The forms of all maps of a decoding that was computed here, for the views of heads. @param {Pick<Decoding, "maps" | "source" | "target" | "alternatives" | "subwords">} decoding @returns {Decoding["forms"]} */
-export function formsOf({ maps, source, target, alternatives, subwords }) {
-  const sides = { source, target };
-  const untaught = alternatives.ids.filter((ids) => !ids.length).length; // rows without a prediction
+/**
+ * A map between tokens, or between words, where decoder rows are joined by the word read or the word predicted. Rows
+ * whose next token was given are not labelled with a prediction.
+ * @param {Pick<Decoding, "maps" | "source" | "target">} decoding @param {Kind} kind whose numbers have arrived @param {Form} form
+ */
+export function formIn({ maps, source, target }, kind, form) {
+  const map = maps[kind];
+  const { given } = target;
+  const [words, keys] = SIDES[kind].map((side) => ({ source, target })[side].words);
+  const predicted = kind === "encoder" ? [] : target.predicted;
   const single = (/** @type {string[]} */ tokens) => spansOf(tokens.map(() => -1));
-  const forms = KINDS.filter((kind) => maps[kind].layers).map((kind) => {
-    const map = maps[kind];
-    const [words, keys] = SIDES[kind].map((side) => sides[side].words);
-    const labels = { rows: map.rows, columns: map.columns, predicted: kind === "encoder" ? [] : target.predicted };
-    /** @type {(words: Span[], rows: Span[], columns: Span[]) => FormOfMap} */
-    const form = (words, rows, columns) => {
-      const found = formOf(map, { ...labels, words }, rows, columns);
-      return { ...found, predicted: found.predicted.map((label, i) => (rows[i][1] > untaught ? label : "")) };
-    };
-    const [rows, columns] = [spansOf(words), spansOf(keys)];
-    return [
-      kind,
-      {
-        tokens: form(single(map.rows), single(map.rows), single(map.columns)),
-        ...(subwords && { words: form(rows, rows, columns) }),
-        ...(subwords && kind !== "encoder" && { "words-next": form(rows, spansOf([...words.slice(1), -1]), columns) }),
-      },
-    ];
-  });
-  return Object.fromEntries(forms);
+  const ofTokens = form === "tokens";
+  const next = form === "words-next" ? [...words.slice(1), -1] : words;
+  const rowSpans = ofTokens ? single(map.rows) : spansOf(next);
+  const columnSpans = ofTokens ? single(map.columns) : spansOf(keys);
+  const labels = { rows: map.rows, columns: map.columns, predicted, words: ofTokens ? rowSpans : spansOf(words) };
+  const found = formOf(map, labels, rowSpans, columnSpans);
+  return { ...found, predicted: found.predicted.map((label, i) => (rowSpans[i][1] > given ? label : "")) };
 }
 
 /**
  * @param {AttentionMap} map with its numbers @param {{ rows: string[], predicted: string[], columns: string[], words: Span[] }} labels `words`: the tokens of each word of the rows
- * @param {Span[]} rowSpans @param {Span[]} columnSpans @returns {FormOfMap}
+ * @param {Span[]} rowSpans @param {Span[]} columnSpans
+ * @returns {FormOfMap & AttentionMap & { weights: Float32Array }}
  */
 function formOf(map, labels, rowSpans, columnSpans) {
   const given = { ...map, weights: /** @type {Float32Array} */ (map.weights) };
-  const merged = rowSpans.length < map.queries || columnSpans.length < map.keys;
-  const { weights, mask, queries, keys } = merged ? mergeWords(given, rowSpans, columnSpans, map.queries) : given;
+  const isMerged = rowSpans.length < map.queries || columnSpans.length < map.keys;
+  const merged = isMerged
+    ? { ...map, ...mergeWords(given, rowSpans, columnSpans, map.queries), means: new Map() }
+    : given;
+  const { weights, mask, queries, keys } = merged;
   const visible = Array.from({ length: queries }, (_, q) =>
     mask.subarray(q * keys, (q + 1) * keys).reduce((n, code) => n + Number(!code), 0),
   );
@@ -96,6 +87,7 @@ function formOf(map, labels, rowSpans, columnSpans) {
   const leadsTo = (/** @type {Span} */ [, end]) =>
     rows[end] === predicted[end - 1] ? wordAt(end) : predicted[end - 1];
   return {
+    ...merged,
     rows: rowSpans.map(([start]) => wordAt(start)),
     predicted: predicted.length ? rowSpans.map(leadsTo) : [],
     columns: joined(labels.columns, columnSpans),

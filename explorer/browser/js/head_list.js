@@ -24,27 +24,24 @@ export function describeHead({ effective, roles, shares }, layer, head) {
     all.find(([name]) => name === role) ?? all.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), ["", -1]);
   const none = share === null || share < 0;
   return {
-    number: keys === null ? "" : inSentence(keys.toFixed(1)),
     keys: keys === null ? t("no choice") : t("{number} keys", { number: inSentence(keys.toFixed(1)) }),
-    place: none ? "" : name,
-    share: none ? "" : wholePercent(share),
-    role: none ? "–" : `${placeNames(name)[0]} ${wholePercent(share)}`,
+    role: none ? "–" : `${placeName(name)} ${wholePercent(share)}`,
     mixed: role !== name,
   };
 }
 
-/** The label of a position that a head can favour, and its name in a sentence. @param {string} name */
-export const placeNames = (name) =>
+/** The label of a position that a head can favour. @param {string} name */
+export const placeName = (name) =>
   ({
-    itself: [t("itself"), t("the word itself")],
-    previous: [t("previous"), t("the word before")],
-    next: [t("next"), t("the next word")],
-    first: [t("first"), t("the first word")],
-    last: [t("last"), t("the last one")],
-    diagonal: [t("diagonal"), t("the diagonal (first word to first word, … last to last)")],
-    mirror: [t("mirror"), t("the mirrored diagonal (first word to last, … last to first)")],
-    mixed: [t("mixed"), ""],
-  })[name] ?? [name, name];
+    itself: t("itself"),
+    previous: t("previous"),
+    next: t("next"),
+    first: t("first"),
+    last: t("last"),
+    diagonal: t("diagonal"),
+    mirror: t("mirror"),
+    mixed: t("mixed"),
+  })[name] ?? name;
 
 /** All heads of a kind, layer by layer. @param {Pick<KindMap, "layers" | "heads">} m */
 export const listHeads = ({ layers, heads }) =>

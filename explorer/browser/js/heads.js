@@ -236,6 +236,8 @@ function draw(S) {
     [".strip", "text"],
   ])
     S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
+  drawLegend(S); // it stands beside the lead, as the badges do
+  drawBadges(S.find, S.data);
   drawLead(S); // its height decides how much room the pictures have
   placeLarge(S);
   shareWidth(S);
@@ -243,11 +245,9 @@ function draw(S) {
   drawMaps(S);
   drawLines(S);
   drawSentence(S);
-  drawLegend(S);
   drawReadout(S);
   drawCaption(S);
   drawNumbers(S);
-  drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S)
     .map((m) => m.kind)
@@ -296,7 +296,10 @@ function drawControls(S) {
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll(".walk,.walking"))) {
     part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
-  drawSteps(S, stepName(data, S.step));
+  const { hover } = S;
+  const fields = { step: S.step + 1, row: (hover?.query ?? 0) + 1 };
+  const isPointed = hover && hover.kind !== "encoder" && hover.query !== (m ? rowInView(S, m) : S.step);
+  drawSteps(S, stepName(data, S.step), isPointed ? t("step {step}, row {row}", fields) : undefined);
   // The line names what the rows of the map name: tokens, or whole words.
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;

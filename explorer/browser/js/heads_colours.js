@@ -80,6 +80,6 @@ export function drawLegend(S) {
   const { top } = scaleOf(S, single);
   const ends = S.find(".ramp");
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
-  if (S.scale === "unit") return sayScale(S.find, top);
-  say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
+  sayScale(S.find, S.scale === "unit" ? top : 1);
+  if (S.scale !== "unit") say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
 }

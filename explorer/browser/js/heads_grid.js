@@ -18,6 +18,7 @@ import { t } from "./words.js";
 /** @import { HeadsState, Kind, KindMap, Pick } from "./types" */
 
 const BESIDE = 600; // width at which a large map has room beside the thumbnails, in pixels
+const FOOT = 24; // height of the table's title below that text, in pixels
 const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixels
 
 /** Whether the grid stands beside another view. @param {HeadsState} S */
@@ -60,7 +61,9 @@ function layOutGrid(S, m, grid) {
   const beside = isBeside(S);
   const across = m.heads + 1;
   const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth);
-  const tall = roomBelow(grid, presenting(S.box));
+  const isLarge = S.box.dataset.large === "beside"; // then the text about the pictures stands below them
+  const text = isLarge ? FOOT + S.find(".under-views > div").offsetHeight : 0;
+  const tall = roomBelow(grid, isLarge || presenting(S.box)) - text;
   const compact = beside || room / across < 112;
   if (compact) {
     const wide = (room - 26) / across;

@@ -1,7 +1,7 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, columnBeside, isolated, leadsTo, magnification } from "./canvas.js";
+import { cellUnder, columnAt, columnBeside, isolated, leadsTo, magnification } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
@@ -18,26 +18,33 @@ import {
   shownRows,
   showsLarge,
 } from "./heads_state.js";
-import { labelsOf, paintMap, plotOf } from "./maps.js";
+import { inkOn } from "./ink.js";
+import { CONDENSED } from "./map_marks.js";
+import { AXIS, CORNER, labelsOf, levelOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
-import { clamp } from "./numbers.js";
-import { aboutNumbers, beyondEdge, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { cellNumber, clamp, wholePercent } from "./numbers.js";
+import { aboutNumbers, beyondEdge, bringIntoSight, cellSize, keysLookedAt, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { keysToShow, weightsOf } from "./weights.js";
-import { t } from "./words.js";
+import { namedKeys } from "./wording.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { HeadsState, Kind, KindMap, MapCell } from "./types" */
 
 /** @typedef {import("./maps.js").Labels} Labels */
 
 const ASIDE = 258; // minimum width of the thumbnails beside the map of one head, in pixels
-const NARROW = 62; // maximum length of labels side by side, in pixels
-const SMALLEST = 12; // size of cells side by side, and of those that a large map beside thumbnails has room for, in pixels
+// The maximum length of labels: side by side, on a phone, and elsewhere, in pixels.
+const [NARROW, MEDIUM, LONG] = [62, 82, 100];
+// The size of cells side by side, and up to which a large map gets more than half of the width, at most a share of it.
+const [SMALLEST, WANTED, MOST] = [12, 24, 0.62];
 const LEAST_WIDE = 72; // of a thumbnail beside a large map that needs more than half of the width, in pixels
 const [TIGHT, SMALL_TYPE] = [14, 10]; // size of cells from which labels are in full type, and the type of others, in pixels
+const [LEAST_NUMBER, LEAST_PRESENTED] = [9, 7]; // size of the type of numbers, before a presentation is magnified, in pixels
+const PHONE = 480; // width of the views up to which a phone shows them, in pixels
 const WIDEST = 96; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
 const ROOM_OF_LONG = 320; // minimum height of a map that scrolls, in pixels
@@ -74,9 +81,10 @@ export function shareWidth(S) {
     const left = room - sizeOf({ m, labels }).beside - m.keys * cell - 8;
     if (left > 0) S.box.style.setProperty("--aside", `${ASIDE + Math.floor(left)}px`);
   } else if (S.box.dataset.large === "beside") {
-    const needed = sizeOf({ m, labels: namesOf(S, m, undefined, SMALL_TYPE) }).beside + m.keys * SMALLEST + 8;
-    const most = wide - GAP - (m.heads + 1) * LEAST_WIDE;
-    S.box.style.setProperty("--large", `${Math.max(0.485 * wide, Math.min(needed, most))}px`);
+    const map = sizeOf({ m, labels: namesOf(S, m) }, true);
+    const cell = clamp(fitCells([map], Infinity, highOf(S)), SMALLEST, WANTED);
+    const most = Math.min(MOST * wide, wide - GAP - (m.heads + 1) * LEAST_WIDE);
+    S.box.style.setProperty("--large", `${Math.max(0.485 * wide, Math.min(map.beside + m.keys * cell + 8, most))}px`);
   }
 }
 
@@ -92,7 +100,13 @@ export function drawMaps(S) {
   const narrow = several ? maps.map((m) => ({ m, labels: namesOf(S, m, NARROW) })) : [];
   // Side by side, all maps have cells of one size; if these would be too small to read, the maps are stacked.
   const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : highOf(S);
-  const shared = several ? fitCells(narrow.map(sizeOf), room - GAP * (maps.length - 1) - 6, space) : 0;
+  const shared = several
+    ? fitCells(
+        narrow.map((map) => sizeOf(map)),
+        room - GAP * (maps.length - 1) - 6,
+        space,
+      )
+    : 0;
   const apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
@@ -109,21 +123,24 @@ export function drawMaps(S) {
 /** A map alone in a space. Small cells have labels in small type, which leave room for more cells. @param {HeadsState} S @param {KindMap} m @param {number} wide @param {number} high @returns {Fitted} */
 function fitMap(S, m, wide, high) {
   const fit = (/** @type {Labels} */ labels) => {
-    const fitting = fitCells([sizeOf({ m, labels })], wide - 6, high);
+    const fitting = fitCells([sizeOf({ m, labels }, true)], wide - 6, high);
     return { m, labels, cell: cellSize(fitting, S.figures[m.kind].wish, m, WIDEST, magnification(S.box)) };
   };
   const map = fit(namesOf(S, m));
-  return map.cell < TIGHT && !presenting(S.box) ? fit(namesOf(S, m, undefined, SMALL_TYPE)) : map;
+  return map.cell < TIGHT && !presenting(S.box) ? fit(namesOf(S, m, LONG, SMALL_TYPE)) : map;
 }
 
 /** The height of the large map. @param {HeadsState} S */
-const highOf = (S) =>
-  Math.max(230, roomBelow(S.find(".figures"), presenting(S.box)) - (!showsLarge(S) ? 32 : presenting(S.box) ? 24 : 8));
+const highOf = (S) => {
+  const isBeside = S.box.dataset.large === "beside";
+  const alone = presenting(S.box);
+  return Math.max(230, roomBelow(S.find(".figures"), alone || isBeside) - (!isBeside ? 26 : alone ? 14 : 42));
+};
 
-/** @param {{ m: KindMap, labels: Labels }} map */
-const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }) => ({
+/** @param {{ m: KindMap, labels: Labels }} map @param {boolean} [alone] then the title of the keys may stand in the corner */
+const sizeOf = ({ m: { keys, queries }, labels: { left, right, over, above } }, alone) => ({
   beside: left + Math.max(right, over) + 3,
-  above,
+  above: above - (alone && left >= CORNER ? AXIS : 0),
   keys,
   queries,
 });
@@ -151,7 +168,7 @@ function nameHead(S, kind) {
 }
 
 /** The labels of a map, and the room that they take. @param {HeadsState} S @param {KindMap} m @param {number} [most] @param {number} [size] of their type */
-function namesOf(S, m, most, size) {
+function namesOf(S, m, most = S.box.clientWidth < PHONE ? MEDIUM : LONG, size) {
   const rows = m.rows.map((_, q) => nameOfRow(S, m, q));
   const ends = m.predicted.map((_, q) => otherName(S, m, q));
   const names = { rows, ends, columns: m.columns, places: placesIn(S, SIDES[m.kind][1], m.columns) };
@@ -169,7 +186,7 @@ function drawHead(S, { m, labels, cell }, high) {
   const row = rowInView(S, m);
   const column = columnInView(S, m);
   const chosen = column !== null && kind === S.kind;
-  f.plot = plotOf(labels, m, cell);
+  f.plot = plotOf(labels, m, cell, cell, S.view === "head" || showsLarge(S));
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
   const whole = Math.floor((Math.max(high, ROOM_OF_LONG) - f.plot.top) / cell); // no row is cut
   box.style.maxHeight = whole < m.queries ? `${f.plot.top + whole * cell}px` : "";
@@ -180,21 +197,28 @@ function drawHead(S, { m, labels, cell }, high) {
   if (f.followed !== followed) bringIntoSight(box, f.plot, labels.right, row, at);
   f.followed = followed;
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, cell, rows, m.keys].join();
-  const marks = row < rows ? [{ row, colour: S.theme[side] }] : [];
-  // The row that the sentence is about while somebody points at it.
-  const pointed = S.hover?.kind === kind && S.hover.query !== row ? S.hover.query : null;
-  if (pointed !== null) marks.unshift({ row: pointed, colour: paler(S.theme[side], S.theme.ground) });
+  // Above all heads, the sentence is about the row pointed at; the other row that is marked has a paler frame.
+  const pointed = S.hover?.kind === kind ? S.hover.query : row;
+  const said = S.view === "heads" ? pointed : row;
+  const marked = [...new Set([row, pointed])].filter((q) => q < rows).sort((q) => (q === said ? 1 : -1));
+  const frames = [paler(S.theme[side], S.theme.ground), S.theme[side]];
+  const marks = marked.map((q) => ({ row: q, colour: frames[Number(q === said)] }));
+  const values = weightsOf(m, pick.layer, pick.head);
+  const named = namedKeys(rowOf(m, pick.layer, pick.head, said), 3);
+  let isInRows = false;
   const unwritten = paintMap(f.canvas, S.theme, f.plot, {
     cells: m,
     rows,
     sheet: pictureOf(S, m, [pick], scale),
     at: 0,
-    values: weightsOf(m, pick.layer, pick.head),
+    values,
     scale,
     labels,
     titles: [rowTitle(S, kind), AXES[kind][1]],
-    row,
+    row: said,
     column,
+    named: { rows: S.view === "heads" ? [] : marked, columns: named.map(({ key }) => key) },
+    instead: (pen) => (isInRows = writeRows(pen, marked, values, scale)),
     sight: sightOf(box),
     brush: S.brush?.kind === kind ? S.brush : null,
     marks: chosen
@@ -206,8 +230,41 @@ function drawHead(S, { m, labels, cell }, high) {
       : marks,
   });
   const beyond = beyondEdge(sightOf(box), f.plot, labels.right, rows, m.keys);
-  const numbers = S.view === "heads" && unwritten === null ? "" : aboutNumbers(unwritten); // the text below says it
-  f.about.textContent = [f.about.textContent, beyond, numbers].filter(Boolean).join(" · ");
+  const numbers = isInRows
+    ? t("numbers: marked rows, from {least}", { least: inSentence("0.05") })
+    : S.view === "heads" && unwritten === null
+      ? "" // the text below says it
+      : aboutNumbers(unwritten);
+  say(S.find(`figure.${kind} .below`), [beyond, numbers].filter(Boolean).join(" · "));
+  const weights = keysLookedAt(values, said * m.keys, m.keys).map(
+    (key) => `${key + 1} ${m.columns[key]} ${wholePercent(values[said * m.keys + key])}`,
+  );
+  const fields = { row: `${said + 1} ${nameOfRow(S, m, said)}`, weights: weights.join(", ") };
+  f.canvas.ariaLabel += ` ${t("Row {row}: {weights}.", fields)}`;
+}
+
+/**
+ * Writes the numbers of rows into cells that are too small for those of all rows, as large as they fit; returns whether
+ * they do.
+ * @param {import("./maps.js").Pen} pen @param {number[]} rows @param {ArrayLike<number>} values @param {import("./maps.js").Scale} scale
+ */
+function writeRows({ ctx, theme, left, top, cell, tall, places, keys }, rows, values, scale) {
+  const least = ctx.canvas.closest(".presenting") ? LEAST_PRESENTED : LEAST_NUMBER;
+  Object.assign(ctx, { font: `${tall}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing: "0px" });
+  const sizeOf = (/** @type {string} */ number) =>
+    Math.floor(Math.min(tall / 1.3, (cell * tall) / ctx.measureText(number).width / CONDENSED));
+  const [size, longest] = [0.5, 0.999].map((weight) => sizeOf(cellNumber(weight))); // ">.99" is longest
+  if (size < least) return false;
+  for (const row of rows)
+    for (const key of keysLookedAt(values, row * keys, keys)) {
+      const weight = values[row * keys + key];
+      const number = cellNumber(weight);
+      ctx.fillStyle = inkOn(theme.scale[levelOf(weight, scale)]);
+      ctx.font = `${number.length > 3 ? Math.max(longest, least) : size}px ${theme.font}`;
+      const x = left + (columnAt(places, key) + 0.5) * cell;
+      ctx.fillText(number, x, top + (row + 0.5) * tall + 0.5, cell - 2);
+    }
+  return true;
 }
 
 /** Halfway between two colours. @param {string} colour @param {string} ground */

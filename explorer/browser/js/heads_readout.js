@@ -2,7 +2,7 @@
 
 import { make, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { PLACES, describeHead, listHeads, placeNames } from "./head_list.js";
+import { PLACES, listHeads, placeName } from "./head_list.js";
 import {
   columnInView,
   headInView,
@@ -178,7 +178,7 @@ function leftOut(S, m) {
 
 /**
  * Draws the text around the pictures of all heads: above them what the head in view looks at, below them how to read a
- * picture, and beside the large map what the head favours.
+ * picture.
  * @param {HeadsState} S
  */
 export function drawLead(S) {
@@ -196,7 +196,6 @@ export function drawLead(S) {
     how,
     t("Rows: {rows}; the marked one is in view. Columns: {columns}. Choose a picture or a cell to open it.", fields),
   );
-  say(S.find(".tells"), showsLarge(S) && head ? favours(m, layer, head) : "");
 }
 
 /** What a row looks at, for the line above the pictures. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
@@ -244,26 +243,6 @@ function rolesOf(kind) {
   return { rows: t("the word read → the word written next"), columns };
 }
 
-/**
- * "In this sentence it looks at 1.8 keys (tokens) at a time, on average; 62 % of its weight is on the diagonal (…)." What
- * a head does over many sentences, its role, is for the page Probe to say.
- * @param {KindMap} m @param {number} layer @param {number} head */
-function favours(m, layer, head) {
-  const { number, place, share, mixed } = describeHead(m, layer, head);
-  if (!number) return t("It has no choice: only one key is visible.");
-  if (!place) return t("In this sentence it looks at {number} keys (tokens) at a time, on average.", { number });
-  const fields = { number, share, place: placeNames(place)[1] };
-  return mixed
-    ? t(
-        "In this sentence it looks at {number} keys (tokens) at a time, on average; at most {share} of its weight is on any one place, {place}.",
-        fields,
-      )
-    : t(
-        "In this sentence it looks at {number} keys (tokens) at a time, on average; {share} of its weight is on {place}.",
-        fields,
-      );
-}
-
 /** Draws the table of the view: heads with their scores, or the keys of the current row. @param {HeadsState} S */
 export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
@@ -294,16 +273,10 @@ function headTable(m) {
     const role = m.roles[layer - 1][head - 1];
     return {
       at: [layer, head, ...values, [...PLACES, "mixed"].indexOf(role)],
-      cells: [`${layer}`, `${head}`, ...texts, placeNames(role)[0]],
+      cells: [`${layer}`, `${head}`, ...texts, placeName(role)],
     };
   });
-  const names = [
-    t("layer"),
-    t("head"),
-    t("effective keys"),
-    ...places.map((place) => placeNames(place)[0]),
-    t("favours"),
-  ];
+  const names = [t("layer"), t("head"), t("effective keys"), ...places.map((place) => placeName(place)), t("favours")];
   return { names, rows };
 }
 

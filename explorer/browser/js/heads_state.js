@@ -1,9 +1,10 @@
 // The state of the views on the Attention page, and how it changes. In these files, `S` is the state of one mounted
 // component and `m` the map of one kind of attention.
 
+import { formIn } from "./head_forms.js";
 import { PAUSE, update } from "./view.js";
 import { optionsOf } from "./view_options.js";
-import { entropyOf, mergeWords, noWords, rankedRow, spanWith, weightsOf, withoutKeys } from "./weights.js";
+import { entropyOf, noWords, rankedRow, spanWith, weightsOf, withoutKeys } from "./weights.js";
 
 /** @import { HeadsState, Kind, KindMap } from "./types" */
 
@@ -14,6 +15,7 @@ const SOON = 20; // ms between the last move and its report if another kind is m
  * predicted.
  * @param {HeadsState} S
  * @param {Kind} kind
+ * @returns {import("./head_forms.js").Form}
  */
 function formOf(S, kind) {
   if (!S.words || !S.data.subwords) return "tokens";
@@ -27,15 +29,8 @@ export function mapOf(S, kind) {
   const name = `${kind} ${form}${content ? " content" : ""}`;
   const cached = S.maps.get(name);
   if (cached) return cached;
-  const m = S.data.maps[kind];
-  const labels = S.data.forms[kind]?.[form];
-  const { weights } = m;
-  if (!weights || !labels) return undefined;
-  const merged =
-    form === "tokens"
-      ? {}
-      : { ...mergeWords({ ...m, weights }, labels.row_spans, labels.column_spans, m.queries), means: new Map() };
-  const map = { ...m, weights, ...labels, ...merged, form };
+  if (!S.data.maps[kind].weights) return undefined;
+  const map = { ...formIn(S.data, kind, form), form };
   S.maps.set(name, content ? overWords(map, S.data.source.words) : map);
   return S.maps.get(name);
 }

@@ -166,7 +166,8 @@ function draw(S) {
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
   const gap = isInRow ? GAP * (1 - 1 / (grid.length - 1)) : 0; // Streamlit takes it from each column alike
-  const high = Math.max(LEAST_HIGH, HIGH * window.innerHeight);
+  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
+  const high = isInRow ? left : Math.max(LEAST_HIGH, HIGH * window.innerHeight);
   const fit = (/** @type {boolean} */ tilted) =>
     Math.min(
       ...measured.map(({ left, right, over }, i) => {
@@ -191,15 +192,18 @@ function draw(S) {
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
   const [framed] = header.frames;
-  const left = Math.max(LEAST_LEFT, window.innerHeight - ABOVE);
   const isBelow = isInRow && framed && S.plot.top + (framed[0] + 1) * S.plot.tall > left;
   const { top: above, tall } = S.plot;
-  frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above) / tall) * tall + 2}px` : ""; // whole rows
+  frame.style.maxHeight = isBelow ? `${above + Math.floor((left - above - 4) / tall) * tall + 4}px` : ""; // whole rows
+  frame.style.minHeight = isInRow && !isBelow ? `${above + most * tall + 4}px` : "";
+  S.box.classList.toggle("in-row", isInRow);
   if (S.isNew && framed) {
     bringIntoSight(frame, S.plot, labels.right, framed[0], [framed[1]]);
     frame.scrollTop = Math.round(frame.scrollTop / tall) * tall;
   }
   S.isNew = false;
+  for (const each of isInRow ? groupOf(S) : [])
+    if (each.header.rows.length === rows.length) each.find(".box").scrollTop = frame.scrollTop; // the rows stay in line
   // Colours of signed numbers begin at -top, those of a last row that is a difference in the middle of the scale.
   const last = minus ? columns.length * (rows.length - 1) : Infinity;
   const levels = S.values.map((value, i) => {
@@ -216,8 +220,7 @@ function draw(S) {
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
-    if (i < last)
-      return signed ? signedNumber(S.values[i], decimals, isRoomy || least > 0, header.zeros) : cellNumber(S.values[i]);
+    if (i < last) return signed ? signedNumber(S.values[i], decimals, isRoomy, header.zeros) : cellNumber(S.values[i]);
     const change = changeSeen(S.values[i - last], S.values[i - last + columns.length]);
     return change ? signedNumber(change, 2, true) : "";
   };

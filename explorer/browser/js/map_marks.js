@@ -8,7 +8,7 @@ import { columnAt, columnUnder } from "./canvas.js";
 // Sizes of cells above which they have frames, and below which these are thin, in pixels.
 const [FRAMED, THIN] = [7, 18];
 const FIRST = 1e3; // what a frame adds to the rank of a number
-const CONDENSED = 0.78; // least width of a number, of its own
+export const CONDENSED = 0.78; // least width of a number, of its own
 const APART = 2; // least distance of two numbers, in pixels
 
 /** The width of a number that is condensed to leave room beside it, as far as it stays readable. @param {number} width @param {number} cell */

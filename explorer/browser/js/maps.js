@@ -9,7 +9,7 @@ import { condensed, drawMark, fade, hiddenNumbers } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
-import { shorten } from "./scripts.js";
+import { linesOf, shorten } from "./scripts.js";
 import { t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
@@ -30,7 +30,7 @@ const MAGNIFIED = [7, 14, 7]; // in a presentation
 const WRITTEN_FROM = 0.05; // weight from which numbers are written where they are crowded in a presentation
 export const AXIS = 17; // height of an axis title, in pixels
 const [LABEL, LEAST] = [82, 126]; // maximum length of a label, and minimum size of a plot without its labels, in pixels
-const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
+export const [LYING, CORNER] = [80, 92]; // room beside the rows for their title above them, or for that of the keys, in pixels
 const TILT = Math.PI / 3.4; // angle of the key labels
 export const STEEP = 18; // size of cells below which key labels stand upright, since tilted ones would touch, in pixels
 const [MANY, TIGHT] = [12, 12]; // room is for upright labels from so many keys, for tilted ones at this size of cells
@@ -182,12 +182,15 @@ export function drawCells(ctx, { canvas, corners }, i, keys, rows, { left, top, 
  */
 export function labelsOf(canvas, font, { rows, ends, columns, places }, most = LABEL, counts = true, size = 12) {
   const ctx = contextOf(canvas);
-  const fit = (/** @type {string} */ text) => shorten(ctx, text, most);
+  const fit = (/** @type {string} */ text) =>
+    linesOf(text)
+      .map((line) => shorten(ctx, line, most))
+      .join("\n");
   // The position distinguishes repeated words.
   const label = (/** @type {string} */ token, /** @type {number} */ i) =>
     fit(counts ? `${i + 1} ${isolated(token)}` : isolated(token));
   const widest = (/** @type {string[]} */ texts) =>
-    Math.ceil(Math.max(0, ...texts.map((text) => ctx.measureText(text).width)));
+    Math.ceil(Math.max(0, ...texts.flatMap(linesOf).map((line) => ctx.measureText(line).width)));
   ctx.letterSpacing = "0px"; // numbers drawn before may have had another one
   ctx.font = `700 ${size}px ${font}`; // labels of the row and the column in view are bold
   const names = rows.map(label);
@@ -200,9 +203,7 @@ export function labelsOf(canvas, font, { rows, ends, columns, places }, most = L
   // Tilted labels of the keys on the right reach beyond the map.
   const over = Math.max(
     0,
-    ...keys.map(
-      (key, k) => ctx.measureText(key).width * Math.cos(TILT) - TIGHT * (keys.length - 0.5 - columnAt(places, k)),
-    ),
+    ...keys.map((key, k) => widest([key]) * Math.cos(TILT) - TIGHT * (keys.length - 0.5 - columnAt(places, k))),
   );
   return {
     names,
@@ -264,6 +265,8 @@ export function plotOf({ left, right, over, places, wideKeys }, { keys, queries 
  * @property {[string, string]} titles of the axes: rows, columns
  * @property {number | null} [row] the row in view
  * @property {number | null} [column]
+ * @property {{ rows: number[], columns: number[] }} [named] rows and columns that a text names: their labels are bold, as of those in view
+ * @property {(pen: Pen) => void} [instead] writes numbers where cells are too small for all of them
  * @property {boolean} [ruled] whether thin lines separate the cells
  * @property {{ rows: [number, number], columns: [number, number] } | null} [brush] the cells that are not faded
  * @property {Mark[]} [marks]
@@ -298,6 +301,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   if (!picture.brush) for (const mark of marks) drawMark(pen, mark);
   Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
   const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
+  if (unwritten === null) picture.instead?.(pen);
   if (picture.brush) fade(pen, picture.brush);
   ctx.globalAlpha = 0.35;
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
@@ -318,7 +322,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
  */
 function writeLabels(
   { ctx, ctx: { canvas }, theme, left, top, cell, tall, flat, places, upright, beside, keys, mask, rows, wide },
-  { values, labels, titles, row = null, column = null, sight },
+  { values, labels, titles, row = null, column = null, named, sight },
 ) {
   const x0 = sight?.x ?? 0; // where the labels are pinned
   const y0 = sight?.y ?? 0;
@@ -341,7 +345,9 @@ function writeLabels(
     Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);
     ctx.rotate(tilt);
-    ctx.fillText(text, 0, 0);
+    const lines = linesOf(text);
+    const last = (lines.length - 1) / (tilt % (Math.PI / 2) ? 1 : 2); // a slanting line has no room below it
+    lines.forEach((line, i) => ctx.fillText(line, 0, (i - last) * points));
     ctx.restore();
   };
   const small = Math.max(least, 11);
@@ -354,7 +360,7 @@ function writeLabels(
   for (const q of labelled(rows, everyOf(tall, lowest), [row])) {
     const y = top + (q + 0.5) * tall;
     if (y < y0 + top) continue;
-    write(labels.names[q], x0 + left - 6, y, "right", type, 1, q === row ? 700 : 400);
+    write(labels.names[q], x0 + left - 6, y, "right", type, 1, q === row || named?.rows.includes(q) ? 700 : 400);
     if (labels.others[q]) write(labels.others[q], end + 8, y, "left", type, 0.75);
   }
   const size = sizeOf(cell);
@@ -364,7 +370,7 @@ function writeLabels(
     if (mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (columnAt(places, k) + 0.5) * cell;
     if (x < x0 + left || x > end) continue;
-    const weight = k === column ? 700 : 400;
+    const weight = k === column || named?.columns.includes(k) ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
     else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -tiltOf(cell));
   }
@@ -397,7 +403,7 @@ function writeNumbers(
   const least = isSmall ? 9 : densest(ctx.canvas)[0];
   const full = clamp(Math.round(Math.min(cell / 2, tall / 1.4)), least, largest);
   const crowded = full < leastType(ctx.canvas);
-  const edges = isSmall ? -1 : crowded ? 2 : clamp(Math.floor(cell / 8), 2, 6); // neighbours do not read as one
+  const edges = isSmall ? 3 : crowded ? 2 : clamp(Math.floor(cell / 8), 2, 6); // neighbours do not read as one
   const from = crowded ? WRITTEN_FROM : 0.005;
   const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
   const room = cell - edges;

@@ -11,9 +11,8 @@ import { inSentence, t } from "./words.js";
 
 export const SIGN = "≠"; // before a token that the other map does not have there
 const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
-const MOST_FRAMED = 40; // weights; of more, those with the largest differences
-const MOST_NAMED = 4; // words whose rows are compared
-const LEAST_NAMED = 0.01; // difference from which two weights are not the same in two decimals
+export const MOST_NAMED = 4; // words in a sentence
+export const NAMED = 0.01; // difference from which two weights are not the same in two decimals
 
 /** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
 export function wordsAlong({ rows, predicted, columns, continued }, axis) {
@@ -53,11 +52,44 @@ const rowsMatched = (a, b) =>
       .map((at, nth) => /** @type {[number, number]} */ ([at, pair[1].places[nth]])),
   );
 
-/** Whether counterparts stand in the same places, so that one map can be subtracted from the other. @param {Sheet} a @param {Sheet} b */
-export function isInLine(a, b) {
-  const pairs = [...matchedAlong(a, b, rowAxis(a, b)).pairs, ...matchedAlong(a, b, 2).pairs];
-  const isSame = a.rows.length === b.rows.length && a.columns.length === b.columns.length;
-  return isSame && pairs.every(([one, other]) => `${one.places}` === `${other.places}`);
+/** Both maps where rows and columns have counterparts, in the order of A, to be subtracted; null if none have. A column is a piece of a word, or a whole word if its counterpart has not as many. @param {Sheet} a @param {Sheet} b @returns {Sheet[] | null} */
+export function subtracted(a, b) {
+  const rows = rowsMatched(a, b);
+  const columns = matchedAlong(a, b, 2).pairs.flatMap((pair) =>
+    isEven(pair) ? pair[0].places.map((at, nth) => [[at], [pair[1].places[nth]]]) : [pair.map(({ places }) => places)],
+  );
+  if (!rows.length || !columns.length) return null;
+  const positions = [rows.map(([i]) => i), columns.map(([[at]]) => at)];
+  return [a, b].map((sheet, side) => {
+    const own = rows.map((pair) => pair[side]);
+    const cells = own.flatMap((row) => columns.map((word) => word[side].map((at) => row * sheet.columns.length + at)));
+    return {
+      ...sheet,
+      values: cells.map((each) => each.reduce((sum, at) => sum + Math.fround(sheet.values[at]), 0)),
+      mask: Uint8Array.from(cells, (each) => Math.min(...each.map((at) => sheet.mask[at]))),
+      rows: own.map((at) => sheet.rows[at]),
+      predicted: sheet.predicted.length ? own.map((at) => sheet.predicted[at]) : [],
+      columns: columns.map((word) => word[side].map((at) => sheet.columns[at]).join("")),
+      places: orderOf(sheet.places, columns, side),
+      positions,
+    };
+  });
+}
+
+/** The places of columns that are left of others, from the left. @param {number[]} places of all columns, empty if they are in order @param {number[][][]} columns @param {number} side */
+function orderOf(places, columns, side) {
+  if (!places.length) return [];
+  const left = columns.map((word) => Math.min(...word[side].map((at) => places[at])));
+  return left.map((at) => left.filter((other) => other < at).length);
+}
+
+/** The words along an axis that have no counterpart in the other map. @param {Sheet} a @param {Sheet} b @param {number} axis */
+export function loneWords(a, b, axis) {
+  const { pairs } = matchedAlong(a, b, axis);
+  return [a, b].map((sheet, side) => {
+    const paired = new Set(pairs.map((pair) => pair[side].places[0]));
+    return wordsAlong(sheet, axis).filter(({ places }) => !paired.has(places[0]));
+  });
 }
 
 /** Marks what only one of two maps has, and the counterparts whose weights differ. @param {Sheet} a @param {Sheet} b @returns {{ marks: Marks[], legend: string, said: string }} what the marks mean, and what is compared */
@@ -65,7 +97,7 @@ export function marked(a, b) {
   const [read, written, columns] = [0, 1, 2].map((axis) => matchedAlong(a, b, axis));
   const pairs = counterparts(a, b);
   const differing = pairs.filter(({ change }) => change >= DIFFERENT);
-  const framed = (differing.length ? differing : worthNaming(pairs)).slice(0, MOST_FRAMED);
+  const framed = differing.length ? differing : worthNaming(pairs);
   const twins = twinsOf(a, b);
   const marks = [0, 1].map((side) => ({
     rows: read.only[side],
@@ -81,17 +113,12 @@ export function marked(a, b) {
     isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
-  const said = [fewInWords(a, b) || uncompared(a, b), piecesInWords(a, b)];
+  const said = [uncompared(a, b), piecesInWords(a, b)];
   return { marks, legend: legend.filter(Boolean).join(" "), said: said.filter(Boolean).join(" ") };
 }
 
 /** For the rows and the columns of both maps: the place in A of each one's counterpart, as `_twins` of pair_marks.py. @param {Sheet} a @param {Sheet} b @returns {[number[], number[]][]} */
 function twinsOf(a, b) {
-  if (isInLine(a, b))
-    return [
-      [[], []],
-      [[], []],
-    ];
   /** @type {[number[], number[]]} */
   const own = [[...a.rows.keys()], [...a.columns.keys()]];
   /** @type {[number[], number[]]} */
@@ -105,43 +132,30 @@ function twinsOf(a, b) {
   return [own, its];
 }
 
-/** Names the words whose rows have no counterpart: others stand in their place, but not as many, or none. @param {Sheet} a @param {Sheet} b */
+/** Names the words whose rows or columns have no counterpart. @param {Sheet} a @param {Sheet} b */
 function uncompared(a, b) {
-  const axis = rowAxis(a, b);
-  const { pairs } = matchedAlong(a, b, axis);
-  const [one, other] = [a, b].map((sheet, side) => {
-    const compared = new Set(pairs.map((pair) => pair[side].places[0]));
-    return listed(
-      wordsAlong(sheet, axis)
-        .filter(({ places }) => !compared.has(places[0]))
-        .map(({ name }) => quoted(name)),
-    );
-  });
-  const rows = listed([
-    ...(one ? [t("{words} in A", { words: one })] : []),
-    ...(other ? [t("{words} in B", { words: other })] : []),
-  ]);
-  if (!rows) return "";
-  return axis
-    ? t("Not compared, because they have no single counterpart: the rows that write {rows}.", { rows })
-    : t("Not compared, because they have no single counterpart: the rows of {rows}.", { rows });
+  const parts = [rowAxis(a, b), 2].flatMap((axis) =>
+    loneWords(a, b, axis).flatMap((own, side) => {
+      const fields = { n: own.length, words: listed(own.map(({ name }) => quoted(name))), map: "AB"[side] };
+      if (!own.length) return [];
+      if (axis === 2) return t("the column {words} of {map}", "the columns {words} of {map}", fields);
+      return axis
+        ? t("the row of {map} that writes {words}", "the rows of {map} that write {words}", fields)
+        : t("the row {words} of {map}", "the rows {words} of {map}", fields);
+    }),
+  );
+  if (!parts.length) return "";
+  return t("No single counterpart, so neither compared nor in B − A: {parts}.", { parts: parts.join("; ") });
 }
 
 /** Says how words in several pieces are compared, if there are any: as keys, and as rows. @param {Sheet} a @param {Sheet} b */
 function piecesInWords(a, b) {
-  const axis = rowAxis(a, b);
   const hasPieces = matchedAlong(a, b, 2).pairs.some((pair) => pair.some(({ places }) => places.length > 1));
-  const uneven = matchedAlong(a, b, axis).pairs.filter((pair) => !isEven(pair));
-  const words = uneven.map(([one, other]) => t("{a} with {b}", { a: quoted(one.name), b: quoted(other.name) }));
-  const pairs = listed([...new Set(words)]);
-  const sentences = [hasPieces ? t("The weights of the pieces of a word are added up.") : ""];
-  if (pairs)
-    sentences.push(
-      axis
-        ? t("Compared by the row that writes the first piece: {pairs}.", { pairs })
-        : t("Compared by the row of the first piece: {pairs}.", { pairs }),
-    );
-  return sentences.filter(Boolean).join(" ");
+  const isUneven = matchedAlong(a, b, rowAxis(a, b)).pairs.some((pair) => !isEven(pair));
+  return [
+    ...(hasPieces ? [t("The weights of the pieces of a word are added up.")] : []),
+    ...(isUneven ? [t("Words with unequal numbers of pieces are compared by the rows of their first pieces.")] : []),
+  ].join(" ");
 }
 
 /** The weights of two maps that can be compared, those that differ most first; a key is a whole word. @param {Sheet} a @param {Sheet} b @returns {{ change: number, rows: [number, number], words: Word[], weights: number[] }[]} */
@@ -161,20 +175,7 @@ export function counterparts(a, b) {
 }
 
 /** The pair that differs most, if it does in the decimals that a sentence gives. @param {ReturnType<typeof counterparts>} pairs */
-export const worthNaming = ([first]) => (first && first.change >= LEAST_NAMED ? [first] : []);
-
-/** The words whose rows are compared, if these are few. @param {Sheet} a @param {Sheet} b */
-function fewInWords(a, b) {
-  const axis = rowAxis(a, b);
-  const { pairs } = matchedAlong(a, b, axis);
-  if (pairs.length > Math.min(MOST_NAMED, ...[a, b].map((each) => Math.floor(wordsAlong(each, axis).length / 2))))
-    return "";
-  if (!pairs.length) return t("No row has a counterpart to be compared with.");
-  const fields = { rows: listed(pairs.map(([{ name }]) => quoted(name))) };
-  return axis
-    ? t("Few words in common: only the rows that write {rows} can be compared.", fields)
-    : t("Few words in common: only the rows of {rows} can be compared.", fields);
-}
+export const worthNaming = ([first]) => (first && first.change >= NAMED ? [first] : []);
 
 /** @param {number} framed @param {number} differing @param {number} compared */
 function framesInWords(framed, differing, compared) {
@@ -188,12 +189,6 @@ function framesInWords(framed, differing, compared) {
     );
     return framed ? `${none} ${t("The frame marks the largest difference.")}` : none;
   }
-  if (framed < differing)
-    return t("Frames mark the {n} largest of {all} that differ by {least:g} or more.", {
-      n: framed,
-      all: t("{n} weight", "{n:,} weights", { n: differing }),
-      least,
-    });
   return t(
     "The frame marks the one weight that differs by {least:g} or more.",
     "Frames mark {n:,} weights that differ by {least:g} or more.",

@@ -152,6 +152,9 @@ const segmenter = Intl.Segmenter && new Intl.Segmenter(undefined, { granularity:
 export const lettersOf = (text) =>
   segmenter ? Array.from(segmenter.segment(text), ({ segment }) => segment) : [...text];
 
+/** The lines of a label, of which most have one. @param {string} text */
+export const linesOf = (text) => text.split("\n");
+
 /**
  * Shortens a text to at most this width. Each cut removes a ninth of what is left from its end.
  * @param {CanvasRenderingContext2D} ctx

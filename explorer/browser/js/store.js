@@ -52,9 +52,9 @@ export function put(message, text) {
 
 /** @param {Message} message @param {string} text @param {number} size in bytes @param {boolean} keep */
 function hold(message, text, size, keep) {
-  const { seq, part, forms } = message.header;
+  const { seq, part } = message.header;
   const entry = recent(seq) ?? { parts: new Map(), read: new Map(), size: 0, keep };
-  const what = part ?? Object.keys(forms).join();
+  const what = part ?? Object.keys(message.arrays).join();
   if (entry.read.get(what) === text) return;
   entries.set(seq, entry);
   if (!entry.read.has(what)) entry.size += size;
@@ -76,7 +76,6 @@ function add(entry, { header, arrays }) {
   if (header.decoding) entry.decoding = begin(header.seq, header.decoding, entry.decoding, arrays);
   const { decoding } = entry;
   if (!decoding) return;
-  Object.assign(decoding.forms, header.forms);
   for (const kind of KINDS) {
     if (!arrays[kind]) continue;
     decoding.maps[kind].weights = /** @type {Float32Array} */ (arrays[kind].values);
@@ -95,14 +94,7 @@ function begin(seq, header, earlier, arrays) {
     source: isLeftwards(source.tokens, source.words),
     target: isLeftwards([...target.tokens, ...target.predicted], target.words),
   };
-  return {
-    ...header,
-    seq,
-    order,
-    leftwards,
-    forms: earlier?.forms ?? {},
-    maps: /** @type {Decoding["maps"]} */ (maps),
-  };
+  return { ...header, seq, order, leftwards, maps: /** @type {Decoding["maps"]} */ (maps) };
 }
 
 /** @param {import("./structs").DecodingHeader} header @param {Kind} kind @returns {AttentionMap} */

@@ -9,7 +9,6 @@ import type {
   Departure,
   FilmHeader,
   ForkReport,
-  FormOfMap,
   FrameHeader,
   Heat,
   MachineDetails,
@@ -189,7 +188,6 @@ export interface Decoding extends DecodingHeader {
   /** Which sentence is written from right to left. */
   leftwards: Record<Side, boolean>;
   maps: Record<Kind, AttentionMap>;
-  forms: Partial<Record<Kind, Partial<Record<string, FormOfMap>>>>;
 }
 
 export type Stored = Float32Array | Uint8Array;
@@ -310,6 +308,19 @@ export interface StepperState extends ViewState {
 }
 
 // Views of heads
+
+/** The labels of one kind of attention, and the scores of its heads [layer][head]; null if no row has such a key, or a choice. */
+export interface FormOfMap {
+  rows: string[];
+  predicted: string[];
+  columns: string[];
+  row_spans: Span[];
+  column_spans: Span[];
+  /** The effective number of keys, the share of the weight by relative position, and the favoured position. */
+  effective: (number | null)[][];
+  shares: Record<string, (number | null)[][]>;
+  roles: string[][];
+}
 
 /** One kind of attention as the views of heads draw it: between tokens or between words. */
 export type KindMap = AttentionMap &

@@ -8,7 +8,7 @@ import { pieces } from "./words.js";
 /** @import { Content } from "./types" */
 
 const WORDS = /(?:[\p{L}\p{N}_]+|[^\p{L}\p{N}_\s]+)\s*/gu;
-const LETTERS = /^[\p{L}\p{N}]+$/u; // a word that can be bold: punctuation is none
+const SIGNS = /^[^\p{L}\p{N}]+$/u; // bold is hardly to be seen in punctuation
 
 /** Both sentences with their translations; words that only one of them has are bold. @param {[string, string][]} texts @returns {Content[][]} */
 export function pairOf([a, b]) {
@@ -26,8 +26,8 @@ function marksOf(before, after) {
   const { only } = matched(bare[0], bare[1]);
   return written.map((words, side) =>
     words.flatMap((word, i) =>
-      only[side].has(i) && LETTERS.test(bare[side][i])
-        ? [make("b", "", bare[side][i]), word.slice(bare[side][i].length)]
+      only[side].has(i)
+        ? [make("b", SIGNS.test(bare[side][i]) ? "sign" : "", bare[side][i]), word.slice(bare[side][i].length)]
         : [word],
     ),
   );

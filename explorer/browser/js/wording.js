@@ -67,6 +67,12 @@ const LOOKS = {
   },
 };
 
+/** The keys that a sentence names: the heaviest, at most `most`; or the one that a row without a preference gives most. @param {Pick<Row, "seen">} row @param {number} most */
+export const namedKeys = ({ seen }, most) =>
+  isSpread(entropyOf(seen), seen.length)
+    ? seen.slice(0, 1)
+    : seen.slice(0, most).filter((c, i) => c.weight >= NAMED_FROM || i < 1);
+
 /** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);
 
@@ -87,8 +93,7 @@ export function looksAt({ seen }, columns, side, most, look, fields) {
     const key = numbered(columns, seen[0].key, side);
     return LOOKS[look].spread({ ...fields, n: seen.length, even, most: wholePercent(seen[0].weight), key });
   }
-  const best = seen.filter((c, i) => i < most && (c.weight >= NAMED_FROM || i < 1));
-  return LOOKS[look].keys({ ...fields, keys: weighed(best, columns, side) });
+  return LOOKS[look].keys({ ...fields, keys: weighed(namedKeys({ seen }, most), columns, side) });
 }
 
 /** Keys with their weights: "*dog* 62 %, *a* 21 %". @param {{ key: number, weight: number }[]} keys @param {string[]} columns @param {string} side @returns {Content[]} */

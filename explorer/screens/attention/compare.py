@@ -17,10 +17,8 @@ from explorer.decoding.comparison import (
     compare,
     compare_rows,
     counterpart,
-    details,
     pair_in_words,
     with_edit,
-    with_marks,
 )
 from explorer.decoding.coordinates import NoSingleHead, Place
 from explorer.decoding.head_change import edits_in_words
@@ -84,8 +82,8 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
                 counterpart(each.trace, at, model=each.model, title=title, n_prompt=each.n_prompt)
                 for each, title in zip((translation, other), titles, strict=True)
             )
-            comparison = with_marks(compare(*maps))
-            words = pair_in_words(comparison, at.row)
+            comparison = compare(*maps)
+            words = pair_in_words(comparison)
     except _REFUSED as missing:
         st.info(plain(str(missing)))
         return
@@ -106,9 +104,9 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
             with column:
                 shown = f"compare_{key}"
                 draw_map(each, key=shown, title=name, away=translation.model, grid=grid, group="compare")
-        about = " ".join(filter(None, (f"{heads}.", details(comparison), comparison.caption)))
+        about = f"{heads}. {comparison.caption}".strip()
         st.caption(plain(about))
-        _draw_pair_files(comparison, f"{words} {comparison.legend} {about}", translation, other)
+        _draw_picture(comparison, f"{words} {comparison.legend} {about}", translation, other)
         return
     st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
@@ -127,22 +125,24 @@ def _write_pair(a: Translation, b: Translation) -> None:
 def _bold(words: Sequence[tuple[str, bool]]) -> str:
     """The words with those in bold that are marked, without the space after them, where Markdown allows none."""
     texts = [(word.rstrip(), word[len(word.rstrip()) :], is_own) for word, is_own in words]
-    return "".join(f"**{plain(text)}**{space}" if is_own else plain(text) + space for text, space, is_own in texts)
+    return "".join((_marked(text) if is_own else plain(text)) + space for text, space, is_own in texts)
 
 
-def _draw_pair_files(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:
-    """Draw one button per format for both maps as one picture, with the words below them."""
-    from explorer.files.map_files import KINDS, PICTURES, picture_file, stem  # imports a drawing library
+def _marked(word: str) -> str:
+    """The word in bold; punctuation on grey ground as well, since bold is hardly to be seen in a full stop."""
+    bold = f"**{plain(word)}**"
+    return bold if any(map(str.isalnum, word)) else f":gray-background[{bold}]"
+
+
+def _draw_picture(comparison: Comparison, words: str, a: Translation, b: Translation) -> None:
+    """Draw a button for both maps as one picture, with the words below them."""
+    from explorer.files.map_files import KINDS, picture_file, stem  # imports a drawing library
 
     pair = in_direction(comparison.first), in_direction(comparison.second)
     facts = t("Model {model}. A: {text} B: {other}", model=a.model, text=a.source.text, other=b.source.text)
-    caption = f"{words} {facts}"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(t("Both as one picture:"), width="content")
-        for kind in PICTURES:
-            make = partial(picture_file, kind, t("What is different?"), pair, caption)
-            name = f"{stem(a.model)}-compared.{kind}"
-            download_button(kind.upper(), make, name, KINDS[kind].mime, key=f"compare_pair_{kind}")
+    make = partial(picture_file, "png", t("What is different?"), pair, f"{words} {facts}")
+    name = f"{stem(a.model)}-compared.png"
+    download_button(t("Both as one picture"), make, name, KINDS["png"].mime, key="compare_pair")
     draw_missing(*pair)
 
 

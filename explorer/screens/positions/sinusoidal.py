@@ -27,7 +27,7 @@ from model.analysis.sinusoidal_checks import check_rotation
 from model.config import ModelConfig
 
 ROWS = (message("of the formula"), message("learned by this model"))
-BESIDE = (message("wavelengths"), message("curves"), message("dot product"), message("distance"))
+BESIDE = (message("wavelengths"), message("curves"), message("dot product"))
 BASES = (2.0, 10.0, 100.0, 1000.0, PAPER_BASE, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
 _likeness_of_random = cached(likeness_of_random)
@@ -68,8 +68,8 @@ def draw_table_tab(model: ModelDescription) -> None:
         beside = bound.segmented(label, BESIDE, default=BESIDE[0], key="pe_beside", label_visibility="collapsed")
         if beside == "curves":
             plot, name = figures.curves_plot(table, waves, _choose_dimensions(size.d_model)), "pe_curves"
-        elif beside in ("dot product", "distance"):
-            plot, name = figures.product_plot(table, distance=beside == "distance"), "pe_products"
+        elif beside == "dot product":
+            plot, name = figures.product_plot(table), "pe_products"
         else:
             plot, name = figures.wavelength_plot(waves, size.length), "pe_waves"
         draw_plot(replace(plot, title=""), name)  # the chosen option is its title

@@ -21,7 +21,7 @@ FIGURES: dict[str, go.Figure] = {
     "table": positions.table_plot(TABLE, WAVES).figure,
     "curves": positions.curves_plot(TABLE, WAVES, (0, 1, 2)).figure,
     "wavelengths": positions.wavelength_plot(WAVES, 8).figure,
-    "products": positions.product_plot(TABLE, distance=False).figure,
+    "products": positions.product_plot(TABLE).figure,
     "rotation": positions.rotation_plot(TABLE, 0, 1, 2).figure,
     "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)]).figure,
     "head map": measured_heads.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,

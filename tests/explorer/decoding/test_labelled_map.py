@@ -13,15 +13,12 @@ from explorer.decoding.attention_maps import attention_maps
 from explorer.decoding.comparison import (
     compare,
     compare_rows,
-    details,
     pair_in_words,
     single_row,
-    with_marks,
 )
 from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import (
     LabelledMap,
-    PairMarks,
     difference,
     head_map,
     labelled,
@@ -45,17 +42,18 @@ def planted(kind: AttentionKind = "cross", layer: int = 1, head: int = 1, tokens
 
 def test_a_row_of_three_maps_names_in_each_what_rows_write_and_what_differs() -> None:
     a, b = planted(head=1), planted(head=2, tokens=("i", "read", "blue", "books", "<eos>"))
-    found = with_marks(compare(a, b))
+    found = compare(a, b)
     assert found.difference
     maps = [found.first, found.second, found.difference]
     own, *others = wire.read(encode(found.difference, "", grid=maps))[0]["grid"]
     assert own == others[2]
     written = [f"→ {token}" for token in a.predicted]
-    assert [each[1] for each in others] == [written] * 3, "rows are matched by what they write"
+    assert [each[1] for each in others] == [written, written, []], "the rows of all three are in line"
     assert others[0][0] == list(a.row_labels)
-    assert others[1][0] == own[0] == ["1", "2", "3", "4", "5"]
+    assert others[1][0] == ["1", "2", "3", "4", "5"]
     (row, column), *_ = found.difference.marks.cells
-    names = {2: "≠ 3 red / blue", column: found.difference.marked_labels[1][column]}
+    assert own[0] == [found.difference.row_labels[i] if i == row else f"{i + 1}" for i in range(5)]
+    names = {2: "≠ 3 red /\nblue", column: found.difference.marked_labels[1][column]}
     assert own[2] == [names.get(i, f"{i + 1}") for i in range(5)]
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert two[2][:3] == [list(b.row_labels), written, list(b.column_labels)], "two have room for all names"
@@ -64,6 +62,29 @@ def test_a_row_of_three_maps_names_in_each_what_rows_write_and_what_differs() ->
     labels = wire.read(encode(inner[2], "", grid=inner))[0]["grid"][0][0]
     named = {row: inner[2].row_labels[row], 4: f"≠ {inner[2].row_labels[4]}"}
     assert labels == [named.get(i, f"{i + 1}") for i in range(5)], "rows that write nothing"
+
+
+def test_rows_that_differ_are_named_in_all_three_maps() -> None:
+    a, b = cross("a dog", "der Hund rennt", (1, 1)), cross("a cat", "die Katze rennt")
+    found = compare(a, b)
+    assert found.difference
+    maps = [found.first, found.second, found.difference]
+    names = wire.read(encode(a, "", grid=[a, *maps[1:]]))[0]["grid"]
+    assert [each[0] for each in names[2:]] == [
+        ["1", "≠ 2 die", "≠ 3 Katze"],
+        ["1", "≠ 2 der /\ndie", "≠ 3 Hund /\nKatze"],
+    ]
+    assert names[3][1] == []
+    moved = compare(a, cross("a dog", "rennt der Hund"))
+    assert moved.difference
+    names = wire.read(encode(a, "", grid=[a, moved.second, moved.difference]))[0]["grid"]
+    assert names[3][1] == ["→ der", "→ Hund", "→ rennt"], "the rows beside it are others"
+    maps = [planted("encoder"), planted("encoder", tokens=("i", "books", "<eos>"))]
+    shorter = compare(*maps)
+    assert shorter.difference
+    names = wire.read(encode(maps[0], "", grid=[maps[0], shorter.second, shorter.difference]))[0]["grid"]
+    assert names[2][0] == ["1 i", "2 books", "3 <eos>"], "a number would be that of another word in A"
+    assert names[3][0] == ["1 i", "4 books", "5 <eos>"]
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
@@ -102,18 +123,17 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert (sent(both)[0]["signed"], sent(both)[0]["top"]) == (True, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
-    of_cars = with_marks(compare(one, cars))
+    of_cars = compare(one, cars)
     assert of_cars.legend.startswith("≠ marks words that differ. ")
     assert of_cars.difference is not None
     assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
     assert of_cars.difference.marked_labels[1] == ("1 i", "2 read", "≠ 3 red / blue", "≠ 4 books / cars", "5 <eos>")
-    assert (of_cars.difference.marked_labels[0], both.marks) == (one.row_labels, PairMarks()), (
-        "these words are the same"
-    )
+    assert of_cars.difference.marked_labels[0] == one.row_labels, "these words are the same"
     assert [sent(each)[0]["least"] for each in (both, one)] == [0.05, 0]
     few = compare(planted("encoder"), planted("encoder", tokens=("a", "b", "<eos>")))
-    assert few.difference is None
-    assert few.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+    assert few.difference is not None
+    assert few.difference.values.tolist() == [[few.second.values[2, 2] - few.first.values[4, 4]]]
+    assert few.caption.startswith("No single counterpart, so neither compared nor in B − A: the rows “i”, “read”")
 
 
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
@@ -184,44 +204,41 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     one = marked(a, cross("a red dog .", "ein roter Hund .", (1, 1)))[2]
     assert one == "The frame marks the one weight that differs by 0.2 or more."
     said = "To write “Katze”, B looks more at “red” (0.90) than A at “red” (0.05) to write “Hund”."
-    assert pair_in_words(compare(a, b), 1) == said
+    assert pair_in_words(compare(a, b)) == said
 
 
 def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("a cat ran", "ein Hund lief", (0, 0), (1, 2), (2, 2))
-    assert pair_in_words(compare(a, b), 3) == "To write “Hund”, A looks more at “dog” (0.90) than B at “cat” (0.05)."
-    said = details(compare(a, b))
-    assert "In A, “2 ein → Hund” looks at “2 dog” (0.900)" in said
-    assert "In B, “2 ein → Hund” looks at “3 ran” (0.900)" in said
-    assert (details(compare(a, a)), pair_in_words(compare(a, a), 3)) == ("", "Both maps are equal in every cell.")
+    assert pair_in_words(compare(a, b)) == "To write “Hund”, A looks more at “dog” (0.90) than B at “cat” (0.05)."
+    assert pair_in_words(compare(a, a)) == "Both maps are equal in every cell."
     none = cross("men", "Leute"), cross("a dog ran", "ein Hund lief")
-    assert pair_in_words(compare(*none), 1).startswith("At step 1: in A, “1 <sos> → Leute” looks at ")
-    assert pair_in_words(compare(*none), 2) == "", "only B has such a row"
+    assert pair_in_words(compare(*none)) == "", "no row has a counterpart"
 
 
 def test_maps_of_different_size_name_the_counterparts_that_differ_most_if_any_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("the very old cat ran", "die alte Katze lief", (0, 0), (1, 1), (2, 3), (3, 3))
-    assert pair_in_words(compare(a, b), 1) == "To write “lief”, A looks more at “ran” (0.90) than B at “ran” (0.05)."
-    said = details(compare(a, b))
-    assert "In A, “3 Hund → lief” looks at “3 ran” (0.900)" in said
-    assert "In B, “4 Katze → lief” looks at “4 cat”" in said
+    said = "To write “lief”, A looks more at “ran” (0.90) than B at “ran” (0.05; another "
+    assert pair_in_words(compare(a, b)).startswith(said)
     same = cross("a dog ran now", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     same.values[:, :3], same.values[:, 3] = a.values, 0
-    assert pair_in_words(compare(a, same), 2).startswith("At step 2: in A, “2 ein → Hund” looks at")
+    assert pair_in_words(compare(a, same)) == "", "a column more, so that not every cell is equal"
     same.values[1, 1] += 0.02
     said = "To write “Hund”, B looks more at “dog” (0.92) than A at “dog” (0.90)."
-    assert pair_in_words(compare(a, same), 3) == said
+    assert pair_in_words(compare(a, same)) == said
 
 
-def test_sentences_with_few_words_in_common_name_the_rows_that_are_compared() -> None:
+def test_sentences_without_a_word_in_common_have_no_difference() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
-    b = cross("a man .", "Mann .", (0, 0))
-    assert marked(a, b)[3] == "Few words in common: only the rows that write “.” can be compared."
-    assert "Few words" not in marked(a, cross("two old children play", "zwei alte Kinder spielen .", (0, 0)))[3]
-    none = marked(a, cross("men", "Leute", (0, 0)))
-    assert none[2:] == ("≠ marks words that differ.", "No row has a counterpart to be compared with.")
+    found = compare(a, cross("a man .", "Mann .", (0, 0)))
+    assert found.difference is not None
+    assert (found.difference.row_labels, found.difference.column_labels) == (("5 spielen / Mann",), ("5 .",))
+    none = compare(a, cross("men", "Leute", (0, 0)))
+    assert (none.difference, none.legend) == (None, "≠ marks words that differ.")
+    assert "the rows of A that write “zwei”, “kleine”, “Kinder”, “spielen” and “.”" in none.caption
+    assert "; the row of B that writes “Leute”; the columns “two”" in none.caption
+    assert none.caption.endswith(" of A; the column “men” of B.")
 
 
 @pytest.mark.parametrize(("largest", "top"), [(0.11, 0.25), (0.26, 0.3), (0.62, 0.65), (0.01, 0.25)])
@@ -233,7 +250,7 @@ def test_the_scale_of_a_difference_ends_near_the_largest_one(largest: float, top
     assert minus.top == top
 
 
-DIFFERENT_BY = re.compile(r"\(([\d.]+)\) than [AB] at “[^”]+” \(([\d.]+)\)")
+DIFFERENT_BY = re.compile(r"\(([\d.]+)\) than [AB] at “[^”]+” \(([\d.]+)[);]")
 CHILDREN = "two young children are playing football in the park .", "Zwei kleine Kinder spielen im Park Football ."
 OLD = "two old children are playing football in the park .", "Zwei alte Kinder spielen im Park Football ."
 PARK = "in the park two young children are playing football .", "In einem Park spielen zwei Kinder Football ."
@@ -257,32 +274,36 @@ def test_words_in_another_order_are_compared_with_themselves(
             weights = np.random.default_rng((seed, number)).dirichlet(np.full(len(map_.columns), 0.1), len(map_.rows))
             maps.append(dataclasses.replace(map_, values=weights.astype(np.float32)))
         one, other = maps
-        found = with_marks(compare(one, other))
-        said = pair_in_words(found, 1)
+        found = compare(one, other)
+        said = pair_in_words(found)
         by = [abs(float(y) - float(x)) for x, y in DIFFERENT_BY.findall(said)]
         assert len(by) == 1
         assert max(by) >= 0.19 - 1e-9
         assert "none differs" not in found.legend
         assert found.first.marks.cells, "what is named is framed"
-        listed = found.caption.partition("Not compared")[2].partition(". ")[0]
+        listed = found.caption.partition("No single counterpart")[2].partition(". ")[0].partition("the column")[0]
         for word in {word.lower() for word in one.predicted} & {word.lower() for word in other.predicted}:
             assert f"“{word}”" not in listed.lower()
         for side, beside in ((found.first, other), (found.second, one)):
             marked_keys = {side.columns[at].lower() for at in side.marks.columns}
             assert not marked_keys & {key.lower() for key in beside.columns}
-        assert (found.difference is None) == moved
-        reason = "Words stand in other places, so there is no difference to draw."
-        assert (reason in found.caption) == (moved and one.values.shape == other.values.shape)
+        assert found.difference is not None
+        row, key = found.first.marks.cells[0]
+        rows, keys = found.difference.marks.twins
+        row, key = rows.index(row), keys.index(key)
+        assert abs(found.difference.values[row, key]) == pytest.approx(by[0], abs=0.011), "the largest change"
+        assert abs(found.difference.values).max() == abs(found.difference.values[row, key])
+        assert (found.second.marks.twins[0] != [*range(len(found.first.rows))]) == moved
 
 
 def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = dataclasses.replace(a, values=a.values + np.float32(0.0004))
-    found = with_marks(compare(a, b))
+    found = compare(a, b)
     assert (found.first.marks.cells, "frame" in found.legend) == ((), False)
-    assert pair_in_words(found, 1).startswith("At step 1: in A, ")
+    assert pair_in_words(found) == ""
     b.values[0, 1] += 0.1
-    found = with_marks(compare(a, b))
+    found = compare(a, b)
     assert found.difference is not None
     assert found.first.marks.cells == found.second.marks.cells == found.difference.marks.cells == ((0, 1),)
     assert "none differs by 0.2 or more. The frame marks the largest difference." in found.legend

@@ -138,7 +138,7 @@ export function decode({ name, trained, model, tokenizers }, text, { path = [], 
     subwords,
   };
   return {
-    message: { header: { decoding, forms: {} }, arrays: Object.fromEntries(arrays) },
+    message: { header: { decoding }, arrays: Object.fromEntries(arrays) },
     path: ids,
     text: target.decode(ids.slice(before)),
     source: { length: encoded.ids.length, unknown: unknown(encoded.ids).map((i) => encoded.tokens[i]) },
