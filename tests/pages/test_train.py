@@ -143,10 +143,8 @@ def test_changes_appear_in_the_command(training: Path) -> None:
 def test_a_shorter_run_is_evaluated_as_often_in_proportion_unless_the_interval_is_chosen() -> None:
     at = visit("train")
     assert options(at).set == []
-    assert "every 100 updates, its score" in words(at)
     choose(at, train_reverse_max_steps=150)
     assert sorted(options(at).set) == ["eval_every=20", "max_steps=150"]
-    assert "every 20 updates, its score" in words(at)
     choose(at, train_reverse_tiny_eval_every_20=50)
     assert sorted(options(at).set) == ["eval_every=50", "max_steps=150"]
     choose(at, train_reverse_max_steps=7500)

@@ -26,7 +26,6 @@ from explorer.web.runs import choose_one, metrics_of
 from model.folder import METRICS
 
 _PIXELS = 360  # of a chart of several runs
-_SCORED = ("task", "own_pairs")  # settings on which the scored sentences depend
 
 
 def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
@@ -90,7 +89,7 @@ def _draw_differences(entries: Mapping[str, Entry], settings: Mapping[str, Mappi
     st.markdown(f"##### {t('How they differ')}")
     differing = differences(settings)
     same = "" if differing else t("Settings, data and start are the same.")
-    if len({tuple(str(each.get(name)) for name in _SCORED) for each in settings.values()}) > 1:
+    if len({f"{each.get('task')} {each.get('own_pairs')}" for each in settings.values()}) > 1:
         same = t("They answered different sentences, so their scores say nothing of which is better.")
     single = t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
     left, right = st.columns([4, 1], vertical_alignment="center")
