@@ -1,37 +1,29 @@
-"""Write durations: one number of seconds, or a range."""
+"""Write a range of seconds for people."""
 
 from __future__ import annotations
 
 import math
 
-from model.plurals import plural
+from model.wording import t
 
-_IN_SECONDS, _IN_MINUTES, _IN_HOURS = 90, 90 * 60, 72 * 3600  # ranges that end below these are written in this unit
-_STEP = 5  # seconds: a range is not written more exactly
-
-
-def clock(seconds: float) -> str:
-    """Write a duration: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    days, rest = divmod(whole, 86_400)
-    return f"{plural(days, 'day')} {rest // 3600} h"
+# Durations below the first number are written in this unit, of so many seconds, in steps of the last number.
+_UNITS = (90, 1, "s", 5), (90 * 60, 60, "min", 1), (72 * 3600, 3600, "h", 0.5), (math.inf, 86_400, "days", 1)
 
 
 def span(low: float, high: float) -> str:
-    """Write a range of seconds: "20 to 45 s", "3 to 5 min", "1.5 to 2 h"; "about 4 min" if both ends read the same."""
-    first, last, unit = rounded_span(low, high)
-    return f"about {last} {unit}" if first == last else f"{first} to {last} {unit}"
+    """Write a range of seconds, rounded outwards: "20 to 45 s", "20 s to 3 min"; "about 4 min" if both ends are that.
 
-
-def rounded_span(low: float, high: float) -> tuple[str, str, str]:
-    """Round the ends of a range of seconds to a common unit, the longer one up: ("20", "45", "s")."""
-    units = ((_IN_SECONDS, 1, "s", _STEP), (_IN_MINUTES, 60, "min", 1), (_IN_HOURS, 3600, "h", 0.5))
-    size, unit, step = next((unit[1:] for unit in units if high < unit[0]), (86_400, "days", 1))
-    first, last = (max(step * steps, step) for steps in (round(low / size / step), math.ceil(high / size / step)))
-    return f"{first:g}", f"{last:g}", unit
+    The shorter end has the unit of the longer one unless it would be 0 in it.
+    """
+    at = next(nth for nth, (end, *_) in enumerate(_UNITS) if high < end)
+    _, size, name, step = _UNITS[at]
+    last, unit = max(step * math.ceil(high / size / step), step), t("days") if name == "days" else name
+    shorter = ((step * math.floor(low / size / step), name) for _, size, name, step in _UNITS[at::-1])
+    first, first_name = next((end for end in shorter if end[0]), (0, ""))
+    if not first:
+        return t("up to {last:g} {unit}", last=last, unit=unit)
+    if first_name != name:
+        return t("{first:g} {first_unit} to {last:g} {unit}", first=first, first_unit=first_name, last=last, unit=unit)
+    if first == last:
+        return t("about {last:g} {unit}", last=last, unit=unit)
+    return t("{first:g} to {last:g} {unit}", first=first, last=last, unit=unit)

@@ -409,7 +409,7 @@ def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None
         print(f"{part['parameters']:,} parameters ({part['weight_bytes'] / 1e6:.1f} MB), {part['precision']}")
         print(f"about {part['memory_bytes'] / 2**30:.1f} GB of memory on {part['device_name']}")
         print(f"{part['steps']:,} updates ({part['epochs']:g} epochs) at {part['tokens_per_s']:,} tokens/s")
-        print(f"takes {span(part['seconds'], part['busy_seconds'])}")
+        print(f"takes {span(part['earliest_seconds'], part['busy_seconds'])}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ for all grids and models: a head that prefers nothing stays blank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,8 +61,9 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
         if not np.isfinite(grid.maps).all():
             raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
     parts = Counter(part for grid in grids for role in grid.roles.values() for part in role.parts)
-    roles = [GridRole(LETTERS[name], translated(name), _colour(name), n) for name, n in parts.most_common()]
-    header = RoleGridsHeader(choosing, roles, [_header(grid) for grid in grids])
+    colours = _colours([name for name, _ in parts.most_common()])
+    roles = [GridRole(LETTERS[name], translated(name), colours[name], n) for name, n in parts.most_common()]
+    header = RoleGridsHeader(choosing, roles, [_header(grid, colours) for grid in grids])
     return wire.write(vars(header), {grid.kind: _bytes(grid) for grid in grids})
 
 
@@ -76,11 +77,17 @@ def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[
     return None if grid is None or place not in grid.roles else (grid, place)
 
 
-def _colour(name: str) -> int:
-    return list(LETTERS).index(name) % len(HEAD_COLOURS)
+def _colours(names: Sequence[str]) -> dict[str, int]:
+    """A colour for each role, its own unless a commoner role has it, and different ones as long as there are any."""
+    colours: dict[str, int] = {}
+    for name in names:
+        own, n = list(LETTERS).index(name), len(HEAD_COLOURS)
+        free = {*range(n)} - {*colours.values()} or {own % n}
+        colours[name] = min(free, key=lambda colour: (colour - own) % n)
+    return colours
 
 
-def _header(grid: RoleGrid) -> RoleGridHeader:
+def _header(grid: RoleGrid, colours: Mapping[str, int]) -> RoleGridHeader:
     layers, heads, bins, _ = grid.maps.shape
     return RoleGridHeader(
         kind=grid.kind,
@@ -93,7 +100,7 @@ def _header(grid: RoleGrid) -> RoleGridHeader:
                 name=index_name(*place),
                 role=role.title,
                 letters=role.letters,
-                colour=_colour(role.parts[-1]) if role.clear else -1,
+                colour=colours[role.parts[-1]] if role.clear else -1,
                 mark=grid.marks.get(place, ""),
                 chosen=place in grid.chosen,
             )

@@ -64,7 +64,7 @@ Rows = list[tuple[float, float, str]]  # step, value, curve
 
 @cached_by_language(CACHED)
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *, alike: bool = False) -> Figure:
-    """Draw training and validation loss of one run; the axis of steps ends at `max_steps`, so that it does not move.
+    """Draw training and validation loss of one run; the axis of steps ends at `max_steps`, or else with the curves.
 
     The training loss is drawn as validation is measured, and as optimised if that differs or is the only one logged. A
     dashed rule is drawn at step `mark`, if given. `alike`: whether the run had nothing that alters the loss of
@@ -129,13 +129,19 @@ def score_name(metrics: Metrics) -> str:
 def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Draw exact match and, as it suits the answers, BLEU or token accuracy at each evaluation of one run.
 
-    A dashed rule is drawn at step `mark`, if given.
+    Where both are the same throughout, they are one curve. A dashed rule is drawn at step `mark`, if given.
     """
     main = score_name(metrics)
     bleu = main == "bleu"
     names = ("exact_match", "bleu") if bleu else _IN_PERCENT
     title = t("BLEU, and right (%)") if bleu else t("right (%)")
-    rows = [row for name in names for row in _rows(metrics.evals, name, translated(MEASURES[name][0]))]
+    curves = tuple(translated(MEASURES[name][0]) for name in names)
+    first, second = (_rows(metrics.evals, name, curve) for name, curve in zip(names, curves, strict=True))
+    rows = first + second
+    drawn, other = ({step: round(value, 1) for step, value, _ in each} for each in (first, second))
+    if drawn and drawn == other:
+        curves = (t("{measure} and {other}", measure=curves[0], other=curves[1]),)
+        rows = [(step, value, *curves) for step, value, _ in first]
     points = _measured(metrics, main)
     if points:
         last, best = (_quality(point, main) for point in (points[-1], max(points, key=lambda point: point[main])))
@@ -146,7 +152,6 @@ def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) 
         )
     else:
         caption = t("Not scored yet: the first evaluation is still to come.")
-    curves = tuple(translated(MEASURES[name][0]) for name in names)
     spec = _spec(title, max_steps, curves, dotted=curves, top=100.0, marked=mark is not None)
     heading = t("Right on validation in %, and BLEU") if bleu else t("Right on validation, in %")
     return Figure(spec, _columns(rows, mark), caption, heading)

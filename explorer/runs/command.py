@@ -55,10 +55,9 @@ def resume_command(name: str, checkpoints: Path) -> list[str]:
     return [*TRAIN, "--resume", name, *_where(checkpoints)]
 
 
-def like_command(name: str, new: str, changes: Changes, checkpoints: Path, *, from_weights: bool) -> list[str]:
-    """The command that trains a new model as `name` was trained, from new weights or from those of `name`."""
-    start = _option("--init", name if from_weights else "")
-    return [*TRAIN, "--like", name, "--name", new, *start, *_set(changes), *_where(checkpoints)]
+def like_command(name: str, new: str, changes: Changes, checkpoints: Path) -> list[str]:
+    """The command that trains a new model as `name` was trained."""
+    return [*TRAIN, "--like", name, "--name", new, *_set(changes), *_where(checkpoints)]
 
 
 def longer_command(name: str, steps: int, checkpoints: Path) -> list[str]:

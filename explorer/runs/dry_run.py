@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from explorer.locale.durations import span
 from explorer.locale.messages import t
 from explorer.locale.text import weight_percent
 from explorer.runs.command import TrainingOrder
@@ -24,7 +23,8 @@ from explorer.runs.process import RunError, environment, last_sentence, lower_pr
 from explorer.runs.settings import KINDS, value_of
 from model.analysis.size import parameters_of
 from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
-from model.data.proposal import TokenKind
+from model.data.proposal import TokenKind, earliest_end
+from model.durations import span
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 from model.wording import Later
@@ -66,7 +66,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
     padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it becomes somewhat busier than it was
-    while updates were timed; `evaluation_seconds`: the part of `seconds` that evaluations take; `examples` by split;
+    while updates were timed; `evaluation_seconds`: the part of `seconds` that evaluations take, `earliest_seconds`:
+    that until the run may end, at the fastest pace timed on this machine; `examples` by split;
     `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
     """
 
@@ -83,6 +84,7 @@ class Plan(msgspec.Struct, frozen=True):
     tgt_vocab_size: int
     tokens_per_update: int
     busy_seconds: float
+    earliest_seconds: float
     evaluation_seconds: float
     skipped: int = 0
     examples: dict[str, int] = {}
@@ -90,8 +92,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def duration_text(self) -> str:
-        """The time that the whole run takes, from a free machine to one that is busier than now."""
-        return span(self.seconds, self.busy_seconds)
+        """The time of the run, from its first chance to end on a free machine to all of it on one busier than now."""
+        return span(self.earliest_seconds, self.busy_seconds)
 
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
@@ -128,18 +130,22 @@ class Plan(msgspec.Struct, frozen=True):
     def range_sentence() -> str:
         """What the two ends of the time assume."""
         return t(
-            "The shorter time is that of a machine that does nothing else, the longer one half as long "
-            "again as under its present load. The run gives way to other programs: if they need more, it can take "
-            "several times as long."
+            "The shorter time is that until the run may end for the first time, on a machine that does nothing else; "
+            "the longer one is that of all updates, half as long again as under its present load. The run gives way to "
+            "other programs: if they need more, it can take several times as long."
         )
 
 
 class Sizes(NamedTuple):
-    """About the sizes of a run by arithmetic, before any trial: parameters, memory and seconds."""
+    """About the sizes of a run by arithmetic, before any trial: parameters, memory and seconds.
+
+    `earliest`: the share of its updates after which it may end.
+    """
 
     parameters: int
     memory: int
     seconds: float
+    earliest: float
 
 
 def sizes_at_once(
@@ -172,7 +178,9 @@ def sizes_at_once(
     memory = int(_LIBRARY_BYTES + 16 * parameters + activations)
     tokens = 2 * training.max_tokens * training.gradient_accumulation_steps  # nearly, unless the pairs are few
     update = update_seconds(parameters, tokens if kind is None else min(tokens, kind.tokens))
-    return Sizes(parameters, memory, _PACE.get(model.architecture, 1.0) * training.max_steps * update)
+    seconds = _PACE.get(model.architecture, 1.0) * training.max_steps * update
+    earliest = earliest_end(training, training.eval_sentences if kind is None else kind.held_out)
+    return Sizes(parameters, memory, seconds, earliest / training.max_steps)
 
 
 def update_seconds(parameters: int, tokens: float) -> float:
@@ -257,23 +265,23 @@ class PlanService:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
         self._device, self._pace, self._slower = "cpu", 1.0, 1.0  # see `untimed`
-        self.timed = False  # whether there was a trial
+        self._timed = False  # whether there was a trial
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
         self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = (
             OrderedDict()
         )  # command and time of request, by asker
 
-    def untimed(self, seconds: float) -> tuple[float, float]:
-        """The shortest and the longest time of sizes without a trial, given their rough `seconds`.
+    def untimed(self, sizes: Sizes) -> tuple[float, float]:
+        """The shortest and the longest time of a run of these sizes without a trial.
 
-        The shortest is that of a free machine, by the fastest of all trials here, so that it does not move with the
-        load. For the longest, other programs go on for an hour as in the latest trial. Before the first trial on this
-        machine, they are those of two cores that do nothing else.
+        The shortest is that until the run may end, on a free machine by the fastest of all trials here, so that it does
+        not move with the load. For the longest, other programs go on for an hour as in the latest trial. Before the
+        first trial on this machine, they are those of two cores that do nothing else.
         """
-        calm = UNTIMED * self._pace * seconds
+        calm = UNTIMED * self._pace * sizes.seconds
         longest = calm + (self._slower - 1) * min(calm, LOADED_SECONDS)
         # What small sizes take on a GPU bounds the time of large ones from above only.
-        return (LEAST * self._pace * seconds if self._device == "cpu" else 0.0), longest
+        return (LEAST * self._pace * sizes.seconds * sizes.earliest if self._device == "cpu" else 0.0), longest
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""
@@ -315,9 +323,11 @@ class PlanService:
             named = [name for name in PRESETS if ("--preset", name) in pairwise(key)]
             architecture = PRESETS[named[0]].model.get("architecture", "") if named else ""
             rough = plan.steps * update_seconds(plan.parameters, plan.tokens_per_update) * _PACE.get(architecture, 1.0)
-            earlier = self._pace if self.timed and plan.device == self._device else plan.seconds / rough
+            earlier = self._pace if self._timed and plan.device == self._device else plan.seconds / rough
             self._device, self._pace = plan.device, min(earlier, plan.seconds / rough)
-            self._slower, self.timed = plan.busy_seconds / plan.seconds, True
+            self._slower, self._timed = plan.busy_seconds / plan.seconds, True
+            fastest = plan.earliest_seconds * self._pace * rough / plan.seconds
+            return msgspec.structs.replace(plan, earliest_seconds=fastest)
         return plan
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:

@@ -155,16 +155,8 @@ def _beside(what: Compared, verdict: Verdict, first: str, arms: Sequence[str]) -
             first=first,
             n=n,
         )
-    if verdict == "undecided":
-        return t(
-            "Whether {variants} differs from {first} is undecided.",
-            "Whether {variants} differ from {first} is undecided.",
-            variants=variants,
-            first=first,
-            n=n,
-        )
-    word = capitalised(verdict_word(what, verdict))
-    return t("{verdict}, beside {first}: {variants}.", verdict=word, variants=variants, first=first)
+    word = verdict_word(what, verdict)
+    return t("{variants} beside {first}: {verdict}.", verdict=word, variants=variants, first=first)
 
 
 def shift_rows(what: Compared) -> list[dict[str, str]]:

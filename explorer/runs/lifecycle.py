@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from explorer.runs.process import (
     terminate,
 )
 from explorer.runs.status import RunStatus, read_status
-from explorer.runs.uploads import discard
+from explorer.runs.uploads import discard, uploaded, users_of
 from explorer.runs.viewer_mode import refuse
 from model import faults
 from model.file_formats import NOTE_CHARACTERS, Note, fits
@@ -311,6 +311,11 @@ class Runs:
         forget_launch(self.checkpoints, name)
         if launch is not None:
             discard(launch.words, self.checkpoints)
+
+    def sharing(self, names: Collection[str]) -> list[str]:
+        """The other runs that need uploads of these."""
+        words = [word for name in names if (launch := self.launch(name)) for word in launch.words]
+        return sorted(users_of(uploaded(words, self.checkpoints), self.checkpoints) - {*names})
 
     def _refuse_taken(self, name: str) -> None:
         check_name(name)

@@ -13,7 +13,6 @@ from explorer.locale.text import count, fixed, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.origin import device_text
 from explorer.runs.progress import range_text, score_text
-from explorer.runs.viewer_mode import REASON
 from model.analysis.run_curves import is_perfect
 from model.analysis.run_diagnosis import Verdict
 from model.data import TASKS, get_task
@@ -191,8 +190,8 @@ def _moment(seconds_since_1970: float) -> datetime | None:
     return datetime.fromtimestamp(seconds_since_1970) if 0 < seconds_since_1970 < _YEAR_9999 else None
 
 
-def description(entry: Entry, *, read_only: bool = False) -> str:
-    """Describe an entry, and why it cannot be renamed or deleted, if so; `read_only` is viewer mode."""
+def description(entry: Entry) -> str:
+    """Describe an entry, and why it cannot be renamed or deleted, if so."""
     parts = []
     data, training = entry.summary.get("data") or {}, entry.summary.get("training") or {}
     results = entry.summary.get("results") or {}
@@ -226,8 +225,6 @@ def description(entry: Entry, *, read_only: bool = False) -> str:
         parts.append(said)
     if entry.bundled:
         parts.append(t("It came with Headlight and can be neither renamed nor deleted"))
-    elif read_only:
-        parts.append(t("It can be neither renamed nor deleted here: {reason}", reason=translated(REASON)))
     elif entry.busy:
         parts.append(t("It is being trained: stop it before you rename or delete it"))
     if entry.status is not None and entry.status.error:

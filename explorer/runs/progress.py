@@ -12,7 +12,6 @@ from typing import Any
 
 from explorer.decoding.cache import cached
 from explorer.decoding.model_summary import by_heart
-from explorer.locale.durations import span
 from explorer.locale.language import cached_by_language
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import fixed, listed, quoted
@@ -21,6 +20,7 @@ from explorer.runs.status import RunStatus, State
 from model.analysis.run_curves import Curves, bounds, is_perfect, loss_text
 from model.analysis.run_diagnosis import Diagnosis, Verdict, diagnose
 from model.data.checks import FEWEST_HELD_OUT
+from model.durations import span
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.headline import HeadlineName
 from model.trace import AttentionTrace, TraceError
@@ -77,6 +77,8 @@ def progress(status: RunStatus, reason: str = "", *, early: bool = False, coming
             end=coming[0],
             n=coming[1],
         )
+    if status.state == "running" and status.step and status.left is None:
+        return t("{position}; the time left is being measured", position=position)
     if not status.busy or status.left is None or not status.step:
         return position
     if early:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from explorer.locale.messages import message
@@ -50,11 +50,20 @@ def store(name: str, content: bytes, checkpoints: Path) -> Path:
 
 def discard(words: Sequence[str], checkpoints: Path) -> None:
     """Delete the uploads among the arguments of a deleted run, unless another run was started with them."""
-    home, needed = checkpoints / UPLOADS, _used_folders(checkpoints)
-    needed |= {Path(word).parent.name for launch in launches(checkpoints) for word in launch.words}
-    for folder in {Path(word).parent for word in words}:
-        if folder.parent == home and folder.name not in needed:
-            shutil.rmtree(folder, ignore_errors=True)
+    for folder in uploaded(words, checkpoints):
+        if not users_of({folder}, checkpoints):
+            shutil.rmtree(checkpoints / UPLOADS / folder, ignore_errors=True)
+
+
+def uploaded(words: Sequence[str], checkpoints: Path) -> set[str]:
+    """The folders of the uploads among the arguments of a run."""
+    return {Path(word).parent.name for word in words if Path(word).parent.parent == checkpoints / UPLOADS}
+
+
+def users_of(folders: Set[str], checkpoints: Path) -> set[str]:
+    """The runs that were started with uploads in these folders, or use them as further pairs."""
+    users = {launch.name for launch in launches(checkpoints) if uploaded(launch.words, checkpoints) & folders}
+    return users | {run for run, used in _added(checkpoints).items() if used & folders}
 
 
 def _safe_name(name: str) -> str:
@@ -66,20 +75,20 @@ def _safe_name(name: str) -> str:
 
 def _delete_old(checkpoints: Path) -> None:
     """Delete old uploads, except those that runs use as further pairs: a resumed run reads its file again."""
-    now, needed = time.time(), _used_folders(checkpoints)
+    now, needed = time.time(), set[str]().union(*_added(checkpoints).values())
     for old in (checkpoints / UPLOADS).glob("*"):
         if now - modified(old) > MAX_AGE_SECONDS and old.name not in needed:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _used_folders(checkpoints: Path) -> set[str]:
-    """Folders of uploads that runs use as further pairs."""
-    folders = set()
+def _added(checkpoints: Path) -> dict[str, set[str]]:
+    """Folders of uploads that runs use as further pairs, by run."""
+    folders = {}
     for status in checkpoints.glob(f"*/{STATUS}"):
         try:
             paths = read_json(status).get("added_data")
         except CheckpointError:
             continue  # a damaged run cannot be resumed
         named = paths if isinstance(paths, list) else []
-        folders |= {Path(path).parent.name for path in named if isinstance(path, str)}
+        folders[status.parent.name] = {Path(path).parent.name for path in named if isinstance(path, str)}
     return folders

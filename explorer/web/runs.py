@@ -178,14 +178,9 @@ def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
     seed = int(st.number_input(t("Seed"), value=run.seed + 1, step=1, key=f"{key}_seed_{name}"))
     new = st.text_input(t("Name of the new model"), value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
-    warm = st.toggle(
-        t("Start from its weights"),
-        key=f"{key}_warm_{name}",
-        help=t("Start from the weights that it has learned instead of random ones."),
-    )
     new = new.strip() or runs.free_name(name)
     changes = (("seed", str(seed)),)
-    command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
+    command = like_command(name, new, changes, runs.checkpoints)
     unfit = refusal("seed", seed) or runs.unfit_name(new)
     draw_start(command, unfit, f"{key}_like_{name}", new, lambda: runs.start(new, command))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from model.config import SPECIALS, DataConfig, ModelConfig, TrainConfig
+from model.data.checks import FEWEST_HELD_OUT
 from model.data.files import LARGE
 from model.data.task import Example, Splits
 from model.presets import Preset
@@ -137,6 +139,13 @@ def larger(model: ModelConfig, training: TrainConfig, share: float) -> dict[str,
     return changes | {"learning_rate": rate, "max_steps": 2 * training.max_steps}
 
 
+def earliest_end(config: TrainConfig, held_out: int) -> int:
+    """The first update after which training with so many held-out pairs may end."""
+    right = config.stop_when_right if held_out >= FEWEST_HELD_OUT else 0
+    evaluations = [right or math.inf, config.patience + 1 if config.patience else math.inf]
+    return int(min(config.max_steps, config.eval_every * min(evaluations)))
+
+
 def are_sentences(texts: Sequence[str]) -> bool:
     """Whether at least half of the texts have four words, which BLEU needs."""
     return bool(texts) and statistics.median(len(text.split()) for text in texts) >= SENTENCE_WORDS
@@ -184,7 +193,7 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
                 size=size,
             )
         )
-    problem = t("this language has no rules for words here") if words is None else _problem(words)
+    problem = t("this language has no rules for words here") if words is None else problem_with(words)
     if not sentences and mean_length <= SHORT and characters.longest <= LONGEST_CHARACTERS:
         return "characters", t(
             "Single characters, because {problem}, and these texts are short enough to be written letter by letter.",
@@ -198,19 +207,24 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
     return "characters", t("Single characters, because {problem}, and subwords need such rules, too.", problem=problem)
 
 
-def _problem(words: TokenKind) -> str:
+def problem_with(words: TokenKind) -> str:
+    """Why whole words would not do, as a part of a sentence."""
     if words.unspellable > UNSPELLABLE:
         if words.unspellable == 1:
             return t("every held-out answer has a word that never occurs in a training answer")
         return t(
-            "{share} of the held-out answers have a word that never occurs in a training answer",
-            share=share_text(words.unspellable),
+            "{n} of {held_out:,} held-out answers has a word that never occurs in a training answer",
+            "{n:,} of {held_out:,} held-out answers have a word that never occurs in a training answer",
+            n=round(words.unspellable * words.held_out),
+            held_out=words.held_out,
         )
     if words.unread == 1:
         return t("every held-out source has a word that never occurs in a training source")
     return t(
-        "{share} of the held-out sources have a word that never occurs in a training source",
-        share=share_text(words.unread),
+        "{n} of {held_out:,} held-out sources has a word that never occurs in a training source",
+        "{n:,} of {held_out:,} held-out sources have a word that never occurs in a training source",
+        n=round(words.unread * words.held_out),
+        held_out=words.held_out,
     )
 
 
@@ -247,11 +261,6 @@ def _first_unknown(texts: Sequence[Encoding]) -> tuple[str, str]:
             if unknown:
                 return token, text.text if len(text.text) <= MOST_SHOWN else f"{text.text[:MOST_SHOWN]}…"
     return "", ""
-
-
-def share_text(share: float) -> str:
-    """A share in whole percent; only nothing is 0 %, and only everything is 100 %."""
-    return t("less than 1 %") if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
 
 
 def _try_kind(

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from model.commands import OneSentenceParser, run_command, typed
@@ -61,7 +62,6 @@ def _missing_option(experiment: Experiment, options: argparse.Namespace) -> str:
 
 
 def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
-    from model.durations import clock
     from model.experiments.runner import Stopped, expected_seconds, jobs_of, make
 
     every = jobs_of(chosen, options.results, again=True)
@@ -71,14 +71,14 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
         return 0
     _say("estimating how long it takes …")
     expected = expected_seconds(jobs, options.results, options.data_dir)
-    _say(f"{plural(len(jobs), 'run')} to make: about {clock(sum(expected.values()))} on one core.")
+    _say(f"{plural(len(jobs), 'run')} to make: about {_clock(sum(expected.values()))} on one core.")
     if options.dry_run:
         return 0
     began = time.monotonic()
     for number, job in enumerate(jobs, start=1):
         left = sum(expected[later] for later in jobs[number - 1 :])
         print(
-            f"[{number}/{len(jobs)}] {job.recipe.name} seed {job.seed}, about {clock(left)} left … ",
+            f"[{number}/{len(jobs)}] {job.recipe.name} seed {job.seed}, about {_clock(left)} left … ",
             end="",
             file=sys.stderr,
             flush=True,
@@ -91,9 +91,13 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
         write_run(job.recipe, run, options.results)
         score = run.score(job.recipe.base.metric) or 0.0
         outcome = f"BLEU {score:.1f}" if job.recipe.base.metric == "bleu" else f"{100 * score:.1f} % right"
-        _say(f"{run.error or outcome} after {clock(run.seconds)}")
-    _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
+        _say(f"{run.error or outcome} after {_clock(run.seconds)}")
+    _say(f"{plural(len(jobs), 'run')} took {_clock(time.monotonic() - began)}.")
     return 0
+
+
+def _clock(seconds: float) -> timedelta:
+    return timedelta(seconds=round(seconds))
 
 
 def _say(text: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from model.config import DecodeConfig, to_dict
+from model.data.proposal import earliest_end
 from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import choose_runtime, describe_device, peak_bytes
@@ -36,7 +37,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
     tokens_per_s and tokens_per_update (source and target, without padding), seconds (the whole run on a machine that
     does nothing else), evaluation_seconds (those of them that evaluations take), busy_seconds (the whole run, if the
-    machine becomes somewhat busier than it was while updates were timed), schedule (pairs of step and rate), model data
+    machine becomes somewhat busier than it was while updates were timed), earliest_seconds (the part of seconds until
+    the run may end), schedule (pairs of step and rate), model data
     training (the complete configuration).
 
     Raises:
@@ -66,6 +68,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     updating = starting + training.max_steps * per_update
     other = evaluations * per_evaluation + epochs * per_epoch  # timed as busy as the machine was
     seconds = updating + other / times_slower
+    earliest = earliest_end(training, len(setup.valid.decoded))
     parameters, largest = count_parameters(setup.model), setup.corpus.largest_batch()
     return {
         "name": setup.name,
@@ -89,6 +92,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "evaluation_seconds": round(evaluations * per_evaluation / times_slower, 3),
         "busy_seconds": round(BUSIER * times_slower * seconds, 1),
+        "earliest_seconds": round(seconds * earliest / training.max_steps, 1),
         "schedule": curve(training),
         "model": to_dict(setup.settings.model),
         "data": to_dict(setup.settings.data),

@@ -197,7 +197,7 @@ class Launch:
             plan = estimate(replace(setup, model=copy.deepcopy(setup.model)))
         except TrainingError:
             return  # if it still applies, the run itself will report it
-        low, high = (round((1 - done) * plan[name], 1) for name in ("seconds", "busy_seconds"))
+        low, high = (round((1 - done) * plan[name], 1) for name in ("earliest_seconds", "busy_seconds"))
         run.status("queued", eta_s=low, eta_low_s=low, eta_high_s=high)
         run.flush()
 

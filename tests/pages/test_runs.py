@@ -295,7 +295,7 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
     choose(at, runs_several=True)
     choose(at, entry=["mine", "other"])
     drawn = " ".join(str(getattr(element, "value", "")) for element in at.main)
-    assert drawn.index("How they differ") < drawn.index("Validation loss at the end"), "what they came for is first"
+    assert drawn.index("Validation loss at the end") < drawn.index("How they differ"), "curves come before settings"
     assert "Validation loss at the end: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     assert "The last until step 10: other 0.50 (step 10), mine " in words(at)
     assert "Settings, data and start are the same." in words(at)
@@ -314,6 +314,9 @@ def test_curves_side_by_side(two: AppTest, checkpoints: Path) -> None:
         "Highest learning rate",
     ]
     assert list(table["other"])[1:] == [*map(plain, ("50.0\xa0% (22–78) exactly right", "8 test", "–", "0.25"))]
+    assert "They answered different sentences" not in words(at)
+    write_json(other / CONFIG, config | {"data": config["data"] | {"task": "dates"}})
+    assert_says(run(at), "They answered different sentences, so their scores say nothing of which is better.")
 
 
 def test_all_wrong_validation_answers(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ Processes are stand-ins.
 """
 
 import argparse
+import errno
 import json
 import shutil
 import threading
@@ -17,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.locale.text import plain
 from explorer.runs import dry_run
 from explorer.runs.dry_run import Plan, PlanError
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS
@@ -141,10 +143,8 @@ def test_changes_appear_in_the_command(training: Path) -> None:
 def test_a_shorter_run_is_evaluated_as_often_in_proportion_unless_the_interval_is_chosen() -> None:
     at = visit("train")
     assert options(at).set == []
-    assert "every 100 updates, its score" in words(at)
     choose(at, train_reverse_max_steps=150)
     assert sorted(options(at).set) == ["eval_every=20", "max_steps=150"]
-    assert "every 20 updates, its score" in words(at)
     choose(at, train_reverse_tiny_eval_every_20=50)
     assert sorted(options(at).set) == ["eval_every=50", "max_steps=150"]
     choose(at, train_reverse_max_steps=7500)
@@ -187,7 +187,7 @@ def test_a_run_may_start_from_another_model(training: Path) -> None:
     at = visit("train")
     choose(at, train_reverse_tiny_d_model=32, train_more=True, train_init="old")
     assert (options(at).init, options(at).set) == ("old", [])
-    assert "The sizes are those of “old”" in words(at)
+    assert "Sizes and tokenizers are those of “old”." in words(at)
     assert not has_key(at, "train_reverse_tokenizer")
     shutil.rmtree(training / "old")
     runtime.models_changed()
@@ -226,7 +226,7 @@ def test_a_plan_that_failed(monkeypatch: pytest.MonkeyPatch, refused: bool) -> N
     assert button(at, "Start training").disabled is refused
     assert metric(at, "Parameters") == ("–" if refused else "≈ 172 k"), "known without it"
     assert metric(at, "Takes") == ("–" if refused else "30 to 85 s")
-    assert ("two CPU cores that do nothing else" in words(at)) != refused
+    assert ("Times and sizes are estimates." in words(at)) != refused
     lines = at.radio(key="train_preset_reverse").options
     assert refused or all(":gray[" in line for line in lines), "each has a time, if a rough one"
 
@@ -241,13 +241,12 @@ def test_times_are_called_estimates_until_this_plan_was_timed(monkeypatch: pytes
 
     monkeypatch.setattr(dry_run, "run_trial", later)
     at = visit("train")
-    assert "Times and sizes are estimates, the times for two CPU cores that do nothing else." in words(at)
+    assert "Until then, times and sizes are estimates." in words(at)
     timed.set()
     assert "are estimates" not in words(planned(at)), "this plan was timed"
     timed.clear()
     choose(at, train_reverse_max_steps=120)
-    assert "Times and sizes are estimates, the times from another run that was timed on this machine." in words(at)
-    assert "two CPU cores that do nothing else" not in words(at)
+    assert "Until then, times and sizes are estimates." in words(at)
     timed.set()
     assert "are estimates" not in words(planned(at))
 
@@ -269,6 +268,20 @@ def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -
     run(at)
     assert at.selectbox(key="run").value == ""
     assert at.number_input(key="train_reverse_tiny_d_model").value == 64, "the form is as it was"
+
+
+def test_a_start_that_is_refused_says_why_and_opens_no_run(training: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(runs: Runs, name: str, command: list[str]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    at = planned(visit("train"))
+    name = at.text_input(key="train_name").value
+    with monkeypatch.context() as patch:
+        patch.setattr(Runs, "start", full)
+        assert "Free some space and try again." in words(press(at, "Start training"))
+        assert at.selectbox(key="run").value == ""
+    assert "Free some space" not in words(press(at, "Start training"))
+    assert started(training, name)
 
 
 def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(training: Path) -> None:
@@ -397,4 +410,9 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(traini
     write_status(folder, "running", probe_step=30)
     answer = "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
     assert answer in words(run(at)), "the first head of the last layer, as on Runs"
+    assert "follow in a moment" not in words(at)
+    write_status(folder, "running", probe_step=20)
+    assert "The heads of step 30 follow in a moment. At step 20 the model answers" in words(run(at))
+    write_status(folder, "running", probe_step=30)
+    run(at)
     assert any(element.proto.bytes for element in at.get("bidi_component"))

@@ -8,6 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from explorer.screens.train.settings import MOST_SHOWN
 from model.data.number_words import number_words
 from tests.pages.page import as_read, button, choose, press, run, tables, visit, words
 from tests.pages.test_train import options
@@ -80,6 +81,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert "Fitted to these pairs: Dropout 0.3, Positions rope, " in words(at)
     assert "Updates (steps) 1300 and Highest learning rate 0.008." in words(at)
     assert "Fitted to these pairs" not in words(visit("train"))
+    assert "It ends early after 3 evaluations in a row without a mistake." in words(at)
     tokens.set_value("words").run()
     assert not at.exception
     assert "60 of 60 held\\-out answers cannot be spelled with these tokens" in at.warning[0].value
@@ -91,10 +93,26 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
 
 @pytest.mark.usefixtures("training")
 def test_tokens_that_fail_by_their_own_test_are_not_proposed() -> None:
-    assert "Proposed" in words(own_data(TWENTY))
+    at = own_data(TWENTY)
+    assert "Proposed. Single characters, because " in words(at), "another language may begin with a noun"
+    assert "It ends early" not in words(at), "that the few held-out pairs are all right may be chance"
+    drawn = [getattr(each, "label", "") or str(getattr(each, "value", "")) for each in at.main]
+    start = drawn.index("Start training")
+    assert "far too few to learn a rule from" in drawn[start + 1], "the button stays in view"
     at = own_data("one -> 1\ntwo -> 2\nsix -> 6\nnine -> 9\n")
     assert "Proposed" not in words(at)
     assert "The only held\\-out answer cannot be spelled with these tokens" in at.warning[0].value
+
+
+@pytest.mark.usefixtures("training")
+def test_both_sides_of_a_long_pair_are_seen_as_letters() -> None:
+    at = own_data("".join(f"{'long ' * 20}{n} -> {'lang ' * 20}{n}\n" for n in range(40)))
+    choose(at, train_files_tokenizer="characters")
+    [samples] = [each.value for each in at.caption if "l·o·n·g" in each.value]
+    for sample in samples.splitlines():
+        source, target = as_read(sample).split(" → ")
+        assert target.startswith("l·a·n·g")
+        assert max(len(source), len(target.strip())) <= MOST_SHOWN, "a side fits a line"
 
 
 @pytest.mark.usefixtures("training")
@@ -211,10 +229,12 @@ def test_what_was_found_begins_with_what_cannot_be_used_and_ends_with_advice() -
     (box,) = at.checkbox
     assert box.value, "what is repeated is left out"
     assert "Tick what to leave out" in words(at)
-    assert "The check of these pairs asks 1 question:" in words(at), "beside the button that starts"
+    asked = "The [check of these pairs](#check) asks 1 question:"
+    assert any(asked in each.value for each in at.caption), "beside the button that starts"
+    assert [each.anchor for each in at.subheader] == ["check"], "where the link leads"
     nothing = words(own_data("".join(rows)))
     assert "Tick what" not in nothing
-    assert "The check of these pairs asks" not in nothing, "advice only"
+    assert "check of these pairs" not in nothing, "advice only"
 
 
 @pytest.mark.usefixtures("training")

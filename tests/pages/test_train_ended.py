@@ -1,9 +1,11 @@
 """A run that has ended, on the Train page: its model is tried, the weights that it kept, and further runs."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
 from model.data import get_task
@@ -25,8 +27,17 @@ def test_a_run_whose_last_weights_are_not_the_best_shows_those_that_it_kept(trai
     assert metric(at, "Validation loss, step 20") == "1.90"
     assert metric(at, "Exactly right, of 8 (95 % interval)") == "25.0 % (7–59)"
     assert_says(at, "Exactly right at step 20: 0 of 1 validation sentence.")
+    assert ends_of_axes(at) == [None, None], "a run that has ended has no further steps"
     write_status(folder, "running")
     assert "Kept are" not in words(run(at)), "they may still change"
+    assert ends_of_axes(at) == [60, 60]
+
+
+def ends_of_axes(at: AppTest) -> list[int | None]:
+    """The last step of the axis of each curve; None where it ends with the curve."""
+    specs = [json.loads(chart.proto.spec) for chart in at.get("vega_lite_chart")]
+    scales = [spec["layer"][0]["encoding"]["x"]["scale"] for spec in specs]
+    return [scale["domain"][1] if "domain" in scale else None for scale in scales]
 
 
 def test_a_model_can_be_tried_where_its_training_was_watched(training: Path) -> None:

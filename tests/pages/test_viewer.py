@@ -29,7 +29,7 @@ OFFERS = [
     (
         "runs",
         {"entry": "halted"},
-        "It can be neither renamed nor deleted here",
+        "Importing is switched off: this server is for looking only.",
         ["Import", "Resume", "Rename", "Delete", "an upload"],
     ),
     ("runs", {}, "Importing is switched off: this server is for looking only.", ["Import", "an upload"]),

@@ -128,14 +128,17 @@ def _delete(runs: Runs, entries: Sequence[Entry]) -> None:
         else:
             warning = t("“{name}” will be deleted with its curves and snapshots.", name=entry.name)
         st.markdown(plain(warning))
-    if any(entry.summary.get("task") == FILES for entry in entries):
-        kept = t(
-            "The sentence pairs that were pasted or uploaded are deleted, too, unless another run was started with "
-            "them. Files of your own stay where they are."
-        )
-        st.markdown(kept)
-    st.markdown(t("This cannot be undone."))
     names = [entry.name for entry in entries]
+    if any(entry.summary.get("task") == FILES for entry in entries):
+        if others := runs.sharing(names):
+            uploads = t(
+                "Sentence pairs that were pasted or uploaded are deleted, except those of {names}.",
+                names=listed(map(quoted, others)),
+            )
+        else:
+            uploads = t("Sentence pairs that were pasted or uploaded are deleted, too; your own files are not.")
+        st.markdown(plain(uploads))
+    st.markdown(t("This cannot be undone."))
     with st.container(horizontal=True):
         delete = (_PLACE, _delete_now, runs, names)
         if st.button(f":red[{t('Delete')}]", key="runs_delete_go", on_click=attempt, args=delete):

@@ -36,8 +36,14 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
         st.info(t("There is nothing to compare yet: no metrics have been logged."))
         return
     settings = {run: settings_of(runs.folder(run)) for run in chosen}
+    _draw_curves(runs, settings)
     if len(chosen) > 1:
-        _draw_differences({run: by_name[run] for run in chosen}, settings)
+        _draw_differences(by_name, settings)
+
+
+def _draw_curves(runs: Runs, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw the curves of runs with these settings, one measure at a time."""
+    chosen = list(settings)
     measured = {name for run in chosen for name in measures_of(metrics_of(runs, run))}
     labels = {key: translated(MEASURES.get(key, COMPARED[key])[0]) for key in COMPARED if key in measured}
     if st.session_state.get("compare_measure") not in labels:
@@ -48,13 +54,6 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
         st.caption(t("The first {n} have curves here.", n=MAX_CURVES))
         chosen = chosen[:MAX_CURVES]
     groups = comparable({run: runs.folder(run) for run in chosen}) if "loss" in measure else [chosen]
-    if len(groups) > 1:
-        st.caption(
-            t(
-                "A loss is a mean over tokens. It can be compared between runs with the same tokens and the same "
-                "validation sentences only, so runs that differ in these have charts of their own."
-            )
-        )
     peeking = [run for run in chosen if settings[run].get("causal") is False and measure in BESIDE_THE_ANSWER]
     if peeking and len(chosen) > 1:
         sentence = t(
@@ -74,6 +73,13 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
                 data = {name: [*data.get(name, []), *values] for name, values in figure.data.items()}
             else:
                 st.info(plain(figure.caption))
+    if len(groups) > 1:
+        st.caption(
+            t(
+                "A loss is a mean over tokens. It can be compared between runs with the same tokens and the same "
+                "validation sentences only, so runs that differ in these have charts of their own."
+            )
+        )
     if data:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(data), t("The values of these curves"), file="curves")
@@ -82,9 +88,11 @@ def draw_comparison(runs: Runs, marked: Sequence[Entry]) -> None:
 def _draw_differences(entries: Mapping[str, Entry], settings: Mapping[str, Mapping[str, Any]]) -> None:
     st.markdown(f"##### {t('How they differ')}")
     differing = differences(settings)
-    draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)
     same = "" if differing else t("Settings, data and start are the same.")
+    if len({f"{each.get('task')} {each.get('own_pairs')}" for each in settings.values()}) > 1:
+        same = t("They answered different sentences, so their scores say nothing of which is better.")
     single = t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
     left, right = st.columns([4, 1], vertical_alignment="center")
     left.caption(f"{same} {single}".strip())
     right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
+    draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)

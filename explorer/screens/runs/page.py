@@ -14,7 +14,6 @@ from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import card, description, rows, texts
 from explorer.runs.origin import losses_are_alike
 from explorer.runs.progress import diagnosis_of
-from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import (
     draw_actions,
     draw_import,
@@ -39,7 +38,7 @@ from explorer.web.runs import (
 from model.analysis.run_diagnosis import Verdict
 from model.checkpoint import snapshot_steps
 
-_MOST_ROWS = 12  # further rows are reached by scrolling, so that the view of one run stays near
+_MOST_ROWS = 9  # further rows are reached by scrolling, so that the view of one run stays near
 _CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
 _SEVERAL = "runs_several"
 
@@ -48,7 +47,9 @@ def draw() -> None:
     """Draw the list, then everything about the entries that are marked in it."""
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
-    heading = st.container(horizontal=True, vertical_alignment="center")
+    heading = st.container(
+        key="runs_heading", horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    )
     heading.markdown(f"#### {t('Every run and model on this machine')}", width="content")
     if not entries:
         draw_outcome()
@@ -77,7 +78,7 @@ def _draw_one(runs: Runs, entry: Entry) -> None:
         st.markdown(explained(diagnosis_of(metrics_of(runs, entry.name), False, entry.summary).sentence))
     watched = bool(entry.problem) or len(snapshot_steps(runs.folder(entry.name))) > 1
     film = "" if watched else t("It has no snapshots, in which its heads could be watched as they form.")
-    st.caption(plain(" ".join(filter(None, (description(entry, read_only=viewing()), film)))))
+    st.caption(plain(" ".join(filter(None, (description(entry), film)))))
     draw_note(entry)
     draw_actions(runs, entry)
     curves = partial(draw_curves, metrics_of(runs, entry.name), losses_are_alike(runs.folder(entry.name)), key="runs")
@@ -153,11 +154,11 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
                 width=198, pinned=any(entry.note for entry in entries)
             ),  # which make it wider than a laptop
             t("right (%)"): number(
-                width=134,
+                width=132,
                 help=t("Share of sentences that are exactly right, with its 95 % interval (Wilson's score interval)."),
             ),
             "BLEU": number(
-                width=132,
+                width=131,
                 help=t(
                     "BLEU on the same, where answers are sentences and not all right. Its 95 % interval is roughly "
                     "± 45 ÷ √sentences."
@@ -180,7 +181,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             t("min"): number(
                 help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=76),
+            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=66),
             t("note"): text(width="medium"),
         },
     )

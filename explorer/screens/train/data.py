@@ -114,28 +114,24 @@ def _built_in(name: str) -> Data:
     try:
         _draw_samples(name, fetch=fetching)
         st.session_state.pop(failed, None)
-    except MissingCorpusError:
-        st.caption(
-            t(
-                "These sentences do not come with Headlight, and are not on this machine yet (nor in a folder that "
-                "HEADLIGHT_DATA names). Starting the training downloads them, too."
+    except DataError as missing:
+        if isinstance(missing, MissingCorpusError):
+            st.caption(
+                t(
+                    "These sentences do not come with Headlight, and are not on this machine yet (nor in a folder that "
+                    "HEADLIGHT_DATA names). Starting the training downloads them, too."
+                )
             )
-        )
+        else:
+            st.session_state[failed] = str(missing)
         if failure := st.session_state.get(failed):  # kept, because the page runs again when the estimate arrives
             st.warning(plain(failure))
-        _offer_download(name, t("Try again") if failure else t("Download and show some"))
-    except DataError as missing:
-        st.warning(plain(str(missing)))
         if name not in MADE_HERE:
-            st.session_state[failed] = str(missing)
-            _offer_download(name, t("Try again"))
+            label = t("Try again") if failure else t("Download and show some")
+            if st.button(label, key=f"train_fetch_button_{name}"):
+                st.session_state[f"train_fetch_{name}"] = True
+                st.rerun()
     return Data(name, task.data, task.default_preset, wanted_name=name)
-
-
-def _offer_download(name: str, label: str) -> None:
-    if st.button(label, key=f"train_fetch_button_{name}"):
-        st.session_state[f"train_fetch_{name}"] = True
-        st.rerun()
 
 
 def _draw_samples(name: str, *, fetch: bool) -> None:

@@ -12,6 +12,7 @@ from explorer.web.figures import draw_table
 from model.config import PairFault
 from model.data.checks import CHOICES, LEFT_OUT, Finding
 
+CHECK = "check"  # the anchor of what was found
 _UNUSED = ("unusable", "leaking")  # kinds of findings whose pairs are not trained on in any case
 
 
@@ -37,7 +38,7 @@ def draw_findings(findings: Sequence[Finding]) -> None:
     if not findings:
         return
     with st.container(border=True, gap="small"):
-        st.markdown(f"**{t('The check of these pairs')}**")
+        st.subheader(t("The check of these pairs"), anchor=CHECK)
         for finding in findings:
             if finding.kind in _UNUSED:
                 st.markdown(f":red[:material/block:] :small[{plain(_sentence(finding))}]")

@@ -92,7 +92,7 @@ def _draw_run(runs: Runs, name: str, step: NextStep) -> None:
         "larger": t("Train a larger model"),
     }
     new = runs.free_name(name)
-    command = like_command(name, new, changes, runs.checkpoints, from_weights=False)
+    command = like_command(name, new, changes, runs.checkpoints)
     with st.popover(labels[step]):
         settings = ", ".join(f"{label_of(key)} {value}" for key, value in changes)
         st.caption(plain(t("The same data and settings as “{name}”, but: {settings}.", name=name, settings=settings)))

@@ -10,9 +10,8 @@ from typing import Literal
 import streamlit as st
 
 from explorer.charts.training_curves import schedule_figure
-from explorer.locale.durations import span
 from explorer.locale.messages import t, translated
-from explorer.locale.text import count, listed, plain, why
+from explorer.locale.text import count, listed, plain
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import (
     TIMEOUT_SECONDS,
@@ -29,7 +28,7 @@ from explorer.runs.progress import queue_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.viewer_mode import REASON
 from explorer.screens.train.data import Data, choose_data
-from explorer.screens.train.findings import draw_lines
+from explorer.screens.train.findings import CHECK, draw_lines
 from explorer.screens.train.settings import (
     choose_computation,
     choose_kind,
@@ -45,14 +44,17 @@ from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.runs import NEW, choose_run, draw_missing, run_box
+from explorer.web.runs import NEW, attempt, choose_run, draw_missing, draw_refused, run_box
 from explorer.web.security import closed
 from model.data import TASKS
+from model.data.checks import FEWEST_HELD_OUT
+from model.durations import span
 from model.presets import PRESETS, Preset
 from model.user_error import UserError
 
 _ASKER = "_plan_asker"
-_NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
+_NAME, _SUGGESTED = "train_name", "_train_suggested"
+_START = "start"  # where a refusal is shown
 _POLL_SECONDS = 0.7
 _METRIC_PIXELS = (105, 140, 180)  # beside each other on a laptop
 _TRIAL = "trial"  # the name of every run that is only estimated, so that all sessions share its plan
@@ -85,7 +87,7 @@ def _draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed(t("Training is switched off: {reason}.", reason=translated(REASON))):
         return
-    left, right = st.container(key="train_form").columns([4, 5], gap="large")
+    left, right = st.container(key="train_form").columns([2, 3], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
@@ -103,9 +105,10 @@ def _draw_form(runs: Runs) -> None:
             steps = updates_field(preset, data.task)
         if data.questions:
             sentence = t(
-                "The check of these pairs asks {n} question: what is ticked there is left out.",
-                "The check of these pairs asks {n} questions: what is ticked there is left out.",
+                "The [check of these pairs]({link}) asks {n} question: what is ticked there is left out.",
+                "The [check of these pairs]({link}) asks {n} questions: what is ticked there is left out.",
                 n=data.questions,
+                link=f"#{CHECK}",
             )
             st.caption(sentence)
         panel = st.container()
@@ -123,10 +126,7 @@ def _draw_form(runs: Runs) -> None:
             changes += training_fields(preset, scope)
             order = replace(order, **choose_computation())
             changes += further_fields(preset, data, scope, order.init)
-    if order.init:
-        sentence = t("The sizes are those of “{init}”, the model that the run starts from.", init=order.init)
-        sizes.caption(plain(sentence))
-    else:
+    if not order.init:
         with sizes:
             model = size_fields(preset, scope)
         if more:
@@ -149,13 +149,8 @@ def _draw_form(runs: Runs) -> None:
         every = None if unfit or plan is not None else _POLL_SECONDS
         estimate = st.fragment(contained("run_plan")(_plan), run_every=every)
         estimate(runs, order, unfit, plan, sizes_now, takes, data.few, misnamed)
-        watched = t(
-            "Once started, you watch its curves and, every {n} update, its score, answers and heads. You can stop and "
-            "resume it; it goes on when you close the page.",
-            "Once started, you watch its curves and, every {n:,} updates, its score, answers and heads. You can stop "
-            "and resume it; it goes on when you close the page.",
-            n=setting(preset, changes, "eval_every"),
-        )
+        draw_refused(_START)  # not in the part that is redrawn on a timer
+        on = t("You can watch, stop and resume it; it goes on when you close the page.")
         perfect = setting(preset, changes, "stop_when_right")
         early = t(
             "It ends early after {n} evaluation without a mistake.",
@@ -163,7 +158,9 @@ def _draw_form(runs: Runs) -> None:
             n=perfect,
         )
         if not unfit:
-            st.caption(plain(" ".join((expected_sentence(order, preset), watched, early if perfect else ""))))
+            enough = data.kind is None or data.kind.held_out >= FEWEST_HELD_OUT
+            said = (expected_sentence(order, preset), on, early if perfect and enough else "")
+            st.caption(plain(" ".join(filter(None, said))))
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
@@ -233,7 +230,7 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
 def _rough(sizes: Sizes | None) -> str:
     """How long a run of these sizes takes as other trials let expect, or arithmetic; empty without sizes."""
-    return "" if sizes is None else span(*plan_service().untimed(sizes.seconds))
+    return "" if sizes is None else span(*plan_service().untimed(sizes))
 
 
 def _grey(estimate: str) -> str:
@@ -303,13 +300,11 @@ def _plan(
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
+    if st.button(t("Start training"), type=kind, disabled=impossible or bool(misnamed), width="stretch"):
+        attempt(_START, _start, runs, order)
+        st.rerun()
     if few:
         st.warning(plain(few))
-    if st.button(t("Start training"), type=kind, disabled=impossible or bool(misnamed), width="stretch"):
-        _start(runs, order)
-    refused, reason = st.session_state.get(_REFUSED, ("", ""))
-    if reason and refused == order.name:  # kept, because this part is redrawn on a timer
-        st.error(plain(reason))
     if impossible:
         st.error(plain(unfit or str(answer)))
     elif isinstance(answer, PlanError):
@@ -317,35 +312,24 @@ def _plan(
         if st.button(t("Estimate again")):
             plan_service().forget(_trial(runs, order))
             st.rerun()  # the timer starts again
-        if condition := _condition(sizes):
-            st.caption(condition)
+        if sizes is not None:
+            st.caption(t("Times and sizes are estimates."))
     elif plan is None:
         timing = t(
-            "A few updates are being timed on this machine (up to {seconds:.0f} s).",
+            "A few updates are being timed on this machine (up to {seconds:.0f} s). Until then, times and sizes are "
+            "estimates.",
             seconds=TIMEOUT_SECONDS,
         )
-        st.caption(f"{timing} {_condition(sizes)}".strip())
+        st.caption(timing)
     else:
         st.caption(plain(plan.summary()))
-
-
-def _condition(sizes: Sizes | None) -> str:
-    """What times and `sizes` hold for while the plan itself was not timed; empty if there are none."""
-    if sizes is None:
-        return ""
-    if plan_service().timed:
-        return t("Times and sizes are estimates, the times from another run that was timed on this machine.")
-    return t("Times and sizes are estimates, the times for two CPU cores that do nothing else.")
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:
     choose_run(order.name)  # first: another script run may take over at any access to the session
     try:
         runs.start(order.name, order.command(runs.checkpoints))
-    except (UserError, OSError) as error:
+    except (UserError, OSError):
         choose_run(NEW)
-        st.session_state[_REFUSED] = (order.name, why(error))
-        return
-    st.session_state.pop(_REFUSED, None)
+        raise
     st.session_state.pop(_NAME, None)
-    st.rerun()

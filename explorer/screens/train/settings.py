@@ -25,8 +25,10 @@ from model.presets import Preset
 from model.text.tokenizer import Encoding
 
 _COLUMNS = 4
+# Kinds of tokens, which `translated` writes.
+TOKEN_KINDS = (message("words"), message("characters"), message("subwords"), message("whitespace"))
 _INIT = "train_init"
-MOST_SHOWN = 240  # characters of a pair as tokens
+MOST_SHOWN = 56  # characters of a side of a pair as tokens, which fit a line
 FAILS = 0.02  # share of unspellable answers above which a warning is shown
 
 
@@ -195,13 +197,12 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
     )
     kind = proposal.of(chosen or proposed)
     if kind is not None:
-        reason = f"{proposal.reason[0].lower()}{proposal.reason[1:]}"
         effect, fails = unspellable_sentence(kind), kind.unspellable > FAILS
         if kind.kind == proposed and not fails:
             known = not kind.unspellable and not kind.unread  # which the reason says
-            effect = t("Proposed: {reason} {effect}", reason=reason, effect="" if known else effect).strip()
+            effect = t("Proposed. {reason} {effect}", reason=proposal.reason, effect="" if known else effect).strip()
         (st.warning if fails else st.caption)(plain(effect))
-        cut = [shortened(f"{_cut(source)} → {_cut(target)}", MOST_SHOWN) for source, target in kind.samples]
+        cut = [f"{_cut(source)} → {_cut(target)}" for source, target in kind.samples]
         st.caption(
             "  \n".join(map(plain, cut)),
             help=t(
@@ -214,4 +215,4 @@ def choose_kind(proposal: Proposal, task: str) -> TokenKind | None:
 
 def _cut(text: Encoding) -> str:
     parts = zip(text.tokens, text.unknown, strict=True)
-    return "·".join(f"⟨{token}⟩" if unknown else token for token, unknown in parts)
+    return shortened("·".join(f"⟨{token}⟩" if unknown else token for token, unknown in parts), MOST_SHOWN)

@@ -13,10 +13,10 @@ from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
 from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
-from explorer.runs.command import WHERE, quoted_command, resume_command
+from explorer.runs.command import quoted_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.metrics import Metrics
-from explorer.runs.origin import losses_are_alike, repeatable
+from explorer.runs.origin import losses_are_alike
 from explorer.runs.progress import (
     ALARMING,
     STATE_SENTENCES,
@@ -77,18 +77,10 @@ def draw_run(runs: Runs, name: str) -> None:
     if not busy and runs.entry(name) is not None:
         label = t("Watch its heads form")
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
-    with st.expander(t("The command")):
-        run, launch = repeatable(runs.folder(name), status), runs.launch(name)
-        if run is not None and run.computed:
-            sentence = t(
-                "{computed} The model's card has the command with these, which trains it again.", computed=run.computed
-            )
-            st.caption(plain(sentence))
-        if launch is not None:
+    if (launch := runs.launch(name)) is not None:
+        with st.expander(t("The command")):
             st.caption(t("This run was started, or last resumed, with:"))
             st.code(quoted_command(launch.arguments), language="bash", wrap_lines=True)
-        st.caption(t("This command, {where}, continues a stopped run:", where=translated(WHERE)))
-        st.code(quoted_command(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 
 def _news(runs: Runs, name: str, drawn: str) -> None:
@@ -102,7 +94,7 @@ def _news(runs: Runs, name: str, drawn: str) -> None:
     kept = 0 if status.busy or entry is None else kept_step(metrics, entry.summary)
     _state(runs, status, metrics, kept)
     alike = losses_are_alike(runs.folder(name))
-    draw_curves(metrics, alike, key="run", max_steps=status.max_steps, mark=kept or None)
+    draw_curves(metrics, alike, key="run", max_steps=status.max_steps if status.busy else 0, mark=kept or None)
 
 
 def _answers(runs: Runs, name: str) -> None:
@@ -255,6 +247,9 @@ def _draw_heads(runs: Runs, name: str) -> None:
     frame = Frame.of(trace, kind, status.probe_step or status.step)
     film = Film(f"{name} {kind} {frame.layers} {frame.heads}", kind, (frame,), frame.layers)
     place = film_view(film, key="probe_film")
+    evals = metrics_of(runs, name).evals
+    if status.busy and evals and evals[-1]["step"] > frame.step:
+        st.caption(t("The heads of step {step:,.0f} follow in a moment.", step=evals[-1]["step"]))
     caption = t(
         "At step {step:,} the model answers {answer}. {head}: {looks}",
         step=frame.step,

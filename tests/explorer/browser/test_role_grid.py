@@ -10,7 +10,7 @@ from explorer.browser import wire
 from explorer.browser.role_grid import encode, head_from
 from explorer.probing.pattern_shares import BINS, relative_map
 from explorer.probing.role_grid import TOP, RoleGrid, uniform_maps
-from explorer.probing.roles import NO_ROLE, Role
+from explorer.probing.roles import LETTERS, NO_ROLE, Role
 from model.analysis.recorded_batches import Sample
 from model.text.tokenizer import Encoding
 from tests.tiny import tiny_config
@@ -64,6 +64,20 @@ def test_a_row_without_a_choice_is_as_uniform_attention_and_bleaches_nothing() -
         ("Ap", "alignment (predicts)", 3),
         ("Se", "sink: end of sentence", 1),
     ], "one legend of all grids, in which a head with two roles counts twice"
+
+
+def test_roles_have_different_colours_as_long_as_there_are_any() -> None:
+    """“Next token” and “end of sentence” would have the same."""
+    names = list(LETTERS)
+    grids = [replace(ENCODER, roles=dict.fromkeys(ENCODER.roles, Role(name, (name,)))) for name in names]
+    for n in (2, 8, len(names)):
+        some = [grids[names.index(name)] for name in ("sink: end of sentence", "next token", *names)[:n]]
+        header = wire.read(encode(some, choosing=False))[0]
+        colours = [role["colour"] for role in header["roles"]]
+        assert len({*colours}) == min(len(colours), 8)
+        by_letters = {role["letters"]: role["colour"] for role in header["roles"]}
+        for grid in header["grids"]:
+            assert {tile["colour"] for tile in grid["tiles"]} == {by_letters[grid["tiles"][0]["letters"]]}
 
 
 @pytest.mark.parametrize(

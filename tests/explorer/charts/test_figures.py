@@ -48,7 +48,8 @@ def test_a_curve_is_drawn_before_there_is_anything_and_an_update_changes_its_num
     draw: Any, metrics: Metrics
 ) -> None:
     assert not any(check(draw(Metrics())).data.values())
-    assert check(draw(metrics, 60)).spec is draw(Metrics(), 60).spec
+    apart = replace(metrics, evals=tuple(point | {"token_accuracy": 0.9} for point in metrics.evals))
+    assert check(draw(apart, 60)).spec is draw(Metrics(), 60).spec
 
 
 def test_loss(metrics: Metrics, logged: Callable[..., Metrics]) -> None:
@@ -93,6 +94,12 @@ def test_scores_are_in_percent_and_bleu_takes_their_place(metrics: Metrics, logg
     assert figure.caption == "50.0 % exactly right at step 30; no evaluation was better."
     bleu = check(score_figure(logged(eval_line(10, 1.0, 0.1, bleu=20.0), eval_line(20, 1.0, 0.1, bleu=12.345))))
     assert bleu.caption == "BLEU 12.3 (10.0 % exactly right) at step 20; at best BLEU 20.0 (10.0 % exactly right)."
+    assert {*bleu.data["curve"]} == {"exact match", "BLEU"}
+    perfect = [eval_line(step, 0.1, 1.0, bleu=100.00000000000004) for step in (10, 20)]
+    flat = check(score_figure(logged(*perfect)))
+    assert flat.data["curve"] == ["exact match and BLEU"] * 2, "not two lines on each other"
+    later = check(score_figure(logged(*perfect, eval_line(30, 0.1, 0.9, bleu=100.0))))
+    assert {*later.data["curve"]} == {"exact match", "BLEU"}
 
 
 def test_curves_are_thinned_but_keep_their_end(logged: Callable[..., Metrics]) -> None:

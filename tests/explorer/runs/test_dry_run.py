@@ -23,10 +23,10 @@ from explorer.runs.dry_run import (
 from model import train
 from model.analysis.size import parameters_of
 from model.architectures import empty_model
-from model.config import DataConfig, ModelConfig, from_dict
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import get_task
 from model.data.number_words import number_words
-from model.data.proposal import propose
+from model.data.proposal import earliest_end, propose
 from model.data.task import Example
 from model.embeddings import count_parameters
 from model.folder import read_config
@@ -40,6 +40,7 @@ ANSWER = {
     "seconds": 12.5,
     "busy_seconds": 18.75,
     "evaluation_seconds": 2.5,
+    "earliest_seconds": 12.5,
     "steps": 100,
     "epochs": 1.5,
     "tokens_per_s": 5000,
@@ -149,6 +150,25 @@ def test_few_pairs_take_less_time_before_any_trial() -> None:
     assert times[400] <= times[40_000]
 
 
+def test_the_shorter_time_is_that_of_the_first_chance_to_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that was right at three evaluations took 18 seconds, where all of it would have taken 45."""
+    small = (("d_model", "16"), ("d_ff", "16"), ("max_steps", "750"), ("eval_every", "100"), ("stop_when_right", "3"))
+    order = TrainingOrder("trial", "reverse", "tiny", small, device="cpu")
+    assert train.main(order.trial(tmp_path)[3:]) == 0
+    plan = read_plan(capsys.readouterr().out)
+    assert plan.earliest_seconds == pytest.approx(plan.seconds * 300 / 750, abs=0.1)
+    sizes = at_once(order)
+    assert sizes is not None
+    assert sizes.earliest == 300 / 750
+    few = TrainConfig(max_steps=750, eval_every=100, stop_when_right=3)
+    assert earliest_end(few, 20) == 300
+    assert earliest_end(few, 19) == 750, "so few held-out pairs end no run"
+    assert earliest_end(replace(few, patience=1), 20) == 200
+    assert earliest_end(replace(few, max_steps=250), 20) == 250
+
+
 def at_once(order: TrainingOrder) -> Sizes | None:
     return sizes_at_once(order, get_preset(order.preset), get_task(order.task).data)
 
@@ -192,8 +212,14 @@ def test_the_real_command_prints_a_plan(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
-    calm, busy = (read_plan(json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": long})) for long in (92.0, 335.0))
-    assert (calm.duration_text, busy.duration_text) == ("1 to 2 min", "1 to 6 min"), "the longer time is rounded up"
+    ends = (60.0, 92.0), (20.0, 335.0), (3.0, 170.0), (110.0, 120.0)
+    plans = [
+        read_plan(json.dumps(ANSWER | {"seconds": 60.0, "earliest_seconds": low, "busy_seconds": high}))
+        for low, high in ends
+    ]
+    times = [plan.duration_text for plan in plans]
+    assert times == ["1 to 2 min", "20 s to 6 min", "up to 3 min", "1 to 2 min"], "rounded outwards"
+    busy = plans[1]
     said = "100 updates of about 1,600 tokens at up to 5,000 tokens/s, 1.5 times through the 10 training pairs. "
     assert f"{said}Evaluations take 4 % of the time." in busy.summary()
     assert busy.summary().endswith("Vocabulary: 30 source tokens and 31 target tokens, 4 of them special on each side.")
@@ -202,19 +228,22 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
     assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()
 
 
+def taking(seconds: float, earliest: float = 1.0) -> Sizes:
+    return Sizes(1000, 2**20, seconds, earliest)
+
+
 def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_expect() -> None:
     service = PlanService()
-    assert service.untimed(50.0) == (30.0, 80.0), "before the first trial, nothing is known of this machine"
-    assert not service.timed
+    assert service.untimed(taking(50.0)) == (30.0, 80.0), "before the first trial, nothing is known of this machine"
+    assert service.untimed(taking(50.0, earliest=0.4)) == (12.0, 80.0), "it may end early"
     for device, least in (("cuda", 0.0), ("cpu", 36.0)):
         plan = json.dumps(ANSWER | {"seconds": 60.0, "busy_seconds": 250.0, "device": device})
         trial = wait_for(service, "here", answering(plan))
         assert isinstance(trial, Plan)
         rough = trial.steps * dry_run.update_seconds(trial.parameters, trial.tokens_per_update)
-        assert service.untimed(rough) == pytest.approx((least, dry_run.UNTIMED * 250)), device
-        calm, twice = service.untimed(100 * rough), service.untimed(200 * rough)
+        assert service.untimed(taking(rough)) == pytest.approx((least, dry_run.UNTIMED * 250)), device
+        calm, twice = service.untimed(taking(100 * rough)), service.untimed(taking(200 * rough))
         assert twice[1] < 2 * calm[1], "it is not expected to be busy for ever"
-    assert service.timed
     assert service.known(answering(plan)) == trial
     assert service.known(["another"]) is None
     data = get_task("reverse").data
@@ -226,12 +255,14 @@ def test_sizes_that_have_not_been_timed_take_as_long_as_the_latest_trial_lets_ex
     assert times["lstm-tiny"] < times["tiny"] < times["decoder-tiny"]
     assert times["tiny"] < 0.1 * times["small"] < 0.01 * times["paper-base"]
     loaded = json.dumps(ANSWER | {"seconds": 120.0, "busy_seconds": 480.0})
-    floor = service.untimed(rough)[0]
-    wait_for(service, "here", answering(loaded))
-    assert service.untimed(rough)[0] == floor, "the time of a free machine does not move with the load"
+    floor = service.untimed(taking(rough))[0]
+    busy = wait_for(service, "here", answering(loaded))
+    assert isinstance(busy, Plan)
+    assert busy.earliest_seconds == pytest.approx(12.5 / 2), "at the fastest pace"
+    assert service.untimed(taking(rough))[0] == floor, "the time of a free machine does not move with the load"
     bounds = []
     service = PlanService()
     for preset in ("tiny", "decoder-tiny"):
         wait_for(service, "here", [*answering(plan), "--preset", preset])
-        bounds.append(service.untimed(rough))
+        bounds.append(service.untimed(taking(rough)))
     assert bounds[0] == tuple(2 * bound for bound in bounds[1]), "a decoder that is timed is slow itself"

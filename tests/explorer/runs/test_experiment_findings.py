@@ -221,7 +221,7 @@ def test_findings_have_each_mean_and_the_intervals_that_are_asked_for() -> None:
         "to −19.8) are worse than “arm 0” (90.2 %). As good: “arm 3” (90.2 %, shift −0.3 to +0.3)."
     )
     assert verdicts(updates) == ["as soon", "later", "as soon"]
-    assert finding(loss).startswith("Loss on test: Alike, beside “arm 0” (0.33 nats): “arm 1” (0.33 nats)")
+    assert "beside “arm 0” (0.33 nats): alike." in finding(loss)
     assert answer(updates) == "“arm 2” (50) is later than “arm 0” (20). As soon: “arm 1” (20) and “arm 3” (20)."
     row = {"variant": "arm 3", "points more": "0.0 (−0.3 to +0.3)", "verdict": "as good"}
     assert shift_rows(score)[2] == row
@@ -268,7 +268,7 @@ def test_a_question_is_answered_by_yes_or_no_only_where_the_scores_decide(
 def test_an_answer_says_what_is_open_with_the_intervals_that_are_asked_for() -> None:
     wide, sure = ten(width=0.2), ten(0.909)
     score, *_ = compared(arms_of([wide, WIDE, WIDE]))
-    assert answer(score).endswith("and “arm 2” (103.0 %) differ from “arm 0” (100.0 %) is undecided.")
+    assert answer(score).endswith("and “arm 2” (103.0 %) beside “arm 0” (100.0 %): undecided.")
     score, *_ = compared(arms_of([ten(), sure, ten(0.6)[:1]]))
     end = "is better than “arm 0” (90.2 %). By how much is open. Too few runs: “arm 2” (60.0 %)."
     assert answer(score) == f"“arm 1” (91.1 %) {end}"

@@ -113,8 +113,11 @@ def test_a_run_that_starts_says_for_how_long(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_step_is_never_behind_the_numbers_below_it() -> None:
     logged = Metrics(({"step": 20.0, "loss": 1.0},), ({"step": 10.0, "loss": 1.0},))
-    assert progress(caught_up(RunStatus("a", "running", step=17, max_steps=50), logged)) == "step 20 of 50"
-    assert progress(caught_up(RunStatus("a", "running", step=23, max_steps=50), logged)) == "step 23 of 50"
+    measured = "; the time left is being measured"
+    assert progress(caught_up(RunStatus("a", "running", step=17, max_steps=50), logged)) == f"step 20 of 50{measured}"
+    known = RunStatus("a", "running", step=23, max_steps=50, left=(20.0, 60.0))
+    assert progress(caught_up(known, logged)) == "step 23 of 50, 20 to 60 s left"
+    assert progress(RunStatus("a", "stopped", step=17, max_steps=50)) == "step 17 of 50"
     assert progress(caught_up(RunStatus("a", "starting"), Metrics())) == "no step yet"
 
 

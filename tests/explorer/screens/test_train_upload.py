@@ -48,7 +48,10 @@ def test_what_was_uploaded_for_a_run_goes_with_it_unless_another_was_started_wit
     write_json(tmp_path / "other" / STATUS, {"state": "stopped", "added_data": [str(added)]})
     runs = Runs(tmp_path)
     runs.rename("run", "renamed")
+    assert runs.sharing(["renamed"]) == ["other"]
+    assert runs.sharing(["renamed", "other"]) == [], "both go"
     runs.delete("renamed")
     assert [file.exists() for file in (pairs, shared, added, mine)] == [False, True, True, True]
+    assert runs.sharing(["other"]) == []
     runs.delete("other")
     assert [file.exists() for file in (shared, mine)] == [False, True]

@@ -9,7 +9,7 @@ import pytest
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data.files import LARGE, Pairs, split_pairs
 from model.data.number_words import number_words
-from model.data.proposal import Proposal, are_sentences, larger, pieces_for, propose, share_text, unspellable_sentence
+from model.data.proposal import Proposal, are_sentences, larger, pieces_for, problem_with, propose, unspellable_sentence
 from model.data.task import Example
 from model.presets import PRESETS
 from tests import own_data
@@ -83,8 +83,18 @@ def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
     )
     assert words.samples[0][1].unknown == (True,)
     assert words.tgt_vocab_size > 250, "a token for each answer"
-    shares = [share_text(share) for share in (0, 0.001, 0.5, 0.999, 1)]
-    assert shares == ["0 %", "less than 1 %", "50 %", "99 %", "100 %"], "only all is a hundred percent"
+
+
+def test_few_held_out_pairs_are_counted_and_not_a_share() -> None:
+    words = proposal_for([(f"one {n}", f"two {n if n % 5 else 77}") for n in range(33)]).of("words")
+    assert words is not None
+    assert words.held_out == 3
+    for share, said in (
+        (1 / 3, "1 of 3 held-out answers has a word that never occurs in a training answer"),
+        (2 / 3, "2 of 3 held-out answers have a word that never occurs in a training answer"),
+    ):
+        assert problem_with(replace(words, unspellable=share)) == said
+    assert problem_with(replace(words, unspellable=0, unread=1 / 3)).startswith("1 of 3 held-out sources has a word")
 
 
 def test_characters_serve_a_language_without_rules_for_words_and_pieces_grow_with_the_data() -> None:
