@@ -362,7 +362,7 @@ def _spec(
             alt.Tooltip("step:Q", format=",d", title=t("step")),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
-        **(named("curve", curves, labelLimit=220, values=list(drawn or curves)) if curves else {}),
+        **(named("curve", curves, labelLimit=320, values=list(drawn or curves)) if curves else {}),
     )
     layers = [base.mark_line(strokeWidth=2)]
     points = dots(base, "curve") if curves else base.mark_circle(size=28, opacity=1)

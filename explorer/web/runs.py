@@ -37,7 +37,7 @@ RUN, ENTRY = "run", "entry"  # keys of the choices on Train and on Runs, and nam
 NEW = ""
 Option = TypeVar("Option", bound=str)
 WRONG_ANSWERS = message("Find all wrong validation answers")
-_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
+_FIGURES = {message("scores"): score_figure, message("learning rate"): rate_figure}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
 

@@ -189,7 +189,9 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
             )
             if words.unspellable
             else t(
+                "Whole words, because the {size:,} tokens of the training answers spell the only validation answer.",
                 "Whole words, because the {size:,} tokens of the training answers spell every validation answer.",
+                n=words.held_out,
                 size=size,
             )
         )

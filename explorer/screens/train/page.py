@@ -205,7 +205,7 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
         if name == choice:
             return takes
-        duration = _grey(_rough(sizes)) if known is None else known.duration_text
+        duration = _grey(_out_of_reach(sizes) or _rough(sizes)) if known is None else known.duration_text
         own = setting(preset, changes, "max_steps")
         if not duration or own == steps:
             return duration
@@ -231,6 +231,14 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 def _rough(sizes: Sizes | None) -> str:
     """How long a run of these sizes takes as other trials let expect, or arithmetic; empty without sizes."""
     return "" if sizes is None else span(*plan_service().untimed(sizes))
+
+
+def _out_of_reach(sizes: Sizes | None) -> str:
+    """That a run of these sizes takes days on this machine, if all its updates do; empty otherwise."""
+    days = 0 if sizes is None else int(plan_service().least(sizes) / 86400)
+    if not days:
+        return ""
+    return t("out of reach here (at least {n} day)", "out of reach here (at least {n:,} days)", n=days)
 
 
 def _grey(estimate: str) -> str:
@@ -296,7 +304,7 @@ def _plan(
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
         for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
-            help = plan.range_sentence() if plan is not None and label == labels[-1] else None
+            help = Plan.range_sentence() if takes and label == labels[-1] else None
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"
