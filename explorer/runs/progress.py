@@ -175,7 +175,7 @@ def up_to(metrics: Metrics, step: int) -> Metrics:
     train, evals = (
         tuple(point for point in points if point["step"] <= step) for points in (metrics.train, metrics.evals)
     )
-    return Metrics(train, evals, tuple(sample for sample in metrics.samples if sample[0] <= step))
+    return Metrics(train, evals, tuple(sample for sample in metrics.samples if sample[0] <= step), metrics.looks)
 
 
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
@@ -212,7 +212,7 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
 
 def _newest_losses(metrics: Metrics) -> tuple[tuple[str, str], ...]:
     """The newest training and validation loss, each with its step: they are logged at different ones."""
-    train, evals = metrics.train[-1:], metrics.evals[-1:]
+    train, evals = metrics.train[-1:], metrics.scored[-1:]
     losses = [(t("Training loss, step {step:,.0f}", step=last["step"]), plain_loss(last)) for last in train]
     losses += [(t("Validation loss, step {step:,.0f}", step=last["step"]), last.get("loss")) for last in evals]
     return tuple((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses)

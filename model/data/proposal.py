@@ -37,6 +37,7 @@ FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 2
 MOST_SHOWN = 60  # characters of a text that is named
+LOOK, SHORT_RUN = 20, 1000  # updates
 ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 
 
@@ -137,6 +138,11 @@ def larger(model: ModelConfig, training: TrainConfig, share: float) -> dict[str,
         changes |= {"n_encoder_layers": model.n_encoder_layers + 1, "n_decoder_layers": model.n_decoder_layers + 1}
     rate = float(f"{training.learning_rate / factor**0.5:.2g}")
     return changes | {"learning_rate": rate, "max_steps": 2 * training.max_steps}
+
+
+def first_look(max_steps: int, eval_every: int) -> int:
+    """The update after which a short run is scored once before its first evaluation, deciding nothing; 0 for none."""
+    return LOOK if max_steps <= SHORT_RUN and min(eval_every, max_steps) > LOOK else 0
 
 
 def earliest_end(config: TrainConfig, held_out: int) -> int:

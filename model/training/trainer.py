@@ -11,8 +11,8 @@ import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import safetensors.torch
 import torch
@@ -23,6 +23,7 @@ from model.architectures import Model
 from model.checkpoint import average_weights, load_stored, stored_weights, write_weights
 from model.config import TrainConfig
 from model.data.checks import FEWEST_HELD_OUT
+from model.data.proposal import first_look
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
@@ -312,6 +313,9 @@ class Trainer:
         if due and step > progress.evaluated:
             self._window.check(step, config)
             self._evaluate()
+        elif 0 < step == first_look(config.max_steps, config.eval_every):
+            self._window.check(step, config)
+            self._log_scores("look", self.model, self._scored(self.model))
         if step % config.save_every == 0 and step < config.max_steps:
             self._window.check(step, config)
             self.save()
@@ -325,8 +329,7 @@ class Trainer:
         """Score the current weights or, with averaging, the mean of the last few."""
         setup, progress = self.setup, self.progress
         model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
-        scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
-        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
+        line = self._scored(model)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
@@ -342,13 +345,26 @@ class Trainer:
         if averaged is not None or better:
             write_weights(self.run.folder / WEIGHTS, averaged if averaged is not None else stored_weights(self.model))
             self.new_weights(progress)
+        self._log_scores("eval", model, line)
+        self.run.status(best=progress.best)
+
+    def _scored(self, model: Model) -> dict[str, Any]:
+        """Score a model on validation; the same on every process."""
+        setup = self.setup
+        scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
+        return eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
+
+    def _log_scores(self, kind: Literal["eval", "look"], model: Model, line: Mapping[str, Any]) -> None:
+        """Log scores, and write the attention of the model in the watched sentence."""
+        progress, setup = self.progress, self.setup
+        if self.run is None:
+            return
         if answer_probe(self.run.folder, model, setup.source, setup.target):
             self.run.status(probe_step=progress.step)
         values: dict[str, Any] = {"epoch": progress.epoch, "seconds": round(progress.seconds, 2), **line}
-        self.run.log("eval", progress.step, **values)
-        self.run.status(best=progress.best)
+        self.run.log(kind, progress.step, **values)
         if self.terminal is not None:
-            self.terminal.log("eval", progress.step, **values)
+            self.terminal.log(kind, progress.step, **values)
 
     def _steps_to_average(self) -> list[int]:
         """The evaluated steps whose weights are averaged now."""

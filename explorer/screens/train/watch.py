@@ -54,6 +54,7 @@ from explorer.web.runs import (
 )
 from explorer.web.security import closed
 from model.analysis.run_diagnosis import Diagnosis
+from model.data.proposal import first_look
 
 # Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
@@ -128,8 +129,9 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
     every = training.get("eval_every")
     if status.state == "running" and not metrics.evals and isinstance(every, int):
-        first = min(every, status.max_steps)
-        st.markdown(t("The first score, answers and heads come at step {step:,}.", step=first))
+        first = 0 if metrics.looks else first_look(status.max_steps, every)
+        first = first or min(every, status.max_steps)
+        st.markdown(t("Score, answers and heads come next at step {step:,}.", step=first))
     elif course.verdict in ALARMING:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
