@@ -256,7 +256,7 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     """Tabulate the evaluations, newest first, each with the latest training loss before it."""
     train = _measured(metrics, TRAINING_LOSS)
     rows = []
-    for point in reversed(metrics.evals):
+    for point in reversed(metrics.scored):
         before = (p[TRAINING_LOSS] for p in reversed(train) if p["step"] <= point["step"])
         row: dict[str, Any] = {t("step"): int(point["step"]), t("validation loss"): point.get("loss")}
         row[t("training loss")] = next(before, None)

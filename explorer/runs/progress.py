@@ -233,27 +233,17 @@ def range_text(name: HeadlineName, value: float, sentences: int) -> str:
     return "–".join(fixed(end, 0 if end == 100 else decimals) for end in ends)
 
 
-def sample_table(
-    samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
-) -> tuple[dict[str, list[str]], str] | None:
-    """Tabulate the newest sample translations, with a caption; None if there are none."""
+def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -> dict[str, list[str]] | None:
+    """Tabulate the newest sample translations; None if there are none."""
     if not samples:
         return None
-    step, newest = samples[-1]
-    columns = {
+    _, newest = samples[-1]
+    return {
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
         t("model's answer"): [sample.prediction or t("(nothing)") for sample in newest],
         t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
     }
-    right = sum(sample.prediction == sample.target for sample in newest)
-    return columns, t(
-        "Exactly right at step {step:,}: {right} of {n} validation sentence.",
-        "Exactly right at step {step:,}: {right} of {n:,} validation sentences.",
-        step=step,
-        right=right,
-        n=len(newest),
-    )
 
 
 def watched_trace(folder: Path) -> AttentionTrace | None:

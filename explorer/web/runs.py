@@ -139,7 +139,7 @@ def draw_curves(metrics: Metrics, alike: bool, *, key: str, max_steps: int = 0, 
     with left:
         draw_figure(loss_figure(metrics, max_steps, mark, alike=alike))
     with right:
-        if not metrics.evals:
+        if not metrics.scored:
             draw_figure(rate_figure(metrics, max_steps))
             return
         figure = st.container()  # the switch is below it, so that both curves start at the same height

@@ -312,7 +312,7 @@ def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(traini
         ("queued", {}, "another run is being trained on this machine"),
         ("failed", {"error": "the disk is full: free some *space*."}, "the disk is full: free some *space*."),
         ("running", {}, "The heads appear here after the first evaluation"),
-        ("running", {}, "Exactly right at step 30: 0 of 1 validation sentence."),
+        ("running", {}, "What it translates at step 30"),
         ("running", {}, "Training loss 1.00 at step 30"),
     ],
 )

@@ -26,7 +26,7 @@ def test_a_run_whose_last_weights_are_not_the_best_shows_those_that_it_kept(trai
     assert_says(at, "Kept are the weights of step 20, the best on validation")
     assert metric(at, "Validation loss, step 20") == "1.90"
     assert metric(at, "Exactly right, of 8 (95 % interval)") == "25.0 % (7–59)"
-    assert_says(at, "Exactly right at step 20: 0 of 1 validation sentence.")
+    assert_says(at, "What it translates at step 20")
     assert ends_of_axes(at) == [None, None], "a run that has ended has no further steps"
     write_status(folder, "running")
     assert "Kept are" not in words(run(at)), "they may still change"

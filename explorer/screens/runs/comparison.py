@@ -92,7 +92,5 @@ def _draw_differences(entries: Mapping[str, Entry], settings: Mapping[str, Mappi
     if len({f"{each.get('task')} {each.get('own_pairs')}" for each in settings.values()}) > 1:
         same = t("They answered different sentences, so their scores say nothing of which is better.")
     single = t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    left.caption(f"{same} {single}".strip())
-    right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
+    st.caption(f"{same} {single}".strip())
     draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)
