@@ -13,7 +13,8 @@ import { drawSteps, speedName, stepName } from "./player.js";
 import { listenToPresent, presenting } from "./present.js";
 import { offerDirection } from "./scripts.js";
 import { serverSource } from "./source_server.js";
-import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
+import { drawStage, drawWords, fitWords, listenToStage } from "./stage.js";
+import { PHONE, layOut } from "./stepper_layout.js";
 import {
   drawCaption,
   drawChecks,
@@ -21,8 +22,6 @@ import {
   drawMap,
   drawPick,
   drawReadout,
-  PHONE,
-  layOut,
   listenToMap,
   openChecks,
 } from "./stepper_maps.js";
@@ -96,7 +95,6 @@ function fit(S) {
   drawWords(S); // the rest is laid out around them
   drawTexts(S); // before anything is measured, so that the browser lays them out once, with the words
   layOut(S);
-  measureStage(S);
   const { still } = S;
   S.still = true; // curves are not animated to a new layout
   draw(S, true);
@@ -127,6 +125,7 @@ function create(root) {
       look: null,
       rove: 0,
       boxes: { source: [], target: [] },
+      scrolledFor: { source: "", target: "" },
       curves: [],
       moving: 0,
       hurried: false,
@@ -262,7 +261,6 @@ function draw(S, written = false) {
   if (S.laidOut !== S.kind || mapped || S.box.clientWidth <= PHONE) {
     if (mapped) drawWords(S); // the map stands below their sentence
     layOut(S);
-    measureStage(S);
   }
   const { order } = S.data;
   const kinds = written ? order.filter((kind) => S.figures[kind].inSight) : order;
