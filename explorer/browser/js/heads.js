@@ -118,7 +118,6 @@ function create(root) {
       maps: new Map(),
       pictures: new Map(),
       sort: { by: 0, sign: 1 },
-      speed: 1,
       draw: () => draw(S),
       reportOf: () => reportOf(S),
       pause: () => pauseOf(S),

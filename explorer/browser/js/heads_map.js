@@ -18,13 +18,13 @@ import {
   shownRows,
   showsLarge,
 } from "./heads_state.js";
+import { aboutRows, writeRows } from "./map_marks.js";
 import { AXIS, CORNER, labelsOf, levelOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { aboutEdges, aboutNumbers, beyondEdge, bringIntoSight } from "./map_zoom.js";
 import { cellSize, keysLookedAt, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
-import { aboutRows, writeRows } from "./row_numbers.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";

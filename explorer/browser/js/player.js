@@ -63,9 +63,6 @@ export function drawSteps({ find, step, last, player }, meaning, counter = count
   find("button.play").setAttribute("aria-label", playing ? t("Pause") : t("Play"));
 }
 
-/** @param {number} speed */
-export const speedName = (speed) => ({ 1: t("normal"), 2: t("fast"), 0.5: t("slow") })[speed] ?? "";
-
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
 export const stepName = ({ target: { tokens, predicted, by, given } }, step) => {
   const fields = { step: step + 1, read: tokens[step], word: predicted[step] };

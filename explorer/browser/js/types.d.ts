@@ -111,7 +111,6 @@ export interface ViewState {
   turn: number;
   step: number;
   last: number;
-  speed: number;
 }
 
 export interface Palette {
@@ -567,6 +566,7 @@ export interface MachineStrip {
 export type StageNumbers = NonNullable<ReturnType<typeof numbersAt>>;
 /** The way of a token, with a player of its own; `data` is null while none is followed. */
 export interface MachineTrail extends Omit<ViewState, "data"> {
+  speed: number;
   data: MachineData | null;
   side: "source" | "target";
   head: number;
