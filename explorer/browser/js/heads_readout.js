@@ -18,7 +18,7 @@ import {
 import { NEXT_READ, SIDES, TITLES, shortHead, shortName } from "./names.js";
 import { decimals, percent, wholePercent } from "./numbers.js";
 import { rowInWords } from "./row_in_words.js";
-import { keyRows, line, looksAt, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
+import { keyRows, line, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
 import { keysLookedAt } from "./map_zoom.js";
 import { NAMED_FROM, weightsOf } from "./weights.js";
 import { inSentence, pieces, t } from "./words.js";
@@ -123,13 +123,6 @@ function lookedAt(S, m, head, key) {
     : pieces("{head}: {key} is masked for every row.", fields);
 }
 
-/** "L2 H2: reads *je* → predicts *lis* looks at *read* 96 %." @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query @param {string} [kind] named before the head @returns {Content[]} */
-function sentenceOf(S, m, layer, head, query, kind) {
-  const fields = { head: shortName(layer, head), row: rowName(S, m, query) };
-  const who = kind ? pieces("{kind}, {head}: {row}", { ...fields, kind }) : pieces("{head}: {row}", fields);
-  return looksAt(rowOf(m, layer, head, query), m.columns, SIDES[m.kind][1], 3, "plain", { who });
-}
-
 /** @param {HeadsState} S */
 export function drawCaption(S) {
   const m = mapOf(S, S.kind);
@@ -142,7 +135,7 @@ export function drawCaption(S) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
       const { layer, head } = S.pick[map.kind];
-      return [...sentenceOf(S, map, layer, head, rowInView(S, map), TITLES[map.kind]), ` ${leftOut(S, map)} `];
+      return [...sentenceOf(S, map, layer, head, rowInView(S, map)), ` ${leftOut(S, map)} `];
     });
     return sayAll(box, ...each);
   }
@@ -189,7 +182,7 @@ export function drawLead(S) {
   const how = S.find(".how");
   if (!m) return say(how, "");
   const { layer, head } = headInView(S, kind);
-  sayAll(box, ...leadOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
+  sayAll(box, ...sentenceOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
   box.style.minHeight = `${roomOfLead(S, m, box)}px`;
   const fields = rolesOf(kind);
   say(
@@ -198,8 +191,8 @@ export function drawLead(S) {
   );
 }
 
-/** What a row looks at, for the line above the pictures. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
-function leadOf(S, m, layer, head, query) {
+/** What a row looks at. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
+function sentenceOf(S, m, layer, head, query) {
   const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
   const word = tokenName(m.predicted[query] ?? "", "target");
   const name = numbered(m.rows, query, SIDES[m.kind][0]);
@@ -226,7 +219,7 @@ function roomOfLead(S, m, box) {
     }
   }
   const longest = rows.flatMap((some) => some.sort((a, b) => b.length - a.length).slice(0, MEASURED));
-  const sentences = longest.map(({ layer, head, query }) => make("p", "", ...leadOf(S, m, layer, head, query)));
+  const sentences = longest.map(({ layer, head, query }) => make("p", "", ...sentenceOf(S, m, layer, head, query)));
   const hidden = make("div", "measured", ...sentences);
   hidden.style.width = `${box.clientWidth}px`;
   box.before(hidden);
