@@ -1,6 +1,7 @@
 """The German pack: one word for one thing, and the names that German keyboards and roles have."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from explorer.locale.catalogue import pack
 from explorer.locale.messages import t, translated
 from explorer.probing.roles import LETTERS
 from explorer.screens.lessons.sidebar import key_names
+from tests.paths import ROOT
 
 # What the catalogue calls otherwise everywhere else, and in brackets what it calls it.
 OTHER_WORDS = (
@@ -23,15 +25,25 @@ OTHER_WORDS = (
 )
 
 
+def german() -> list[str]:
+    """The German texts; of the glossary, which lists every form of a term, only the explanations."""
+    messages = {english: text for english, text in pack("de").messages.items() if "glossary: " not in english}
+    return [form for text in messages.values() for form in ((text,) if isinstance(text, str) else text)]
+
+
 @pytest.mark.parametrize("word", OTHER_WORDS)
 def test_one_thing_has_one_word(word: str) -> None:
-    """A glossary lists every form of a term; all other texts use the one."""
-    texts = [
-        form for english, forms in pack("de").messages.items() if "glossary: " not in str(english) for form in forms
-    ]
+    texts = german()
     assert len(texts) > 4000
     assert not [text for text in texts if re.search(word, text)]
     assert re.search(word, "Bauform nats Worte das Memory Updates Quell-Token Attention Touren"), "it can fail"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "de").glob("*.md")), ids=lambda path: path.stem)
+def test_the_docs_call_buttons_and_lessons_by_their_names(path: Path) -> None:
+    emphasised = re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", path.read_text(encoding="utf-8"))
+    assert len(emphasised) > 4
+    assert {" ".join(name.split()) for name in emphasised} - {text.strip(".:* ") for text in german()} <= {"tue"}
 
 
 def test_a_count_of_heads_stands_in_its_case() -> None:
