@@ -27,12 +27,6 @@ import { inSentence, pieces, t } from "./words.js";
 
 const MEASURED = 16; // sentences of each form
 
-/** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
-function rowName(S, m, q) {
-  const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted[q] ? readsOn(S.data.target, read, tokenName(m.predicted[q], "target")) : [read];
-}
-
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
 export function drawReadout(S) {
   const kind = S.hover?.kind ?? S.kind;
@@ -47,7 +41,9 @@ export function drawReadout(S) {
   const cell = key === null ? null : cells[key];
   const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) =>
     line(name, make("span", "", ...content));
-  const lines = [entry(t("query"), ...rowName(S, m, query))];
+  const read = numbered(m.rows, query, SIDES[kind][0]);
+  const word = m.predicted[query];
+  const lines = [entry(t("query"), ...(word ? readsOn(S.data.target, read, tokenName(word, "target")) : [read]))];
   if (cell) {
     lines.push(entry(t("key"), numbered(m.columns, cell.key, SIDES[kind][1])));
     if (cell.mask) lines.push(entry(t("weight"), whyMasked(cell.mask)));
@@ -244,9 +240,10 @@ export function drawNumbers(S) {
   const query = rowInView(S, m);
   const heads = S.view === "heads";
   const kind = TITLES[S.kind];
+  const row = numbered(m.rows, query, SIDES[S.kind][0]);
   const title = heads
     ? pieces("Table: {kind}, all heads", { kind })
-    : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row: rowName(S, m, query) });
+    : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row });
   sayAll(S.find("summary"), ...title);
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(m) : keyTable(S, m, query);
