@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from explorer.decoding.names import KIND_TITLES
 from model.trace import AttentionTrace
 from tests.browser import box_of
 from tests.e2e.bench import Bench, ends_of_scale, pixels
@@ -232,7 +231,8 @@ def test_hovering_a_token_shows_its_lines_only(heads: Bench) -> None:
     heads(".left .end").nth(2).hover()
     heads.frame()
     assert canvas.get_attribute("data-lines") == "1"
-    assert "reads 3 hund → predicts sah looks at 3 saw 100 %" in heads.text(".caption")
+    sentence = "To write sah, having read 3 hund, cross-attention looks at 3 saw 100 %. (Layer 1, head 1.)"
+    assert sentence in heads.text(".caption")
     heads(".right .end").nth(4).focus()
     heads.frame()
     assert canvas.get_attribute("data-lines") == "1"
@@ -254,7 +254,7 @@ def test_lines_of_several_heads_and_the_share_that_they_hold(heads: Bench) -> No
     assert f"{expected(0.8, 1)} of 12 lines hold 80 % of each row's weight." in heads.text(".caption")
     heads.click(".headpick:has-text('H2')")
     assert canvas.get_attribute("data-lines") == expected(0.8, 1, 2)
-    assert "L2 H2:" in heads.text(".caption")
+    assert "(Layer 2, head 2.)" in heads.text(".caption")
     heads(".mass input").fill("50")
     heads.frame()
     assert canvas.get_attribute("data-lines") == expected(0.5, 1, 2)
@@ -306,7 +306,8 @@ def test_three_maps_side_by_side_are_readable(heads: Bench) -> None:
     cells = [heads.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
     assert min(cells) >= 16
     assert len(set(cells)) == 1, "a weight has the same area in all three"
-    assert all(f"{title}, L" in heads.text(".caption") for title in KIND_TITLES.values()), "a sentence for each"
+    kinds = "(Encoder self-attention, layer 2", ", decoder self-attention ", ", cross-attention "
+    assert all(kind in heads.text(".caption") for kind in kinds), "a sentence for each"
     for kind in ("encoder", "decoder", "cross"):
         room, canvas = (box_of(heads(f"figure.{kind}{part}")) for part in ("", " canvas"))
         assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
