@@ -5,7 +5,7 @@ The message (wire.py) has the numbers as float32, and the mask. The weights of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,10 @@ _component = component("labelled_map", "labelled_map")
 _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
 _MANY = 3  # maps in a row, A and B and their difference, which have no room for all names
-_WIDER = 1.25  # width of the cells of the difference, whose numbers have a sign, by that of the others
+_WIDER = 1.15  # width of the cells of the difference, whose numbers have a sign, by that of the others
 _BOLD, _LETTER, _SLANTED = 6.9, 6.5, 4.0  # width of a letter of rows, of what they predict, and of columns, in pixels
 _WIDTHS = dict.fromkeys("MWmw", 1.5) | dict.fromkeys("Ifijlrt.,:", 0.66) | {" ": 0.5}  # as a share of other letters
+_FEW = 12  # columns at most whose names may have two lines, if a number stands before
 _TITLED = 48  # room beside the rows for their title, in pixels
 _ROOM, _LEAST, _CELLS = 980, 220, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
 
@@ -95,14 +96,14 @@ def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
     If the rows of three maps are in line, B says what rows write where that differs, or else names those that differ.
-    The difference names rows and columns that differ or have numbers; if rows are not in line, it says what they write.
+    The difference names rows and columns with numbers in cells; if rows are not in line, it says what they write.
     """
     found = []
     in_line = len(maps) == _MANY and maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
     for nth, map_ in enumerate(maps):
         rows, ends, columns = _labels(map_)
         if nth == 1 and in_line:
-            rows = _numbers(rows) if any(ends) else _some(rows, set())
+            rows = _numbers(rows) if any(ends) else _some(rows, map_.marks.rows)
             ends = [end if SIGN in end else "" for end in ends]
         if map_.signed:
             named = [*np.argwhere(np.abs(map_.seen()) >= map_.least).tolist(), *map_.marks.cells]
@@ -111,6 +112,10 @@ def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list
                 rows = _numbers(rows) if any(ends) else _some(rows, {row for row, _ in named})
             columns = _some(columns, {column for _, column in named})
             rows, ends = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends))
+            columns = [
+                name.replace(" / ", " /\n") if before[-1].isdigit() and len(columns) <= _FEW else name
+                for before, name in zip(["0", *columns], columns, strict=False)
+            ]
         over = 24 if any(ends) else 12 + max(0, _SLANTED * _letters(columns[-1:]) - 6)
         least = _TITLED if (ends and all(ends)) or any(" " in row for row in rows) else 0
         beside = over + max(_BOLD * _letters(rows), least) + _LETTER * _letters(ends)
@@ -129,10 +134,10 @@ def _letters(names: Sequence[str]) -> float:
     return max((sum(_WIDTHS.get(letter, 1) for letter in line) for line in lines), default=0)
 
 
-def _some(names: Sequence[str], named: set[int]) -> list[str]:
-    """The names of what differs, of what has other positions in A than in B, and those at `named`; else positions."""
+def _some(names: Sequence[str], named: Collection[int]) -> list[str]:
+    """The names at `named`, and of what has other positions in A than in B; of the others, the positions alone."""
     return [
-        name if i in named or name.startswith(SIGN) or "/" in number else number
+        name if i in named or "/" in number else f"{SIGN} {number}" if name.startswith(SIGN) else number
         for i, (name, number) in enumerate(zip(names, _numbers(names), strict=True))
     ]
 

@@ -58,12 +58,12 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
 
 
 def pair_in_words(comparison: Comparison) -> str:
-    """Name the counterparts that differ most: two if both are framed, "" if none differ in a sentence's decimals."""
+    """Name the counterparts that differ most, two if just two are framed; "" if none differ in a sentence's decimals."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
-        most = [pair for pair in pairs if pair.change >= DIFFERENT][:2] or pairs[:1]
-        return " ".join(_pair_in_words(a, b, pair) for pair in most)
+        differing = [pair for pair in pairs if pair.change >= DIFFERENT]
+        return " ".join(_pair_in_words(a, b, pair) for pair in (differing if len(differing) == 2 else pairs[:1]))
     minus = comparison.difference
     if minus and minus.values.shape == a.values.shape == b.values.shape and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import NO_PIECES, merge
 from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks, Twins, difference
@@ -19,6 +20,7 @@ from model.trace import VISIBLE
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
 MOST_NAMED = 4  # words in a sentence
 NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
+_PEAK = 2  # largest weight of a row, from which it is not spread out, as a multiple of equal weights
 _LEADS = 0.1  # by how much a row looks more at one word than at any other, for it to be paired by that word
 
 Matched = tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]
@@ -111,15 +113,21 @@ def _matched_by_key(
     of_key = [{pair[side].start: pair[0].start for pair in _matched(a, b, 2)[0]} for side in (0, 1)]
     keys: list[list[int]] = []
     for side, map_ in enumerate((a, b)):
-        leading = [_leading(row) for row in _by_word(map_)]
+        sums = _by_word(map_)
+        leading = [_leading(sums[word.start], map_.seen()[word.start]) for word in lone[side]]
         # A row that looks at no word that both maps have is like no other.
-        keys.append([of_key[side].get(leading[word.start], -len(keys) - 1) for word in lone[side]])
+        keys.append([of_key[side].get(key, -len(keys) - 1) for key in leading])
     blocks = SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks()
     return [(lone[0][i + n], lone[1][j + n]) for i, j, size in blocks for n in range(size)]
 
 
-def _leading(weights: dict[int, float]) -> int:
-    """The word that a row looks at clearly more than at any other, by the place of its first piece; -1 if none."""
+def _leading(weights: dict[int, float], pieces: NDArray[np.float64]) -> int:
+    """The word that a row looks at clearly more than at any other, by the place of its first piece; -1 if none.
+
+    Of a row that is spread out, a word in many pieces would lead.
+    """
+    if not weights or np.nanmax(pieces) < _PEAK / len(pieces):
+        return -1
     first, second = (*sorted(weights, key=lambda at: -weights[at])[:2], -1, -1)[:2]
     return first if weights.get(first, 0) - weights.get(second, 0) >= _LEADS else -1
 
@@ -341,18 +349,18 @@ def own_words(text: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
     if any(each.rows or each.ends or each.columns for each in marks):
-        sentences.append(t("{sign} marks words that the other map does not have there.", sign=SIGN))
+        sentences.append(t("{sign} marks words that differ or are missing.", sign=SIGN))
     if compared and not differing:
         sentences.append(
             t(
-                "Of {n} weight that has a counterpart, none differs by {least:g} or more.",
-                "Of {n:,} weights that have a counterpart, none differs by {least:g} or more.",
+                "Of {n} weight with a counterpart, none differs by {least:g} or more.",
+                "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
                 n=compared,
                 least=DIFFERENT,
             )
         )
         if framed:
-            sentences.append(t("The frame marks the largest difference of these."))
+            sentences.append(t("The largest difference is framed."))
     elif differing:
         sentences.append(
             t(

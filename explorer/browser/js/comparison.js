@@ -31,6 +31,7 @@ import { inSentence, t } from "./words.js";
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
 const NAMES = ["A", "B", "B − A"];
+const FEW = 12; // columns at most whose names may have two lines, if a number stands before
 const MANY = 3; // maps in a row, which have no room for all names
 const LEAST_TOP = 0.25; // end of the scale of differences: a smaller largest difference stays pale
 const EXPLAINS = 0.5; // share of a change from which weights of words without a counterpart are said with it
@@ -77,35 +78,33 @@ function marksIn({ positions = [[], []] }, { rows, ends, columns, cells }) {
 /** The labels of the maps in a row, as `in_row` of explorer/browser/labelled_map.py. @param {Figure[]} maps @returns {MapHeader["grid"]} */
 const inRow = (maps) =>
   maps.map(({ header: { rows, ends, columns, signed, frames, least }, values }, nth) => {
-    const numbers = (/** @type {string[]} */ names) => names.map((name) => name.replace(`${SIGN} `, "").split(" ")[0]);
-    const some = (/** @type {string[]} */ names, /** @type {number[]} */ named = []) =>
-      numbers(names).map((number, i) =>
-        named.includes(i) || names[i].startsWith(SIGN) || number.includes("/") ? names[i] : number,
-      );
-    const inTwo = (/** @type {string[]} */ names) => names.map((name) => name.replace(" / ", " /\n"));
     const inLine = maps.length === MANY && `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
+    const writes = ends.some(Boolean);
     if (nth === 1 && inLine) {
-      rows = ends.some(Boolean) ? numbers(rows) : some(rows);
+      rows = writes ? positions(rows) : some(rows, (i) => rows[i].startsWith(SIGN));
       ends = ends.map((end) => (end.includes(SIGN) ? end : ""));
     }
     if (!signed) return [rows, ends, columns, 1];
-    const written = [...values.keys()].filter((i) => Math.abs(values[i]) >= least);
-    const named = [...written.map((i) => [Math.floor(i / columns.length), i % columns.length]), ...frames];
-    if (inLine)
-      rows = some(
-        rows,
-        named.map(([row]) => row),
-      );
-    else if (ends.some(Boolean)) rows = numbers(rows);
-    return [
-      inTwo(rows),
-      inLine ? [] : inTwo(ends),
-      some(
-        columns,
-        named.map(([, column]) => column),
-      ),
-      1,
-    ];
+    const cells = [...values.keys()].filter((i) => Math.abs(values[i]) >= least);
+    const named = [...cells.map((i) => [Math.floor(i / columns.length), i % columns.length]), ...frames];
+    if (inLine) rows = some(rows, (i) => named.some(([row]) => row === i));
+    else if (writes) rows = positions(rows);
+    const keys = some(columns, (i) => named.some(([, column]) => column === i));
+    const isFree = (/** @type {number} */ i) => keys.length <= FEW && /\d$/.test(keys[i - 1] ?? "0");
+    return [rows.map(inTwo), inLine ? [] : ends.map(inTwo), keys.map((key, i) => (isFree(i) ? inTwo(key) : key)), 1];
+  });
+
+/** @param {string} name of two words */
+const inTwo = (name) => name.replace(" / ", " /\n");
+
+/** The positions: "2" of "≠ 2 dog", "6/10" of "6/10 den". @param {string[]} names */
+const positions = (names) => names.map((name) => name.replace(`${SIGN} `, "").split(" ")[0]);
+
+/** The names that are kept, and those of what has other positions in A than in B; of the others, the positions alone. @param {string[]} names @param {(i: number) => boolean} isKept */
+const some = (names, isKept) =>
+  positions(names).map((position, i) => {
+    if (isKept(i) || position.includes("/")) return names[i];
+    return names[i].startsWith(SIGN) ? `${SIGN} ${position}` : position;
   });
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
@@ -327,8 +326,8 @@ function onePairInWords(a, b, pair) {
 /** The counterparts that differ most; as `pair_in_words`. @param {Sheet} a @param {Sheet} b */
 function pairInWords(a, b) {
   const pairs = counterparts(a, b);
-  const differing = pairs.filter(({ change }) => change >= DIFFERENT).slice(0, 2);
-  const named = differing.length ? differing : worthNaming(pairs);
+  const differing = pairs.filter(({ change }) => change >= DIFFERENT);
+  const named = differing.length === 2 ? differing : worthNaming(pairs);
   if (named.length) return named.map((pair) => onePairInWords(a, b, pair)).join(" ");
   const whole = [a, b, ...(subtracted(a, b) ?? [])].map(({ rows, columns }) => `${[rows.length, columns.length]}`);
   if (whole.length > 2 && new Set(whole).size < 2 && pairs[0]?.change === 0)

@@ -36,7 +36,7 @@ const LINE = 20; // height of a line of text, in pixels
 // What stands below maps alike on the first screen, in pixels: their caption or, of more rows than a few, its first line.
 const [FEW, CAPTION, FIRST_LINE] = [13, 87, 42];
 const TITLED = 54; // room beside the rows for their title above them, in pixels
-const [WIDER, THIRD] = [1.25, 3]; // width of the cells of a difference beside A and B, by that of theirs; its place there
+const [WIDER, THIRD] = [1.15, 3]; // width of the cells of a difference beside A and B, by that of theirs; its place there
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
 const [HIGH, LEAST_HIGH] = [0.6, 460];
@@ -245,7 +245,7 @@ function draw(S) {
   const longest = signedNumber(least ? 0.11 : -top, decimals, CHANGE);
   const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
   const signs = header.zeros ? SCORED : CHANGE;
-  // A number with a sign has room at this size, at which A and B are written as well.
+  // A number with a sign has room at this size; A and B are written hardly larger.
   const edges = wider < WIDE ? 3 : clamp(Math.floor(wider / 8), 2, 6);
   const common = Math.floor((NUMBER * (wider - edges)) / ctx.measureText("−.88").width);
   const written = isOblong ? OBLONG : least; // the least number in a cell
@@ -266,7 +266,7 @@ function draw(S) {
     sizes: S.values,
     scale,
     numberOf: header.numbers ? numberOf : () => "",
-    largest: isTrio ? clamp(common, NUMBER, LARGEST) : LARGEST,
+    largest: isTrio ? clamp(common + Number(!signed), NUMBER, LARGEST) : LARGEST,
     isSmall,
     leaveOut: () => (isTight = true),
     letterSpacing: isRoomy ? "0px" : TIGHT,

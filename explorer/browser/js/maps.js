@@ -340,7 +340,8 @@ function writeLabels(
   const sizeOf = (/** @type {number} */ step, low = least) =>
     clamp(Math.floor((everyOf(step, low) * step) / LEADING), low, labels.size);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
-  const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
+  const write = (text, x, y, textAlign, size, globalAlpha = 1, weight = 400, tilt = 0) => {
+    const points = tilt || !text.includes("\n") ? size : Math.min(size, tall / 2);
     ctx.save();
     Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);

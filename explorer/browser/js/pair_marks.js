@@ -13,6 +13,7 @@ export const SIGN = "≠"; // before a token that the other map does not have th
 export const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
 export const MOST_NAMED = 4; // words in a sentence
 export const NAMED = 0.01; // difference from which two weights are not the same in two decimals
+const PEAK = 2; // largest weight of a row, from which it is not spread out, as a multiple of equal weights
 const LEADS = 0.1; // by how much a row looks more at one word than at any other, for it to be paired by that word
 
 /** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
@@ -60,6 +61,8 @@ function matchedByKey(sheets, words, pairs) {
 
 /** The word that a row looks at clearly more than at any other, by the place of its first piece; -1 if none. @param {Sheet} sheet @param {number} row */
 function leadingOf(sheet, row) {
+  const pieces = sheet.columns.map((_, at) => weightIn(sheet, row, [at]));
+  if (Math.max(...pieces) < PEAK / pieces.length) return -1;
   const [first, second] = wordsAlong(sheet, 2)
     .map(({ places }) => ({ at: places[0], weight: weightIn(sheet, row, places) }))
     .sort((one, other) => other.weight - one.weight);
@@ -144,7 +147,7 @@ export function marked(a, b) {
   }));
   const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
   const legend = [
-    isMarked ? t("{sign} marks words that the other map does not have there.", { sign: SIGN }) : "",
+    isMarked ? t("{sign} marks words that differ or are missing.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
   const said = [uncompared(a, b), piecesInWords(a, b)];
@@ -219,11 +222,11 @@ function framesInWords(framed, differing, compared) {
   if (!compared) return "";
   if (!differing) {
     const none = t(
-      "Of {n} weight that has a counterpart, none differs by {least:g} or more.",
-      "Of {n:,} weights that have a counterpart, none differs by {least:g} or more.",
+      "Of {n} weight with a counterpart, none differs by {least:g} or more.",
+      "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
       { n: compared, least },
     );
-    return framed ? `${none} ${t("The frame marks the largest difference of these.")}` : none;
+    return framed ? `${none} ${t("The largest difference is framed.")}` : none;
   }
   return t(
     "The frame marks the one weight that differs by {least:g} or more.",
