@@ -150,7 +150,7 @@ def test_a_piece_is_never_paired_with_a_whole_word() -> None:
 
 
 def test_words_that_differ_are_paired_by_the_word_that_they_look_at() -> None:
-    """Also where one map has more of them; a row that looks at nothing in particular, or at <eos> alike, has no pair."""
+    """Also where one map has more of them; a row that is spread out has no pair."""
     a = in_pieces("the dog runs", "Der Hund rennt .", (1, 1), (2, 2))
     b = in_pieces("the un -ic -yclist runs", "Der unbekannte Rad -fahrer läuft .", (1, 1), (2, 3), (4, 4))
     assert matched_rows(a, b) == [(0, 0), (1, 2), (2, 4), (3, 5)]
