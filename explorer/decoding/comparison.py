@@ -58,7 +58,7 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
 
 
 def pair_in_words(comparison: Comparison) -> str:
-    """Name the counterparts that differ most, two if just two are framed; "" if none differ in a sentence's decimals."""
+    """Name the counterparts that differ most, or both that are framed; "" if none differ in the decimals given."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
