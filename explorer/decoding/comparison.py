@@ -162,8 +162,6 @@ def _elsewhere(a: LabelledMap, b: LabelledMap, pair: Counterparts, side: int) ->
     if total - sum(weight for weight, _ in lone[1 - side]) < _EXPLAINS * pair.change:
         return ""
     words, weight, name = listed(quoted(word) for _, word in named), fixed(total, 2), "BA"[side]
-    if {word.lower() for _, word in named}.isdisjoint(key.lower() for key in words_along((b, a)[side], 2)[1]):
-        return t("another {weight} goes to {words}, which {map} does not have", weight=weight, words=words, map=name)
     return t("another {weight} goes to {words}, which {map} lacks there", weight=weight, words=words, map=name)
 
 

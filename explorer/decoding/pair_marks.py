@@ -69,7 +69,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
         for side, map_ in enumerate((a, b))
     ]
     legend = _in_words((maps[0].marks, maps[1].marks), len(framed), len(differing), len(pairs))
-    words = _uncompared(a, b), _pieces_in_words(a, b)
+    words = _uncompared(a, b), _pairs_in_words(a, b)
     return maps[0], maps[1], legend, " ".join(filter(None, words))
 
 
@@ -285,15 +285,14 @@ def name_of(map_: LabelledMap, axis: int, word: range) -> str:
     return "".join((map_.rows, map_.predicted, map_.columns)[axis][word.start : word.stop])
 
 
-def _pieces_in_words(a: LabelledMap, b: LabelledMap) -> str:
-    """Say how words in several pieces are compared, if there are any: as keys, and as rows."""
+def _pairs_in_words(a: LabelledMap, b: LabelledMap) -> str:
+    """Say how rows are compared whose words differ in their numbers of pieces, or in their names."""
     sentences = []
-    if any(len(word) > 1 for pair in _matched(a, b, 2)[0] for word in pair):
-        sentences.append(t("The weights of the pieces of a word are added up."))
-    if any(len(one) != len(other) for one, other in _matched(a, b, row_axis(a, b))[0]):
+    rows = _matched(a, b, row_axis(a, b))[0]
+    if any(len(one) != len(other) for one, other in rows):
         sentences.append(t("Words with unequal numbers of pieces are compared by the rows of their first pieces."))
     words = [words_along(map_, row_axis(a, b))[1] for map_ in (a, b)]
-    if len(_matched(a, b, row_axis(a, b))[0]) > len(matched(*words)[0]):
+    if len(rows) > len(matched(*words)[0]):
         sentences.append(t("Words that differ are paired where they look most at the same word."))
     return " ".join(sentences)
 

@@ -269,7 +269,7 @@ def test_a_cell_chosen_in_one_map_is_chosen_in_those_beside_it(visit: Visit) -> 
     expect(said.first).to_contain_text(f": A {weights[0]:.3f}, B {written:.3f} together, B − A +")
     said_first = f"To write “Radfahrer”, B looks more at “unicyclist” ({written:.2f} together) than A at “dog”"
     expect(page.get_by_text(said_first)).to_be_visible()
-    left_out = "the row of B that writes “unbekannte”. The weights"
+    left_out = "the row of B that writes “unbekannte”. Words that differ are paired"
     assert box_of(page.get_by_text(left_out))["y"] < box_of(maps.first)["y"]
 
 
@@ -284,7 +284,7 @@ def test_a_full_stop_that_one_sentence_lacks_is_marked_and_named_and_all_rows_ar
     expect(stop).to_have_text(["."])
     assert stop.locator("xpath=..").evaluate("each => getComputedStyle(each).backgroundColor") != "rgba(0, 0, 0, 0)"
     weight = translated("The dog runs through the snow.")[6, 6]
-    expect(page.get_by_text(f"another {weight:.2f} goes to “.”, which B does not have")).to_be_visible()
+    expect(page.get_by_text(f"another {weight:.2f} goes to “.”, which B lacks there")).to_be_visible()
     expect(
         page.get_by_text("No single counterpart, so neither compared nor in B − A: the column “.” of A.")
     ).to_have_count(1)

@@ -359,15 +359,12 @@ function elsewhere(a, b, { rows, weights, change }, side) {
   });
   const named = lone[side].filter(({ weight }) => weight >= NAMED).slice(0, MOST_NAMED);
   if (sumOf(named) - sumOf(lone[1 - side]) < EXPLAINS * change) return "";
-  const others = new Set(wordsAlong([b, a][side], 2).map(({ name }) => name.toLowerCase()));
   const fields = {
     weight: inSentence(sumOf(named).toFixed(2)),
     words: listed(named.map(({ name }) => quoted(name))),
     map: "BA"[side],
   };
-  return named.some(({ name }) => others.has(name.toLowerCase()))
-    ? t("another {weight} goes to {words}, which {map} lacks there", fields)
-    : t("another {weight} goes to {words}, which {map} does not have", fields);
+  return t("another {weight} goes to {words}, which {map} lacks there", fields);
 }
 
 /** In which of two maps a row looks more at a word, as `_looks_more` of comparison.py. @param {string[]} rows @param {string[]} keys @param {number[]} weights @param {boolean} writes */

@@ -150,7 +150,7 @@ export function marked(a, b) {
     isMarked ? t("{sign} marks words that differ or are missing.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
-  const said = [uncompared(a, b), piecesInWords(a, b)];
+  const said = [uncompared(a, b), pairsInWords(a, b)];
   return { marks, legend: legend.filter(Boolean).join(" "), said: said.filter(Boolean).join(" ") };
 }
 
@@ -185,15 +185,13 @@ function uncompared(a, b) {
   return t("No single counterpart, so neither compared nor in B − A: {parts}.", { parts: parts.join("; ") });
 }
 
-/** Says how words in several pieces are compared, if there are any: as keys, and as rows. @param {Sheet} a @param {Sheet} b */
-function piecesInWords(a, b) {
-  const hasPieces = matchedAlong(a, b, 2).pairs.some((pair) => pair.some(({ places }) => places.length > 1));
+/** Says how rows are compared whose words differ in their numbers of pieces, or in their names. @param {Sheet} a @param {Sheet} b */
+function pairsInWords(a, b) {
   const rows = matchedAlong(a, b, rowAxis(a, b)).pairs;
   const isUneven = rows.some((pair) => !isEven(pair));
   const [names, others] = [a, b].map((sheet) => wordsAlong(sheet, rowAxis(a, b)).map(({ name }) => name));
   const isByKey = rows.length > matched(names, others).pairs.length;
   return [
-    ...(hasPieces ? [t("The weights of the pieces of a word are added up.")] : []),
     ...(isUneven ? [t("Words with unequal numbers of pieces are compared by the rows of their first pieces.")] : []),
     ...(isByKey ? [t("Words that differ are paired where they look most at the same word.")] : []),
   ].join(" ");
