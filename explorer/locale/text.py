@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -130,6 +131,15 @@ def cell_number(value: float, *, signed: bool = False) -> str:
     almost = 0.995 <= size < 1
     text = "0.99" if almost else f"{math.floor(100 * size + 0.5) / 100:.2f}"
     return in_digits_of(language.current(), f"{sign}{'>' if almost and not signed else ''}{text.removeprefix('0')}")
+
+
+def day(moment: datetime) -> str:
+    """Format a day without its year: "28 Nov", in German "28. Nov."."""
+    if language.current() == language.ENGLISH:
+        return f"{moment.day} {moment:%b}"
+    from babel.dates import format_skeleton
+
+    return str(format_skeleton("MMMd", moment, locale=language.current().replace("-", "_")))
 
 
 def count(number: float) -> str:
