@@ -5,7 +5,7 @@ The message (wire.py) has the numbers as float32, and the mask. The weights of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,12 @@ from model.trace import VISIBLE
 _component = component("labelled_map", "labelled_map")
 _DIGITS = 4  # of the weights of a map with more cells than this:
 _LARGE = 40_000
-_MANY = 3  # maps in a row, which have no room for all names
+_MANY = 3  # maps in a row, A and B and their difference, which have no room for all names
+_WIDER = 1.15  # width of the cells of the difference, whose numbers have a sign, by that of the others
 _BOLD, _LETTER, _SLANTED = 6.9, 6.5, 4.0  # width of a letter of rows, of what they predict, and of columns, in pixels
 _WIDTHS = dict.fromkeys("MWmw", 1.5) | dict.fromkeys("Ifijlrt.,:", 0.66) | {" ": 0.5}  # as a share of other letters
+_FEW = 12  # columns at most whose names may have two lines, if a number stands before
+_TITLED = 48  # room beside the rows for their title, in pixels
 _ROOM, _LEAST, _CELLS = 980, 220, (12, 54)  # widths of such a row in a small window, of a map at least, and of cells
 
 
@@ -92,26 +95,37 @@ def encode(
 def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list[str], float]]:
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
-    Only A and B and their difference are three. If their rows are in line, B and the difference name those that differ,
-    and the difference does not say what rows predict. Otherwise, it does, or all rows have names.
+    If the rows of three maps are in line, B says what rows write where that differs, or else names those that differ.
+    The difference names rows and columns with numbers in cells; if rows are not in line, it says what they write.
     """
     found = []
+    in_line = len(maps) == _MANY and maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
     for nth, map_ in enumerate(maps):
         rows, ends, columns = _labels(map_)
-        row, column = map_.marks.cells[0] if map_.marks.cells else (-1, -1)
-        if nth and len(maps) == _MANY:
-            in_line = maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
-            ends = [] if map_.signed and in_line else ends
-            rows = _some(rows, -1 if any(ends) else row) if in_line or any(ends) else rows
+        if nth == 1 and in_line:
+            rows = _numbers(rows) if any(ends) else _some(rows, map_.marks.rows)
+            ends = [end if SIGN in end else "" for end in ends]
         if map_.signed:
-            columns = _some(columns, column)
-            rows, ends, columns = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends, columns))
+            named = [*np.argwhere(np.abs(map_.seen()) >= map_.least).tolist(), *map_.marks.cells]
+            ends = [] if in_line else ends
+            if in_line or any(ends):
+                rows = _numbers(rows) if any(ends) else _some(rows, {row for row, _ in named})
+            columns = _some(columns, {column for _, column in named})
+            rows, ends = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends))
+            columns = [
+                name.replace(" / ", " /\n") if before[-1].isdigit() and len(columns) <= _FEW else name
+                for before, name in zip(["0", *columns], columns, strict=False)
+            ]
         over = 24 if any(ends) else 12 + max(0, _SLANTED * _letters(columns[-1:]) - 6)
-        beside = over + _BOLD * _letters(rows) + _LETTER * _letters(ends)
+        least = _TITLED if (ends and all(ends)) or any(" " in row for row in rows) else 0
+        beside = over + max(_BOLD * _letters(rows), least) + _LETTER * _letters(ends)
         found.append((rows, ends, columns, beside))
-    cells = sum(len(columns) for _, _, columns, _ in found)
-    cell = float(np.clip((_ROOM - sum(beside for *_, beside in found)) / max(cells, 1), *_CELLS))
-    return [(rows, ends, keys, max(_LEAST, beside + cell * len(keys))) for rows, ends, keys, beside in found]
+    wide = [len(columns) * (_WIDER if maps[nth].signed else 1) for nth, (_, _, columns, _) in enumerate(found)]
+    cell = float(np.clip((_ROOM - sum(beside for *_, beside in found)) / max(sum(wide), 1), *_CELLS))
+    return [
+        (rows, ends, columns, max(_LEAST, beside + cell * cells))
+        for (rows, ends, columns, beside), cells in zip(found, wide, strict=True)
+    ]
 
 
 def _letters(names: Sequence[str]) -> float:
@@ -120,9 +134,17 @@ def _letters(names: Sequence[str]) -> float:
     return max((sum(_WIDTHS.get(letter, 1) for letter in line) for line in lines), default=0)
 
 
-def _some(names: Sequence[str], named: int) -> list[str]:
-    """The names of what differs, and the one at `named`; of the others, the positions."""
-    return [name if i == named or name.startswith(SIGN) else name.split()[0] for i, name in enumerate(names)]
+def _some(names: Sequence[str], named: Collection[int]) -> list[str]:
+    """The names at `named`, and of what has other positions in A than in B; of the others, the positions alone."""
+    return [
+        name if i in named or "/" in number else f"{SIGN} {number}" if name.startswith(SIGN) else number
+        for i, (name, number) in enumerate(zip(names, _numbers(names), strict=True))
+    ]
+
+
+def _numbers(names: Sequence[str]) -> list[str]:
+    """The positions: "2" of "≠ 2 dog", "6/10" of "6/10 den"."""
+    return [name.removeprefix(SIGN).split()[0] for name in names]
 
 
 def _labels(map_: LabelledMap) -> tuple[list[str], list[str], list[str]]:

@@ -12,6 +12,7 @@ from explorer.decoding.coordinates import Place
 from explorer.decoding.labelled_map import LabelledMap, difference, head_map
 from explorer.decoding.names import KIND_NAMES
 from explorer.decoding.pair_marks import (
+    DIFFERENT,
     MOST_NAMED,
     NAMED_FROM,
     Counterparts,
@@ -57,23 +58,27 @@ def compare(a: LabelledMap, b: LabelledMap) -> Comparison:
 
 
 def pair_in_words(comparison: Comparison) -> str:
-    """Name the counterparts that differ most; "" if none differ in the decimals of a sentence."""
+    """Name the counterparts that differ most, or both that are framed; "" if none differ in the decimals given."""
     a, b = comparison.first, comparison.second
     pairs = counterparts(a, b)
     if worth_naming(pairs):
-        most = pairs[0]
-        writes = row_axis(a, b) == 1 and all(map_.predicted[at] for map_, at in zip((a, b), most.rows, strict=True))
-        axis = int(writes)  # a row inside a prompt writes nothing
-        rows = [_word_of(each, axis, at) for each, at in zip((a, b), most.rows, strict=True)]
-        keys = [
-            _with_weight(name_of(each, 2, word), weight, len(word), _elsewhere(a, b, most, side))
-            for side, (each, word, weight) in enumerate(zip((a, b), most.words, most.weights, strict=True))
-        ]
-        return _looks_more(rows, keys, most.weights, writes=writes)
+        differing = [pair for pair in pairs if pair.change >= DIFFERENT]
+        return " ".join(_pair_in_words(a, b, pair) for pair in (differing if len(differing) == 2 else pairs[:1]))
     minus = comparison.difference
     if minus and minus.values.shape == a.values.shape == b.values.shape and pairs and not pairs[0].change:
         return t("Both maps are equal in every cell.")
     return ""
+
+
+def _pair_in_words(a: LabelledMap, b: LabelledMap, pair: Counterparts) -> str:
+    writes = row_axis(a, b) == 1 and all(map_.predicted[at] for map_, at in zip((a, b), pair.rows, strict=True))
+    axis = int(writes)  # a row inside a prompt writes nothing
+    rows = [_word_of(each, axis, at) for each, at in zip((a, b), pair.rows, strict=True)]
+    keys = [
+        _with_weight(name_of(each, 2, word), weight, len(word), _elsewhere(a, b, pair, side))
+        for side, (each, word, weight) in enumerate(zip((a, b), pair.words, pair.weights, strict=True))
+    ]
+    return _looks_more(rows, keys, pair.weights, writes=writes)
 
 
 def _looks_more(rows: Sequence[str], keys: Sequence[str], weights: Sequence[float], *, writes: bool) -> str:
@@ -157,8 +162,6 @@ def _elsewhere(a: LabelledMap, b: LabelledMap, pair: Counterparts, side: int) ->
     if total - sum(weight for weight, _ in lone[1 - side]) < _EXPLAINS * pair.change:
         return ""
     words, weight, name = listed(quoted(word) for _, word in named), fixed(total, 2), "BA"[side]
-    if {word.lower() for _, word in named}.isdisjoint(key.lower() for key in words_along((b, a)[side], 2)[1]):
-        return t("another {weight} goes to {words}, which {map} does not have", weight=weight, words=words, map=name)
     return t("another {weight} goes to {words}, which {map} lacks there", weight=weight, words=words, map=name)
 
 

@@ -28,6 +28,8 @@ _NOISE = 0.05  # difference of two weights below which a cell has neither colour
 
 
 Twins = tuple[list[int], list[int]]
+Positions = tuple[tuple[int, int], ...]
+"""Of the rows or columns of a difference: in A, and in B."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class LabelledMap:
     left; the reader may have chosen another `direction`. `compared` has both rows, each as a map, of which this map is
     the difference. `counted` are the cells, [query, key], that the scale covers and among which captions name the
     largest, before the sentence `note` on them; without it, all cells count. The last rows are `padding`. `positions`
-    are those of rows and of columns (from 1), in a map that leaves out some or puts them in another order. `closing`
+    are those of rows and of columns (from 1) in both maps of which this one is the difference. `closing`
     are the codes of cells that a later mask closes. `continued` are the rows, what they predict, and the columns that
     continue the word of the token before.
     """
@@ -86,7 +88,7 @@ class LabelledMap:
     padding: int = 0
     closing: Codes | None = None
     continued: Continued = NO_PIECES
-    positions: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    positions: tuple[Positions, Positions] | None = None
 
     @property
     def quantity(self) -> str:
@@ -109,7 +111,7 @@ class LabelledMap:
             return self.predicted
         labels = numbered(self.predicted, first=self.first_row + 1)
         if self.positions:
-            labels = _at([at + 1 for at in self.positions[0]], self.predicted)
+            labels = _at([(i + 1, j + 1) for i, j in self.positions[0]], self.predicted)
         return tuple(label if token else "" for label, token in zip(labels, self.predicted, strict=True))
 
     @property
@@ -152,8 +154,11 @@ class LabelledMap:
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
 
 
-def _at(positions: Sequence[int], tokens: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{at} {token}" for at, token in zip(positions, tokens, strict=True))
+def _at(positions: Sequence[tuple[int, int]], tokens: Sequence[str]) -> tuple[str, ...]:
+    """Tokens with their positions, with two if these differ in A and B: "6/10 den"."""
+    return tuple(
+        f"{i} {token}" if i == j else f"{i}/{j} {token}" for (i, j), token in zip(positions, tokens, strict=True)
+    )
 
 
 def _signed(labels: tuple[str, ...], marked: frozenset[int]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.decoding.attention_maps import NO_PIECES, merge
 from explorer.decoding.labelled_map import SIGN, LabelledMap, PairMarks, Twins, difference
@@ -19,6 +20,8 @@ from model.trace import VISIBLE
 DIFFERENT = 0.2  # difference of two weights from which their cells are framed
 MOST_NAMED = 4  # words in a sentence
 NAMED_FROM = 0.01  # difference from which two weights are not the same in two decimals
+_PEAK = 2  # largest weight of a row, from which it is not spread out, as a multiple of equal weights
+_LEADS = 0.1  # by how much a row looks more at one word than at any other, for it to be paired by that word
 
 Matched = tuple[list[tuple[int, int]], tuple[frozenset[int], frozenset[int]]]
 Words = list[range]
@@ -66,7 +69,7 @@ def marked(a: LabelledMap, b: LabelledMap) -> tuple[LabelledMap, LabelledMap, st
         for side, map_ in enumerate((a, b))
     ]
     legend = _in_words((maps[0].marks, maps[1].marks), len(framed), len(differing), len(pairs))
-    words = _uncompared(a, b), _pieces_in_words(a, b)
+    words = _uncompared(a, b), _pairs_in_words(a, b)
     return maps[0], maps[1], legend, " ".join(filter(None, words))
 
 
@@ -92,7 +95,41 @@ def _matched(
     first, second = (
         frozenset(at for word in own for at in each[word]) for each, own in zip((words, others), only, strict=True)
     )
-    return [(words[i], others[j]) for i, j in pairs], (first, second)
+    found = [(words[i], others[j]) for i, j in pairs]
+    by_key = _matched_by_key(a, b, words, others, pairs) if axis == row_axis(a, b) else []
+    return sorted([*found, *by_key], key=lambda pair: pair[0].start), (first, second)
+
+
+def _matched_by_key(
+    a: LabelledMap, b: LabelledMap, words: Words, others: Words, pairs: Sequence[tuple[int, int]]
+) -> list[tuple[range, range]]:
+    """Match the words of rows that have no counterpart by their names: in order, if they look most at the same word."""
+    lone = [
+        [word for at, word in enumerate(own) if at not in {pair[side] for pair in pairs}]
+        for side, own in enumerate((words, others))
+    ]
+    if not all(lone):
+        return []
+    of_key = [{pair[side].start: pair[0].start for pair in _matched(a, b, 2)[0]} for side in (0, 1)]
+    keys: list[list[int]] = []
+    for side, map_ in enumerate((a, b)):
+        sums = _by_word(map_)
+        leading = [_leading(sums[word.start], map_.seen()[word.start]) for word in lone[side]]
+        # A row that looks at no word that both maps have is like no other.
+        keys.append([of_key[side].get(key, -len(keys) - 1) for key in leading])
+    blocks = SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks()
+    return [(lone[0][i + n], lone[1][j + n]) for i, j, size in blocks for n in range(size)]
+
+
+def _leading(weights: dict[int, float], pieces: NDArray[np.float64]) -> int:
+    """The word that a row looks at clearly more than at any other, by the place of its first piece; -1 if none.
+
+    Of a row that is spread out, a word in many pieces would lead.
+    """
+    if not weights or np.nanmax(pieces) < _PEAK / len(pieces):
+        return -1
+    first, second = (*sorted(weights, key=lambda at: -weights[at])[:2], -1, -1)[:2]
+    return first if weights.get(first, 0) - weights.get(second, 0) >= _LEADS else -1
 
 
 def counterparts(a: LabelledMap, b: LabelledMap) -> list[Counterparts]:
@@ -136,7 +173,7 @@ def subtracted(a: LabelledMap, b: LabelledMap) -> LabelledMap | None:
         return None
     first = _cut(a, [i for i, _ in rows], [word for word, _ in columns])
     second = _cut(b, [j for _, j in rows], [word for _, word in columns])
-    positions = tuple(i + 1 for i, _ in rows), tuple(word.start + 1 for word, _ in columns)
+    positions = tuple((i + 1, j + 1) for i, j in rows), tuple((k.start + 1, m.start + 1) for k, m in columns)
     return replace(difference(first, second, t("B minus A")), positions=positions)
 
 
@@ -163,7 +200,7 @@ def _cut(map_: LabelledMap, rows: list[int], columns: list[range]) -> LabelledMa
 
 def marks_of_difference(minus: LabelledMap, marks: PairMarks) -> PairMarks:
     """The marks of A, in the map that `subtracted` made of it."""
-    rows, columns = ([at - 1 for at in each] for each in minus.positions or ((), ()))
+    rows, columns = ([at - 1 for at, _ in each] for each in minus.positions or ((), ()))
     return PairMarks(
         frozenset(i for i, at in enumerate(rows) if at in marks.rows),
         frozenset(i for i, at in enumerate(rows) if at in marks.ends),
@@ -248,13 +285,15 @@ def name_of(map_: LabelledMap, axis: int, word: range) -> str:
     return "".join((map_.rows, map_.predicted, map_.columns)[axis][word.start : word.stop])
 
 
-def _pieces_in_words(a: LabelledMap, b: LabelledMap) -> str:
-    """Say how words in several pieces are compared, if there are any: as keys, and as rows."""
+def _pairs_in_words(a: LabelledMap, b: LabelledMap) -> str:
+    """Say how rows are compared whose words differ in their numbers of pieces, or in their names."""
     sentences = []
-    if any(len(word) > 1 for pair in _matched(a, b, 2)[0] for word in pair):
-        sentences.append(t("The weights of the pieces of a word are added up."))
-    if any(len(one) != len(other) for one, other in _matched(a, b, row_axis(a, b))[0]):
+    rows = _matched(a, b, row_axis(a, b))[0]
+    if any(len(one) != len(other) for one, other in rows):
         sentences.append(t("Words with unequal numbers of pieces are compared by the rows of their first pieces."))
+    words = [words_along(map_, row_axis(a, b))[1] for map_ in (a, b)]
+    if len(rows) > len(matched(*words)[0]):
+        sentences.append(t("Words that differ are paired where they look most at the same word."))
     return " ".join(sentences)
 
 
@@ -309,18 +348,18 @@ def own_words(text: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple
 def _in_words(marks: tuple[PairMarks, PairMarks], framed: int, differing: int, compared: int) -> str:
     sentences = []
     if any(each.rows or each.ends or each.columns for each in marks):
-        sentences.append(t("{sign} marks words that differ.", sign=SIGN))
+        sentences.append(t("{sign} marks words that differ or are missing.", sign=SIGN))
     if compared and not differing:
         sentences.append(
             t(
-                "Of {n} weight compared, none differs by {least:g} or more.",
-                "Of {n:,} weights compared, none differs by {least:g} or more.",
+                "Of {n} weight with a counterpart, none differs by {least:g} or more.",
+                "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
                 n=compared,
                 least=DIFFERENT,
             )
         )
         if framed:
-            sentences.append(t("The frame marks the largest difference."))
+            sentences.append(t("The largest difference is framed."))
     elif differing:
         sentences.append(
             t(

@@ -134,8 +134,8 @@ def draw_map(
     Without `counts`, the caption does not say how many cells are closed.
 
     `minus`, the difference of its two rows, is drawn as a third one, and the caption is that of the difference. The
-    maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text is
-    about all. A cell that is chosen in one map of a `group` is chosen in all.
+    maps of a `grid`, this one among them, stand in a row and have cells of one size; without a prefix, one text and one
+    table of numbers are about all. A cell that is chosen in one map of a `group` is chosen in all.
 
     `numbers` are written into its cells if they fit. `away` is the prefix of the names of its files; without it, the
     only file is the table's CSV.
@@ -152,6 +152,8 @@ def draw_map(
     caption = f"{prefix} {map_caption(minus or labelled_map, counts=counts)}".strip()
     message = encode(labelled_map, caption, numbers=numbers, minus=minus, grid=grid, group=group, name=title)
     labelled_map_view(message, key=key)
+    if grid and group:
+        return
     if (prefix or not grid) and not group:  # whose maps write it below themselves
         st.caption(plain(caption))
     fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")  # sent only when opened
@@ -162,6 +164,19 @@ def draw_map(
         draw_table([row for each in maps for row in map_table(each)], caption, file="" if away else key)
         for each in maps if away else ():
             _draw_files(each, caption, f"{key}_{each.signed}", away)
+
+
+def draw_numbers(maps: Mapping[str, LabelledMap], *, key: str, away: str) -> None:
+    """Draw one fold with a table and files for each of the maps of a grid, under its title."""
+    fold = st.expander(t("The numbers"), key=f"{key}_numbers", on_change="rerun")
+    if not fold.open:
+        return
+    for nth, (title, each) in enumerate(maps.items()):
+        with fold:
+            shown, caption = in_direction(each), map_caption(each)
+            st.markdown(f"**{plain(title)}**")
+            draw_table(map_table(shown), caption)
+            _draw_files(shown, caption, f"{key}_{nth}", away)
 
 
 def draw_terms(terms: LabelledMap, caption: str, key: str) -> None:

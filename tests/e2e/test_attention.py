@@ -149,15 +149,42 @@ def test_in_one_cell_the_weight_in_each_head_leads_to_that_head(visit: Visit, tr
     wait_for(page, layer="2", head="2", cell="3-1")
 
 
-def test_a_b_and_their_difference_stand_in_one_row_with_cells_of_one_size(visit: Visit) -> None:
+def test_a_b_and_their_difference_stand_in_one_row_with_rows_in_line(visit: Visit) -> None:
     page = visit(f"{ADDRESS}&panel=compare.way-text")
     maps = page.locator(".labelled canvas")
     expect(maps).to_have_count(3)
     for each in maps.all():
         expect(each).to_have_attribute("data-plot", re.compile(r"\d"))
         expect(each).to_be_in_viewport(ratio=1)
-    assert len({str(each.get_attribute("data-plot")).split(",", 1)[1] for each in maps.all()}) == 1
+    plots = [[float(number) for number in str(each.get_attribute("data-plot")).split(",")] for each in maps.all()]
+    assert len({top for _, top, *_ in plots}) == 1
+    assert len({each.get_attribute("data-tall") for each in maps.all()}) == 1
+    assert plots[0][2] == plots[1][2] <= plots[2][2], "the numbers of the difference have a sign"
     assert len({box_of(each)["y"] for each in maps.all()}) == 1, "the rows of all three are in line"
+    expect(page.get_by_text("The numbers", exact=True)).to_have_count(1)
+    title = page.get_by_role("heading", name="Cross-attention, layer")
+    assert box_of(title)["y"] < box_of(maps.first)["y"]
+
+
+def test_what_is_read_out_moves_nothing_and_on_a_phone_the_difference_comes_first(visit: Visit) -> None:
+    pair = "text=The+dog+runs+through+the+snow.&other=The+cat+runs+through+the+snow."
+    page = visit(f"/attention?model=multi30k-en-de&layer=4&panel=compare.way-text&{pair}")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    maps, feet = page.locator(".labelled canvas"), page.locator(".labelled .foot")
+    expect(maps).to_have_count(3)
+    expect(maps.last).to_have_attribute("data-plot", re.compile(r"\d"))
+    before = [box_of(foot)["height"] for foot in feet.all()]
+    click_cell(maps.last, 1, 1)
+    expect(feet.last.locator("output")).to_contain_text("B − A +")
+    assert [box_of(foot)["height"] for foot in feet.all()] == before
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(maps.last).to_have_attribute("data-plot", re.compile(r"\d"))
+    tops = [box_of(each)["y"] for each in maps.all()]
+    assert tops[2] < tops[0] < tops[1]
+    for button in page.locator(".st-key-compare_way button").all():
+        colours = button.evaluate("each => ['Left', 'Right'].map(side => getComputedStyle(each)[`border${side}Color`])")
+        assert len(set(colours)) == 1
+        assert "0, 0, 0, 0" not in colours[0]
 
 
 def test_the_framed_cell_is_in_sight_on_arrival_and_named_in_the_difference(visit: Visit) -> None:
@@ -219,7 +246,7 @@ def test_a_cell_chosen_in_one_map_is_chosen_in_those_beside_it(visit: Visit) -> 
     numbers = f"A {weights[0]:.3f}, B {weights[1]:.3f}, B − A +{change:.3f}"
     before = [each.evaluate("map => map.toDataURL()") for each in maps.all()]
     click_cell(maps.nth(2), 1, 1)
-    expect(said.nth(2)).to_have_text(f"“≠ 2 Der / Die → ≠ Hund / Katze”, “≠ 2 dog / cat”: {numbers}")
+    expect(said.nth(2)).to_have_text(f"“2 Der / Die → Hund / Katze”, “2 dog / cat”: {numbers}")
     expect(said.first).to_have_text("")
     assert all(each.evaluate("map => map.toDataURL()") != old for each, old in zip(maps.all(), before, strict=True)), (
         "all are marked"
@@ -237,10 +264,15 @@ def test_a_cell_chosen_in_one_map_is_chosen_in_those_beside_it(visit: Visit) -> 
     expect(said.nth(1)).to_contain_text(f", B {both:.3f} together")
     click_cell(maps.last, 0, 1)
     expect(said.last).to_contain_text(f", B {both:.3f} together, B − A +")
+    click_cell(maps.nth(1), 1, 1)
+    expect(said.nth(1)).to_have_text(re.compile(r": B 0\.\d+$"))  # the row that writes "unbekannte" has no counterpart
+    written = translated("The unicyclist runs through the snow.")[5, 1:4].sum()
     click_cell(maps.first, 1, 1)
-    expect(said.first).to_have_text(re.compile(r": A 0\.\d+$"))  # the row that writes "Hund" has no counterpart
-    said_first = f"To write “Der”, B looks more at “unicyclist” ({both:.2f} together) than A at “dog”"
+    expect(said.first).to_contain_text(f": A {weights[0]:.3f}, B {written:.3f} together, B − A +")
+    said_first = f"To write “Radfahrer”, B looks more at “unicyclist” ({written:.2f} together) than A at “dog”"
     expect(page.get_by_text(said_first)).to_be_visible()
+    left_out = "the row of B that writes “unbekannte”. Words that differ are paired"
+    assert box_of(page.get_by_text(left_out))["y"] < box_of(maps.first)["y"]
 
 
 def test_a_full_stop_that_one_sentence_lacks_is_marked_and_named_and_all_rows_are_in_sight(visit: Visit) -> None:
@@ -254,7 +286,7 @@ def test_a_full_stop_that_one_sentence_lacks_is_marked_and_named_and_all_rows_ar
     expect(stop).to_have_text(["."])
     assert stop.locator("xpath=..").evaluate("each => getComputedStyle(each).backgroundColor") != "rgba(0, 0, 0, 0)"
     weight = translated("The dog runs through the snow.")[6, 6]
-    expect(page.get_by_text(f"another {weight:.2f} goes to “.”, which B does not have")).to_be_visible()
+    expect(page.get_by_text(f"another {weight:.2f} goes to “.”, which B lacks there")).to_be_visible()
     expect(
         page.get_by_text("No single counterpart, so neither compared nor in B − A: the column “.” of A.")
     ).to_have_count(1)

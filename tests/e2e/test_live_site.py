@@ -235,7 +235,7 @@ def test_what_is_different_is_said_as_in_the_app(page: Page, site: str) -> None:
     expect(foot).to_contain_text(re.compile(r"0\.\d+ B − A"))
     expect(foot).to_contain_text(re.compile(r"less than 0\.05 from 0|choose a cell"))
     box.get_by_label("Compare the map in view with").select_option("model")
-    expect(box.locator(".legend")).to_contain_text("≠ marks words that differ.")
+    expect(box.locator(".legend")).to_contain_text("≠ marks words that differ or are missing.")
     box.get_by_role("button", name="Close").click()
     page.wait_for_function("() => !location.search.includes('panel')")
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { condensed, drawMark, hiddenNumbers, writeRows } from "../../explorer/browser/js/map_marks.js";
+import { condensed, drawMarks, hiddenNumbers, writeRows } from "../../explorer/browser/js/map_marks.js";
 
 const map = { keys: 4, cell: 15, places: [] };
 
@@ -55,7 +55,7 @@ test("the frame of a cell stands around it, and not over its number", () => {
       wide: 4 * cell,
       high: 80,
     };
-    drawMark(/** @type {any} */ (pen), { row: 1, column: 2, colour: "#f00" });
+    drawMarks(/** @type {any} */ (pen), [{ row: 1, column: 2, colour: "#f00" }]);
     const [x, y, , , line] = drawn[1];
     const free = cell < 18 ? 1 : 0; // beside a number as wide as its cell
     assert.deepEqual([x + line / 2, y + line / 2], [50 + 2 * cell - free, 60 - free]);

@@ -253,7 +253,7 @@ def test_a_sentence_of_another_length_is_subtracted_where_it_has_counterparts() 
     assert "A: I read **red** books → " in words(at)
     assert "B: I read **blue** books → " in words(at)
     assert address(at)["other"] == "I read blue books"
-    assert "≠ marks words that differ." in words(at)
+    assert "≠ marks words that differ or are missing." in words(at)
     files = [each.proto.label for each in at.get("download_button") if "compare_pair" in each.proto.id]
     assert files == ["Both as one picture"]
     choose(at, compare_text="red I read books")

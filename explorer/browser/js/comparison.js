@@ -6,6 +6,7 @@ import { PLAIN } from "./labelled_map.js";
 import { AXES, SIDES, headTitle } from "./names.js";
 import { changeSeen, listed, quoted } from "./numbers.js";
 import {
+  DIFFERENT,
   MOST_NAMED,
   NAMED,
   SIGN,
@@ -25,11 +26,12 @@ import { inSentence, t } from "./words.js";
 /** @import { MapHeader } from "./structs" */
 /** @import { Content, Decoding, Kind } from "./types" */
 /** @typedef {{ kind: Kind, layer: number, head: number, row: number }} At row is from 1 */
-/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string, continued: Set<number>[], positions?: number[][] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions; `continued`: rows, what they predict, and columns that continue the word before; `positions`: of rows and columns (from 0), where some are left out */
+/** @typedef {{ title: string, kind: Kind, values: ArrayLike<number>, mask: Uint8Array, rows: string[], predicted: string[], columns: string[], places: number[], unit: string, continued: Set<number>[], positions?: number[][][] }} Sheet tokens without positions; of a single row or a difference, rows and what they predict have their positions; `continued`: rows, what they predict, and columns that continue the word before; `positions`: of rows and columns (from 0) in A and in B, of a difference */
 /** @import { Marks } from "./pair_marks.js" */
 /** @typedef {{ title: string, header: MapHeader, values: Float32Array, mask: Uint8Array }} Figure */
 
 const NAMES = ["A", "B", "B − A"];
+const FEW = 12; // columns at most whose names may have two lines, if a number stands before
 const MANY = 3; // maps in a row, which have no room for all names
 const LEAST_TOP = 0.25; // end of the scale of differences: a smaller largest difference stays pale
 const EXPLAINS = 0.5; // share of a change from which weights of words without a counterpart are said with it
@@ -59,7 +61,7 @@ export function compareDecodings(a, b, at, titles, texts) {
 
 /** The marks of A in the map that `subtracted` made of it. @param {Sheet} sheet @param {Marks} marks @returns {Marks} */
 function marksIn({ positions = [[], []] }, { rows, ends, columns, cells }) {
-  const [inRows, inColumns] = positions;
+  const [inRows, inColumns] = positions.map((each) => each.map(([at]) => at));
   const among = (/** @type {number[]} */ places, /** @type {Set<number>} */ only) =>
     new Set([...places.keys()].filter((i) => only.has(places[i])));
   return {
@@ -73,18 +75,36 @@ function marksIn({ positions = [[], []] }, { rows, ends, columns, cells }) {
   };
 }
 
-/** The labels of the maps in a row, as `in_row` of explorer/browser/labelled_map.py. @param {{ header: MapHeader }[]} maps @returns {MapHeader["grid"]} */
+/** The labels of the maps in a row, as `in_row` of explorer/browser/labelled_map.py. @param {Figure[]} maps @returns {MapHeader["grid"]} */
 const inRow = (maps) =>
-  maps.map(({ header: { rows, ends, columns, signed, frames } }, nth) => {
-    const [row, column] = frames[0] ?? [-1, -1];
-    const some = (/** @type {string[]} */ names, /** @type {number} */ named) =>
-      names.map((name, i) => (i === named || name.startsWith(SIGN) ? name : name.split(" ")[0]));
-    const inTwo = (/** @type {string[]} */ names) => names.map((name) => name.replace(" / ", " /\n"));
-    const inLine = `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
-    if (signed && inLine) ends = [];
-    const hasEnds = ends.some(Boolean);
-    if (nth && maps.length === MANY && (inLine || hasEnds)) rows = some(rows, hasEnds ? -1 : row);
-    return signed ? [inTwo(rows), inTwo(ends), inTwo(some(columns, column)), 1] : [rows, ends, columns, 1];
+  maps.map(({ header: { rows, ends, columns, signed, frames, least }, values }, nth) => {
+    const inLine = maps.length === MANY && `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
+    const writes = ends.some(Boolean);
+    if (nth === 1 && inLine) {
+      rows = writes ? positions(rows) : some(rows, (i) => rows[i].startsWith(SIGN));
+      ends = ends.map((end) => (end.includes(SIGN) ? end : ""));
+    }
+    if (!signed) return [rows, ends, columns, 1];
+    const cells = [...values.keys()].filter((i) => Math.abs(values[i]) >= least);
+    const named = [...cells.map((i) => [Math.floor(i / columns.length), i % columns.length]), ...frames];
+    if (inLine) rows = some(rows, (i) => named.some(([row]) => row === i));
+    else if (writes) rows = positions(rows);
+    const keys = some(columns, (i) => named.some(([, column]) => column === i));
+    const isFree = (/** @type {number} */ i) => keys.length <= FEW && /\d$/.test(keys[i - 1] ?? "0");
+    return [rows.map(inTwo), inLine ? [] : ends.map(inTwo), keys.map((key, i) => (isFree(i) ? inTwo(key) : key)), 1];
+  });
+
+/** @param {string} name of two words */
+const inTwo = (name) => name.replace(" / ", " /\n");
+
+/** The positions: "2" of "≠ 2 dog", "6/10" of "6/10 den". @param {string[]} names */
+const positions = (names) => names.map((name) => name.replace(`${SIGN} `, "").split(" ")[0]);
+
+/** The names that are kept, and those of what has other positions in A than in B; of the others, the positions alone. @param {string[]} names @param {(i: number) => boolean} isKept */
+const some = (names, isKept) =>
+  positions(names).map((position, i) => {
+    if (isKept(i) || position.includes("/")) return names[i];
+    return names[i].startsWith(SIGN) ? `${SIGN} ${position}` : position;
   });
 
 /** The row in view above another row of the same head, and below both their difference. @param {Decoding} decoding @param {At} at @param {number} row @returns {Figure} */
@@ -249,8 +269,9 @@ function figureOf(
   return { title, header, values: shown, mask };
 }
 
-/** @param {string[]} tokens @param {number[]} [places] */
-const positioned = (tokens, places) => tokens.map((token, i) => `${(places?.[i] ?? i) + 1} ${token}`);
+/** Tokens with their positions, with two if these differ in A and B: "6/10 den". @param {string[]} tokens @param {number[][]} [places] */
+const positioned = (tokens, places) =>
+  tokens.map((token, i) => `${[...new Set(places?.[i] ?? [i])].map((at) => at + 1).join("/")} ${token}`);
 
 /** The largest number of a map, and where it is. @param {Float32Array} values @param {Uint8Array} mask @param {string[][]} labels @param {{ signed: boolean, unit: string, compared?: Sheet[] | null }} about */
 function captionOf(values, mask, [rows, columns], { signed, unit, compared }) {
@@ -292,18 +313,22 @@ function gainAndLoss(mask, columns, [one, other]) {
     .join(" ");
 }
 
+/** @param {Sheet} a @param {Sheet} b @param {ReturnType<typeof counterparts>[0]} pair */
+function onePairInWords(a, b, pair) {
+  const { rows, words, weights } = pair;
+  const writes = [a, b].every(({ predicted }, side) => predicted[rows[side]]); // a row inside a prompt does not
+  const axis = Number(writes && rowAxis(a, b));
+  const named = [a, b].map((sheet, side) => wordOf(sheet, axis, rows[side]));
+  const keys = words.map((word, side) => withWeight(word, weights[side], elsewhere(a, b, pair, side)));
+  return looksMore(named, keys, weights, writes);
+}
+
 /** The counterparts that differ most; as `pair_in_words`. @param {Sheet} a @param {Sheet} b */
 function pairInWords(a, b) {
   const pairs = counterparts(a, b);
-  const [largest] = worthNaming(pairs);
-  if (largest) {
-    const { rows, words, weights } = largest;
-    const writes = [a, b].every(({ predicted }, side) => predicted[rows[side]]); // a row inside a prompt does not
-    const axis = Number(writes && rowAxis(a, b));
-    const named = [a, b].map((sheet, side) => wordOf(sheet, axis, rows[side]));
-    const keys = words.map((word, side) => withWeight(word, weights[side], elsewhere(a, b, largest, side)));
-    return looksMore(named, keys, weights, writes);
-  }
+  const differing = pairs.filter(({ change }) => change >= DIFFERENT);
+  const named = differing.length === 2 ? differing : worthNaming(pairs);
+  if (named.length) return named.map((pair) => onePairInWords(a, b, pair)).join(" ");
   const whole = [a, b, ...(subtracted(a, b) ?? [])].map(({ rows, columns }) => `${[rows.length, columns.length]}`);
   if (whole.length > 2 && new Set(whole).size < 2 && pairs[0]?.change === 0)
     return t("Both maps are equal in every cell.");
@@ -334,15 +359,12 @@ function elsewhere(a, b, { rows, weights, change }, side) {
   });
   const named = lone[side].filter(({ weight }) => weight >= NAMED).slice(0, MOST_NAMED);
   if (sumOf(named) - sumOf(lone[1 - side]) < EXPLAINS * change) return "";
-  const others = new Set(wordsAlong([b, a][side], 2).map(({ name }) => name.toLowerCase()));
   const fields = {
     weight: inSentence(sumOf(named).toFixed(2)),
     words: listed(named.map(({ name }) => quoted(name))),
     map: "BA"[side],
   };
-  return named.some(({ name }) => others.has(name.toLowerCase()))
-    ? t("another {weight} goes to {words}, which {map} lacks there", fields)
-    : t("another {weight} goes to {words}, which {map} does not have", fields);
+  return t("another {weight} goes to {words}, which {map} lacks there", fields);
 }
 
 /** In which of two maps a row looks more at a word, as `_looks_more` of comparison.py. @param {string[]} rows @param {string[]} keys @param {number[]} weights @param {boolean} writes */

@@ -35,18 +35,18 @@ const OBLONG = 0.05; // the least number that is written into a cell of such a f
 const LINE = 20; // height of a line of text, in pixels
 // What stands below maps alike on the first screen, in pixels: their caption or, of more rows than a few, its first line.
 const [FEW, CAPTION, FIRST_LINE] = [13, 87, 42];
-const TITLED = 60; // room beside the rows for their title, in pixels
+const TITLED = 54; // room beside the rows for their title above them, in pixels
+const [WIDER, THIRD] = [1.15, 3]; // width of the cells of a difference beside A and B, by that of theirs; its place there
 const GAP = 8; // between the maps of a row, in pixels
 // The height of a map that does not scroll: a share of the window's, and at least so many pixels.
 const [HIGH, LEAST_HIGH] = [0.6, 460];
 // What stands above a row of maps on the first screen, and the height that is left for them at least, in pixels.
 const [ABOVE, LEAST_LEFT] = [370, 300];
 
-// The minus and the plus of a difference, of a score, and of either in little room.
-const [CHANGE, SCORED, CRAMPED] = [
+// The minus and the plus of a difference, and of a score.
+const [CHANGE, SCORED] = [
   ["−", "+"],
   ["−", ""],
-  ["-", ""],
 ];
 
 /** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns" | "padding">} */
@@ -164,7 +164,10 @@ function draw(S) {
   const room = clamp((S.width - columns.length * WIDE) / 3, signed || isAlike ? DOUBLE : SHORT, LONG);
   // On a phone, the maps of a row stand below each other.
   const isInRow = window.innerWidth > NARROW && grid.length > 0;
-  const all = isInRow ? grid : [/** @type {const} */ ([rows, grid.length ? [] : ends, columns, 1])];
+  const inTwo = grid.length ? rows.map((name) => name.replace(" / ", " /\n")) : rows;
+  const all = isInRow ? grid : [/** @type {const} */ ([inTwo, grid.length ? [] : ends, columns, 1])];
+  const isTrio = isInRow && header.group !== "" && grid.length > THIRD;
+  const isMinus = (/** @type {number} */ i) => isTrio && (i ? i === THIRD : signed);
   const measured = all.map(([rows, ends, columns]) =>
     labelsOf(
       canvas,
@@ -177,7 +180,10 @@ function draw(S) {
   );
   const [labels] = measured;
   if (isAlike && labels.left >= CORNER) labels.above -= AXIS; // the title of the keys stands beside their labels
-  if (isInRow) for (const each of measured) each.left -= AXIS + 5; // the title of the rows lies above them
+  const isTitled = (/** @type {number} */ i) =>
+    all[i][0].some((row) => row.includes(" ")) || (all[i][1].length > 0 && all[i][1].every(Boolean));
+  // The title of the rows lies above them.
+  if (isInRow) measured.forEach((each, i) => (each.left = Math.max(each.left - AXIS - 5, isTitled(i) ? TITLED : 0)));
   for (const name of /** @type {const} */ (["above", "wideKeys"]))
     labels[name] = Math.max(...measured.map((each) => each[name]));
   const { width: wide } = S.box.getBoundingClientRect(); // with its fraction: the maps compute it from each other's
@@ -192,7 +198,7 @@ function draw(S) {
         const [{ length: queries }, , { length: keys }, share] = all[i];
         const beside = left + Math.max(right, tilted ? over : 0) + 2;
         return fitCells(
-          [{ keys, queries, beside, above: labels.above }],
+          [{ keys: keys * (isMinus(i) ? WIDER : 1), queries, beside, above: labels.above }],
           ((wide + gap) * share) / all[0][3] - gap,
           high,
         );
@@ -204,8 +210,11 @@ function draw(S) {
   const cell = cellSize(fitting, S.wish, cells, rows.length > 1 ? WIDEST : WIDE);
   const most = Math.max(...all.map(([{ length }]) => length)); // rows of a map in the row
   const isOblong = grid.length > 0 && cell < STEEP && most * STEEP <= high;
-  const isSmall = grid.length > 0 && (isOblong || cell < (signed ? WIDE : ROOMY));
-  S.plot = plotOf(labels, cells, cell, isOblong ? STEEP : cell, isAlike);
+  const widened = Math.max(cell, Math.min(cell < STEEP ? STEEP - 1 : WIDE, Math.round(cell * WIDER)));
+  const wider = isTrio && widened <= labels.wideKeys + 5 ? widened : cell; // else its labels would lie
+  const across = isMinus(0) ? wider : cell;
+  const isSmall = grid.length > 0 && (isOblong || across < (signed ? WIDE : ROOMY));
+  S.plot = plotOf(labels, cells, across, isOblong ? STEEP : cell, isAlike);
   S.plot.upright &&= !isInRow;
   S.right = labels.right;
   Object.assign(canvas.style, { width: `${S.plot.width}px`, height: `${S.plot.height}px` });
@@ -235,7 +244,10 @@ function draw(S) {
   ctx.font = `${NUMBER}px ${theme.font}`;
   const longest = signedNumber(least ? 0.11 : -top, decimals, CHANGE);
   const isRoomy = !signed || ctx.measureText(longest).width <= S.plot.cell - 2;
-  const signs = !isRoomy ? CRAMPED : header.zeros ? SCORED : CHANGE;
+  const signs = header.zeros ? SCORED : CHANGE;
+  // A number with a sign has room at this size; A and B are written hardly larger.
+  const edges = wider < WIDE ? 3 : clamp(Math.floor(wider / 8), 2, 6);
+  const common = Math.floor((NUMBER * (wider - edges)) / ctx.measureText("−.88").width);
   const written = isOblong ? OBLONG : least; // the least number in a cell
   const numberOf = (/** @type {number} */ _, /** @type {number} */ i) => {
     if (Math.abs(S.values[i]) < written) return "";
@@ -254,15 +266,12 @@ function draw(S) {
     sizes: S.values,
     scale,
     numberOf: header.numbers ? numberOf : () => "",
-    largest: LARGEST,
+    largest: isTrio ? clamp(common + Number(!signed), NUMBER, LARGEST) : LARGEST,
     isSmall,
     leaveOut: () => (isTight = true),
     letterSpacing: isRoomy ? "0px" : TIGHT,
     labels,
-    titles: [
-      rowsAbove(frame, S.plot) || (isInRow && labels.left < TITLED ? "" : header.row_title),
-      header.column_title,
-    ],
+    titles: [rowsAbove(frame, S.plot) || (isInRow && !isTitled(0) ? "" : header.row_title), header.column_title],
     row: chosen?.row ?? null,
     column: chosen?.column ?? null,
     ruled: true,
@@ -388,7 +397,8 @@ function readOut(S, pointed) {
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
   const alone = closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
   const said = header.group ? together(S, at) : mask[i] ? whyMasked(mask[i]) : alone;
-  say(find("output"), t("“{row}”, “{column}”: {said}", { row, column: columns[at.column], said }));
+  const names = { row: row.replaceAll("≠ ", ""), column: columns[at.column].replace("≠ ", "") };
+  say(find("output"), t("“{row}”, “{column}”: {said}", { ...names, said }));
 }
 
 /** The numbers of a chosen cell in all maps of its group: "A 0.201, B 0.299", "score −0.094 → weight 0.031". @param {MapState} S @param {NonNullable<MapState["at"]>} at */

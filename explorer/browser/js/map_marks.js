@@ -60,11 +60,13 @@ export function fade({ ctx, theme, left, top, cell, tall, places, keys, rows }, 
     if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * tall, w * cell, h * tall);
 }
 
-/**
- * Draws a frame with an outline that contrasts with the map. If cells are too small for that, a row has a mark at
- * either end, which hides nothing. @param {Pen} pen @param {Mark} mark
- */
-export function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high }, { row, column, colour, dashed }) {
+/** Draws frames, with outlines that contrast with the map and lie below all of them. @param {Pen} pen @param {Mark[]} marks */
+export function drawMarks(pen, marks) {
+  for (const pass of [0, 1]) for (const mark of marks) drawMark(pen, mark, pass);
+}
+
+/** Draws the outline (pass 0) or the frame; if cells are too small for that, a row has a mark at either end, which hides nothing. @param {Pen} pen @param {Mark} mark @param {number} pass */
+function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high }, { row, column, colour, dashed }, pass) {
   const x = left + (column === undefined ? 0 : columnAt(places, column)) * cell;
   const y = top + (row ?? 0) * tall;
   if (column === undefined && cell <= FRAMED) {
@@ -79,10 +81,8 @@ export function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high
   const w = column === undefined ? wide : cell;
   const h = row === undefined ? high : tall;
   if (dashed) ctx.setLineDash([4, 3]);
-  [theme.ground, colour].forEach((strokeStyle, i) => {
-    Object.assign(ctx, { lineWidth: lines[i], strokeStyle });
-    ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
-  });
+  Object.assign(ctx, { lineWidth: lines[pass], strokeStyle: [theme.ground, colour][pass] });
+  ctx.strokeRect(x - out, y - out, w + 2 * out, h + 2 * out);
   ctx.setLineDash([]);
 }
 

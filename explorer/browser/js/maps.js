@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { PADDING, hatch } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
-import { condensed, drawMark, fade, hiddenNumbers } from "./map_marks.js";
+import { condensed, drawMarks, fade, hiddenNumbers } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
@@ -299,7 +299,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   // Numbers lie above frames, unless other cells fade.
   const marks = picture.marks ?? [];
   ctx.globalAlpha = 1;
-  if (!picture.brush) for (const mark of marks) drawMark(pen, mark);
+  if (!picture.brush) drawMarks(pen, marks);
   Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
   const unwritten = picture.isSmall || (cell >= roomy && tall >= high) ? writeNumbers(pen, picture) : null;
   if (unwritten === null) picture.instead?.(pen);
@@ -308,7 +308,7 @@ export function paintMap(canvas, theme, plot, picture, zoom) {
   ctx.strokeRect(left - 0.5, top - 0.5, pen.wide + 1, pen.high + 1);
   ctx.globalAlpha = 1;
   if (rows < queries) frameRest(pen, queries, picture);
-  if (picture.brush) for (const mark of marks) drawMark(pen, mark);
+  if (picture.brush) drawMarks(pen, marks);
   writeLabels(pen, picture);
   return unwritten;
 }
@@ -341,7 +341,8 @@ function writeLabels(
   const sizeOf = (/** @type {number} */ step, low = least) =>
     clamp(Math.floor((everyOf(step, low) * step) / LEADING), low, labels.size);
   /** @type {(text: string, x: number, y: number, align: CanvasTextAlign, size: number, alpha?: number, weight?: number, tilt?: number) => void} */
-  const write = (text, x, y, textAlign, points, globalAlpha = 1, weight = 400, tilt = 0) => {
+  const write = (text, x, y, textAlign, size, globalAlpha = 1, weight = 400, tilt = 0) => {
+    const points = tilt || !text.includes("\n") ? size : Math.min(size, tall / 2);
     ctx.save();
     Object.assign(ctx, { font: `${weight} ${points}px ${theme.font}`, textAlign, globalAlpha, letterSpacing: "0px" });
     ctx.translate(x, y);

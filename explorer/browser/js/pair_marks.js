@@ -1,7 +1,7 @@
 // What differs between two maps: tokens that only one of them has, and cells with another weight; as
 // explorer/decoding/pair_marks.py.
 
-import { matched } from "./matching.js";
+import { matched, runsOf } from "./matching.js";
 import { listed, quoted } from "./numbers.js";
 import { inSentence, t } from "./words.js";
 
@@ -10,9 +10,11 @@ import { inSentence, t } from "./words.js";
 /** A word's pieces and their name. @typedef {{ places: number[], name: string }} Word */
 
 export const SIGN = "≠"; // before a token that the other map does not have there
-const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
+export const DIFFERENT = 0.2; // difference of two weights from which their cells are framed
 export const MOST_NAMED = 4; // words in a sentence
 export const NAMED = 0.01; // difference from which two weights are not the same in two decimals
+const PEAK = 2; // largest weight of a row, from which it is not spread out, as a multiple of equal weights
+const LEADS = 0.1; // by how much a row looks more at one word than at any other, for it to be paired by that word
 
 /** The words of the rows (axis 0), of what they predict (1), or of the columns (2) of a map; if all pieces are single characters, each is a word. @param {Sheet} sheet @param {number} axis @returns {Word[]} */
 export function wordsAlong({ rows, predicted, columns, continued }, axis) {
@@ -27,15 +29,50 @@ export function wordsAlong({ rows, predicted, columns, continued }, axis) {
   });
 }
 
-/** Words along an axis that have counterparts, and the places of those that differ. @param {Sheet} a @param {Sheet} b @param {number} axis */
+/** Words along an axis that have counterparts, and the places of those that differ. @param {Sheet} a @param {Sheet} b @param {number} axis @returns {{ pairs: Word[][], only: Set<number>[] }} */
 function matchedAlong(a, b, axis) {
   const words = [a, b].map((sheet) => wordsAlong(sheet, axis));
   const [names, others] = words.map((each) => each.map(({ name }) => name));
   const { pairs, only } = matched(names, others);
+  const found = pairs.map(([i, j]) => [words[0][i], words[1][j]]);
+  const byKey = axis === rowAxis(a, b) ? matchedByKey([a, b], words, pairs) : [];
   return {
-    pairs: pairs.map(([i, j]) => [words[0][i], words[1][j]]),
+    pairs: [...found, ...byKey].sort(([one], [other]) => one.places[0] - other.places[0]),
     only: only.map((own, side) => new Set([...own].flatMap((at) => words[side][at].places))),
   };
+}
+
+/** The words of rows that have no counterpart by their names: in order, if they look most at the same word. @param {Sheet[]} sheets @param {Word[][]} words @param {number[][]} pairs @returns {Word[][]} */
+function matchedByKey(sheets, words, pairs) {
+  const lone = words.map((own, side) => own.filter((_, at) => !pairs.some((pair) => pair[side] === at)));
+  if (!lone.every(({ length }) => length)) return [];
+  const found = matchedAlong(sheets[0], sheets[1], 2).pairs;
+  const keys = sheets.map((sheet, side) =>
+    lone[side].map(({ places: [row] }, nth) => {
+      const leading = leadingOf(sheet, row);
+      const pair = found.find((each) => each[side].places[0] === leading);
+      return pair ? `${pair[0].places[0]}` : `${"AB"[side]} ${nth}`; // is like no other
+    }),
+  );
+  return runsOf(keys[0], keys[1])
+    .filter(({ changed }) => !changed)
+    .flatMap(({ from: [i, j], to: [end] }) => lone[0].slice(i, end).map((word, n) => [word, lone[1][j + n]]));
+}
+
+/** The word that a row looks at clearly more than at any other, by the place of its first piece; -1 if none. @param {Sheet} sheet @param {number} row */
+function leadingOf(sheet, row) {
+  const pieces = sheet.columns.map((_, at) => weightIn(sheet, row, [at]));
+  if (Math.max(...pieces) < PEAK / pieces.length) return -1;
+  const [first, second] = wordsAlong(sheet, 2)
+    .map(({ places }) => ({ at: places[0], weight: weightIn(sheet, row, places) }))
+    .sort((one, other) => other.weight - one.weight);
+  return first && first.weight - (second?.weight ?? 0) >= LEADS ? first.at : -1;
+}
+
+/** The weight of the pieces of a word together. @param {Sheet} sheet @param {number} row @param {number[]} places */
+function weightIn({ values, mask, columns }, row, places) {
+  const cells = places.map((at) => row * columns.length + at).filter((cell) => !mask[cell]);
+  return Math.fround(cells.reduce((sum, cell) => sum + Math.fround(values[cell]), 0));
 }
 
 /** What rows are matched by: what they predict, if both maps have it. @param {Sheet} a @param {Sheet} b */
@@ -59,7 +96,7 @@ export function subtracted(a, b) {
     isEven(pair) ? pair[0].places.map((at, nth) => [[at], [pair[1].places[nth]]]) : [pair.map(({ places }) => places)],
   );
   if (!rows.length || !columns.length) return null;
-  const positions = [rows.map(([i]) => i), columns.map(([[at]]) => at)];
+  const positions = [rows, columns.map(([[i], [j]]) => [i, j])];
   return [a, b].map((sheet, side) => {
     const own = rows.map((pair) => pair[side]);
     const cells = own.flatMap((row) => columns.map((word) => word[side].map((at) => row * sheet.columns.length + at)));
@@ -110,10 +147,10 @@ export function marked(a, b) {
   }));
   const isMarked = marks.some((each) => each.rows.size || each.ends.size || each.columns.size);
   const legend = [
-    isMarked ? t("{sign} marks words that differ.", { sign: SIGN }) : "",
+    isMarked ? t("{sign} marks words that differ or are missing.", { sign: SIGN }) : "",
     framesInWords(framed.length, differing.length, pairs.length),
   ];
-  const said = [uncompared(a, b), piecesInWords(a, b)];
+  const said = [uncompared(a, b), pairsInWords(a, b)];
   return { marks, legend: legend.filter(Boolean).join(" "), said: said.filter(Boolean).join(" ") };
 }
 
@@ -148,13 +185,15 @@ function uncompared(a, b) {
   return t("No single counterpart, so neither compared nor in B − A: {parts}.", { parts: parts.join("; ") });
 }
 
-/** Says how words in several pieces are compared, if there are any: as keys, and as rows. @param {Sheet} a @param {Sheet} b */
-function piecesInWords(a, b) {
-  const hasPieces = matchedAlong(a, b, 2).pairs.some((pair) => pair.some(({ places }) => places.length > 1));
-  const isUneven = matchedAlong(a, b, rowAxis(a, b)).pairs.some((pair) => !isEven(pair));
+/** Says how rows are compared whose words differ in their numbers of pieces, or in their names. @param {Sheet} a @param {Sheet} b */
+function pairsInWords(a, b) {
+  const rows = matchedAlong(a, b, rowAxis(a, b)).pairs;
+  const isUneven = rows.some((pair) => !isEven(pair));
+  const [names, others] = [a, b].map((sheet) => wordsAlong(sheet, rowAxis(a, b)).map(({ name }) => name));
+  const isByKey = rows.length > matched(names, others).pairs.length;
   return [
-    ...(hasPieces ? [t("The weights of the pieces of a word are added up.")] : []),
     ...(isUneven ? [t("Words with unequal numbers of pieces are compared by the rows of their first pieces.")] : []),
+    ...(isByKey ? [t("Words that differ are paired where they look most at the same word.")] : []),
   ].join(" ");
 }
 
@@ -165,9 +204,7 @@ export function counterparts(a, b) {
     keys.flatMap((words) => {
       const cells = [a, b].map((sheet, side) => words[side].places.map((at) => rows[side] * sheet.columns.length + at));
       if ([a, b].some(({ mask }, side) => cells[side].every((cell) => mask[cell]))) return [];
-      const weights = [a, b].map(({ values }, side) =>
-        Math.fround(cells[side].reduce((sum, cell) => sum + Math.fround(values[cell]), 0)),
-      );
+      const weights = [a, b].map((sheet, side) => weightIn(sheet, rows[side], words[side].places));
       return { change: Math.abs(weights[1] - weights[0]), rows, words, weights };
     }),
   );
@@ -183,11 +220,11 @@ function framesInWords(framed, differing, compared) {
   if (!compared) return "";
   if (!differing) {
     const none = t(
-      "Of {n} weight compared, none differs by {least:g} or more.",
-      "Of {n:,} weights compared, none differs by {least:g} or more.",
+      "Of {n} weight with a counterpart, none differs by {least:g} or more.",
+      "Of {n:,} weights with a counterpart, none differs by {least:g} or more.",
       { n: compared, least },
     );
-    return framed ? `${none} ${t("The frame marks the largest difference.")}` : none;
+    return framed ? `${none} ${t("The largest difference is framed.")}` : none;
   }
   return t(
     "The frame marks the one weight that differs by {least:g} or more.",

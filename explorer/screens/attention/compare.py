@@ -32,7 +32,7 @@ from explorer.locale.messages import t, translated
 from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.downloads import download_button
-from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_table, in_direction
+from explorer.web.figures import draw_figure, draw_map, draw_missing, draw_numbers, draw_table, in_direction
 from explorer.web.panel_choices import Choices, arrive_at_panel
 from explorer.web.runtime import NotTheModels
 from model.config import DecodeConfig
@@ -92,23 +92,23 @@ def draw_comparison(selection: Selection, translation: Translation, at: Place) -
     first, second, difference = comparison.first, comparison.second, comparison.difference
     if words:
         st.markdown(plain(words))
-    if comparison.legend:
-        st.caption(plain(comparison.legend))
-    if other:  # in a row; what is in both maps stands below it, so that these are in view
+    if about := f"{comparison.legend} {comparison.caption}".strip():
+        st.caption(plain(about))
+    if other:
         whole = first.title, second.title
         heads = at.title if all(title.endswith(at.title) for title in whole) else ". ".join(whole)
         row = {"A": first, "B": second} | ({"B − A": difference} if difference else {})
         grid = list(row.values())
-        columns = st.columns([labels[-1] for labels in in_row(grid)], gap="xsmall")
+        st.markdown(f"##### {plain(heads)}")
+        with st.container(key="compare_maps"):
+            columns = st.columns([labels[-1] for labels in in_row(grid)], gap="xsmall")
         for column, (name, each), key in zip(columns, row.items(), ("one", "other", "difference"), strict=False):
             with column:
                 shown = f"compare_{key}"
                 draw_map(each, key=shown, title=name, away=translation.model, grid=grid, group="compare")
-        about = f"{heads}. {comparison.caption}".strip()
-        st.caption(plain(about))
-        _draw_picture(comparison, f"{words} {comparison.legend} {about}", translation, other)
+        draw_numbers(row, key="compare", away=translation.model)
+        _draw_picture(comparison, f"{words} {about} {heads}.", translation, other)
         return
-    st.caption(plain(comparison.caption))
     for column, each, key in zip(st.columns(2), (first, second), ("one", "other"), strict=True):
         with column:
             draw_map(each, key=f"compare_{key}", away=translation.model)

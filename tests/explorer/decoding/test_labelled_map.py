@@ -48,20 +48,20 @@ def test_a_row_of_three_maps_names_in_each_what_rows_write_and_what_differs() ->
     own, *others = wire.read(encode(found.difference, "", grid=maps))[0]["grid"]
     assert own == others[2]
     written = [f"→ {token}" for token in a.predicted]
-    assert [each[1] for each in others] == [written, written, []], "the rows of all three are in line"
+    assert [each[1] for each in others] == [written, [""] * 5, []], "B writes the same; its rows are in line"
     assert others[0][0] == list(a.row_labels)
     assert others[1][0] == ["1", "2", "3", "4", "5"]
-    (row, column), *_ = found.difference.marks.cells
-    assert own[0] == [found.difference.row_labels[i] if i == row else f"{i + 1}" for i in range(5)]
-    names = {2: "≠ 3 red /\nblue", column: found.difference.marked_labels[1][column]}
-    assert own[2] == [names.get(i, f"{i + 1}") for i in range(5)]
+    has_number = abs(found.difference.values) >= 0.05
+    rows, columns = found.difference.marked_labels
+    assert own[0] == [rows[i] if has_number[i].any() else f"{i + 1}" for i in range(5)]
+    names = [columns[i] if has_number[:, i].any() else f"{'≠ ' * (i == 2)}{i + 1}" for i in range(5)]
+    assert [name.replace("\n", " ").replace("  ", " ") for name in own[2]] == names
     two = wire.read(encode(a, "", grid=[a, b]))[0]["grid"]
     assert two[2][:3] == [list(b.row_labels), written, list(b.column_labels)], "two have room for all names"
     inner = [dataclasses.replace(each, predicted=()) for each in maps]
-    inner[2] = dataclasses.replace(inner[2], marks=dataclasses.replace(inner[2].marks, rows=frozenset({4})))
-    labels = wire.read(encode(inner[2], "", grid=inner))[0]["grid"][0][0]
-    named = {row: inner[2].row_labels[row], 4: f"≠ {inner[2].row_labels[4]}"}
-    assert labels == [named.get(i, f"{i + 1}") for i in range(5)], "rows that write nothing"
+    inner[1] = dataclasses.replace(inner[1], marks=dataclasses.replace(inner[1].marks, rows=frozenset({4})))
+    labels = wire.read(encode(inner[1], "", grid=inner))[0]["grid"][0][0]
+    assert labels == ["1", "2", "3", "4", f"≠ {inner[1].row_labels[4]}"], "rows that write nothing"
 
 
 def test_rows_that_differ_are_named_in_all_three_maps() -> None:
@@ -71,20 +71,23 @@ def test_rows_that_differ_are_named_in_all_three_maps() -> None:
     maps = [found.first, found.second, found.difference]
     names = wire.read(encode(a, "", grid=[a, *maps[1:]]))[0]["grid"]
     assert [each[0] for each in names[2:]] == [
-        ["1", "≠ 2 die", "≠ 3 Katze"],
-        ["1", "≠ 2 der /\ndie", "≠ 3 Hund /\nKatze"],
-    ]
+        ["1", "2", "3"],
+        ["1", "≠ 2 der /\ndie", "≠ 3"],
+    ], "what B writes is named on the right; the difference names rows with numbers"
+    assert names[2][1] == ["→ ≠ die", "→ ≠ Katze", ""]
     assert names[3][1] == []
     moved = compare(a, cross("a dog", "rennt der Hund"))
     assert moved.difference
     names = wire.read(encode(a, "", grid=[a, moved.second, moved.difference]))[0]["grid"]
     assert names[3][1] == ["→ der", "→ Hund", "→ rennt"], "the rows beside it are others"
+    assert names[2][0] == ["1 <sos>", "≠ 2 rennt", "3 der"]
+    assert names[3][0] == ["1/2", "2/3", "3/1"], "positions in A and in B"
     maps = [planted("encoder"), planted("encoder", tokens=("i", "books", "<eos>"))]
     shorter = compare(*maps)
     assert shorter.difference
     names = wire.read(encode(maps[0], "", grid=[maps[0], shorter.second, shorter.difference]))[0]["grid"]
     assert names[2][0] == ["1 i", "2 books", "3 <eos>"], "a number would be that of another word in A"
-    assert names[3][0] == ["1 i", "4 books", "5 <eos>"]
+    assert names[3][0] == ["1 i", "4/2 books", "5/3 <eos>"]
 
 
 def test_head_0_is_the_mean_and_others_must_exist() -> None:
@@ -124,7 +127,7 @@ def test_a_difference_is_b_minus_a_and_needs_equal_sizes() -> None:
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     cars = planted(tokens=("i", "read", "blue", "cars", "<eos>"))
     of_cars = compare(one, cars)
-    assert of_cars.legend.startswith("≠ marks words that differ. ")
+    assert of_cars.legend.startswith("≠ marks words that differ or are missing. ")
     assert of_cars.difference is not None
     assert of_cars.difference.column_labels == ("1 i", "2 read", "3 red / blue", "4 books / cars", "5 <eos>")
     assert of_cars.difference.marked_labels[1] == ("1 i", "2 read", "≠ 3 red / blue", "≠ 4 books / cars", "5 <eos>")
@@ -200,17 +203,21 @@ def test_words_are_matched_though_one_sentence_is_longer() -> None:
     assert first.marked_ends == ("≠ ein", "≠ roter", "≠ Hund", ".")
     # "Hund" looked at the dog; "Katze" looks at "red", not at the cat.
     assert (first.marks.cells, second.marks.cells) == (((2, 1), (2, 2)), ((2, 2), (2, 3)))
-    assert words == "≠ marks words that differ. Frames mark 2 weights that differ by 0.2 or more."
+    assert words == "≠ marks words that differ or are missing. Frames mark 2 weights that differ by 0.2 or more."
     one = marked(a, cross("a red dog .", "ein roter Hund .", (1, 1)))[2]
     assert one == "The frame marks the one weight that differs by 0.2 or more."
     said = "To write “Katze”, B looks more at “red” (0.90) than A at “red” (0.05) to write “Hund”."
-    assert pair_in_words(compare(a, b)) == said
+    other = "To write “Hund”, A looks more at “dog” (0.90) than B at “cat” (0.05) to write “Katze”."
+    assert pair_in_words(compare(a, b)) == f"{said} {other}"
 
 
 def test_the_row_that_differs_most_is_quoted_unless_none_does() -> None:
     a = cross("a dog ran", "ein Hund lief", (0, 0), (1, 1), (2, 2))
     b = cross("a cat ran", "ein Hund lief", (0, 0), (1, 2), (2, 2))
-    assert pair_in_words(compare(a, b)) == "To write “Hund”, A looks more at “dog” (0.90) than B at “cat” (0.05)."
+    assert pair_in_words(compare(a, b)) == (
+        "To write “Hund”, A looks more at “dog” (0.90) than B at “cat” (0.05). "
+        "To write “Hund”, B looks more at “ran” (0.90) than A at “ran” (0.05)."
+    )
     assert pair_in_words(compare(a, a)) == "Both maps are equal in every cell."
     none = cross("men", "Leute"), cross("a dog ran", "ein Hund lief")
     assert pair_in_words(compare(*none)) == "", "no row has a counterpart"
@@ -233,9 +240,9 @@ def test_sentences_without_a_word_in_common_have_no_difference() -> None:
     a = cross("two young children play .", "zwei kleine Kinder spielen .", (0, 0))
     found = compare(a, cross("a man .", "Mann .", (0, 0)))
     assert found.difference is not None
-    assert (found.difference.row_labels, found.difference.column_labels) == (("5 spielen / Mann",), ("5 .",))
+    assert (found.difference.row_labels, found.difference.column_labels) == (("5/2 spielen / Mann",), ("5/3 .",))
     none = compare(a, cross("men", "Leute", (0, 0)))
-    assert (none.difference, none.legend) == (None, "≠ marks words that differ.")
+    assert (none.difference, none.legend) == (None, "≠ marks words that differ or are missing.")
     assert "the rows of A that write “zwei”, “kleine”, “Kinder”, “spielen” and “.”" in none.caption
     assert "; the row of B that writes “Leute”; the columns “two”" in none.caption
     assert none.caption.endswith(" of A; the column “men” of B.")
@@ -306,7 +313,7 @@ def test_weights_that_hardly_differ_are_neither_framed_nor_said_to_differ() -> N
     found = compare(a, b)
     assert found.difference is not None
     assert found.first.marks.cells == found.second.marks.cells == found.difference.marks.cells == ((0, 1),)
-    assert "none differs by 0.2 or more. The frame marks the largest difference." in found.legend
+    assert "none differs by 0.2 or more. The largest difference is framed." in found.legend
 
 
 def test_both_maps_of_a_picture_have_numbers_or_none_has() -> None:

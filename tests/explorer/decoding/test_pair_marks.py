@@ -40,12 +40,10 @@ def test_the_pieces_of_a_key_are_added_up_before_words_are_compared() -> None:
     most, *others = counterparts(a, b)
     assert most.weights == (pytest.approx(0.264), pytest.approx(total)), "the numbers in the cells"
     assert ("unicyclist", found.second.marks.columns) == ("".join(b.columns[1:4]), {1, 2, 3})
-    assert "The weights of the pieces of a word are added up." in found.caption
     assert found.difference is not None
-    assert found.difference.marked_labels[1] == ("1 the", "≠ 2 dog / unicyclist", "3 runs")
+    assert found.difference.marked_labels[1] == ("1 the", "≠ 2 dog / unicyclist", "3/5 runs")
     assert found.difference.values[0, 1] == pytest.approx(total - 0.264), "a whole word where pieces are not as many"
     assert (found.difference.marks.cells, found.difference.marks.twins[1]) == (((0, 1),), [0, 1, 2])
-    assert "added up" not in compare(a, a).caption
     assert all(pair.change <= most.change for pair in others)
 
 
@@ -73,19 +71,19 @@ LOOKS_MORE = "To write “.”, {} looks more at “<eos>” (0.91) than {} at �
 def test_a_word_that_one_map_lacks_is_named_with_the_change_that_it_explains() -> None:
     """Whichever of the maps lacks it; the page lists it, and the difference leaves it out."""
     found = compare(DOT, NO_DOT)
-    without = "another 0.24 goes to “.”, which {} does not have)."
+    without = "another 0.24 goes to “.”, which {} lacks there)."
     assert pair_in_words(found) == f"{LOOKS_MORE.format('B', 'A')}; {without.format('B')}"
     assert pair_in_words(compare(NO_DOT, DOT)) == f"{LOOKS_MORE.format('A', 'B')}; {without.format('A')}"
     assert found.caption == "No single counterpart, so neither compared nor in B − A: the column “.” of A."
     minus = found.difference
     assert minus is not None
-    assert (minus.row_labels, minus.column_labels) == (("1 <sos>", "2 Schnee"), ("1 snow", "3 <eos>"))
+    assert (minus.row_labels, minus.column_labels) == (("1 <sos>", "2 Schnee"), ("1 snow", "3/2 <eos>"))
     assert minus.values[1] == pytest.approx([0.01, 0.23])
     assert (minus.marks.cells, minus.marks.twins) == (((1, 1),), ([0, 1], [0, 2]))
     assert "-0.2" not in map_caption(minus)
-    assert "“2 Schnee” looks at “3 <eos>”" in map_caption(minus)
+    assert "“2 Schnee” looks at “3/2 <eos>”" in map_caption(minus)
     words = map_csv(minus).decode("utf-8-sig")
-    assert "B minus A,2 Schnee,3 .,3 <eos>," in words, "positions are those in A"
+    assert "B minus A,2 Schnee,3 .,3/2 <eos>," in words, "positions in A and in B"
 
 
 def test_a_word_that_explains_little_is_not_named_with_the_change() -> None:
@@ -96,7 +94,7 @@ def test_a_word_that_explains_little_is_not_named_with_the_change() -> None:
         assert ("another" in words) == said, "from half of the change, 0.23"
     a = sums_to_one("snow now <eos>", "Schnee .", (0.7, 0.2, 0.1), (0.08, 0.24, 0.68))
     b = sums_to_one("snow right here <eos>", "Schnee .", (0.7, 0.1, 0.1, 0.1), (0.0, 0.0, 0.09, 0.91))
-    assert "another 0.24 goes to “now”, which B does not have" in pair_in_words(compare(a, b))
+    assert "another 0.24 goes to “now”, which B lacks there" in pair_in_words(compare(a, b))
     b.values[1] = 0.0, 0.1, 0.14, 0.76
     assert "another" not in pair_in_words(compare(a, b)), "B gives as much to words that only B has"
     matched = sums_to_one("snow , <eos>", "Schnee .", (0.7, 0.1, 0.2), (0.08, 0.01, 0.91))
@@ -109,7 +107,12 @@ def test_a_word_that_stands_twice_in_one_map_is_lacking_only_there() -> None:
     a = sums_to_one("a man and a dog", "ein Hund", (0.3, 0.1, 0.1, 0.4, 0.1), (0.0, 0.0, 0.1, 0.5, 0.4))
     b = sums_to_one("a man and dog", "ein Hund", (0.3, 0.1, 0.1, 0.5), (0.0, 0.0, 0.1, 0.9))
     said = "(0.90) than A at “dog” (0.40; another 0.50 goes to “a”, which B lacks there)."
-    assert pair_in_words(compare(a, b)) == f"To write “Hund”, B looks more at “dog” {said}"
+    first, *more = pair_in_words(compare(a, b)).split(" To write ")
+    assert first == f"To write “Hund”, B looks more at “dog” {said}"
+    assert len(more) == 1, "of two frames, both are named"
+    b.values[0, 3] = 0.2
+    assert compare(a, b).legend.endswith("The frame marks the one weight that differs by 0.2 or more.")
+    assert pair_in_words(compare(a, b)).count("To write") == 1
 
 
 def test_characters_are_no_pieces_of_a_word() -> None:
@@ -142,6 +145,25 @@ def test_a_piece_is_never_paired_with_a_whole_word() -> None:
     a, b = in_pieces("a b", "fe -eding birds ."), in_pieces("a b", "fe -ed -s dogs .")
     assert matched_rows(a, b) == [(0, 0), (2, 3), (3, 4)], "their first pieces"
     assert marked(a, b)[3] == SAID
+
+
+def test_words_that_differ_are_paired_by_the_word_that_they_look_at() -> None:
+    """Also where one map has more of them; a row that is spread out has no pair."""
+    a = in_pieces("the dog runs", "Der Hund rennt .", (1, 1), (2, 2))
+    b = in_pieces("the un -ic -yclist runs", "Der unbekannte Rad -fahrer läuft .", (1, 1), (2, 3), (4, 4))
+    assert matched_rows(a, b) == [(0, 0), (1, 2), (2, 4), (3, 5)]
+    first, second, legend, said = marked(a, b)
+    assert "that writes “unbekannte”." in said
+    assert "Words that differ are paired where they look most at the same word." in said
+    assert (first.marks.ends, second.marks.ends) == ({1, 2}, {1, 2, 3, 4}), "they are marked as before"
+    assert "with a counterpart" in legend
+    even = in_pieces("the un -ic -yclist runs", "Der unbekannte Rad -fahrer läuft .")
+    assert matched_rows(a, even) == [(0, 0), (3, 5)], "none of its words leads"
+    assert "are paired" not in marked(a, even)[3]
+    b.values[2], b.values[4] = b.values[4].copy(), b.values[2].copy()
+    assert matched_rows(a, b) == [(0, 0), (1, 1), (2, 2), (3, 5)], "in their order"
+    lone = in_pieces("the cat", "Der Hund rennt", (1, 1)), in_pieces("the big cat", "Der sehr große Kater", (1, 1))
+    assert matched_rows(*lone) == [(0, 0)], "“big” has no counterpart"
 
 
 def test_maps_know_which_tokens_continue_a_word() -> None:
