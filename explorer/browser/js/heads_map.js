@@ -22,7 +22,7 @@ import { inkOn } from "./ink.js";
 import { CONDENSED } from "./map_marks.js";
 import { AXIS, CORNER, labelsOf, levelOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
-import { cellNumber, clamp, wholePercent } from "./numbers.js";
+import { cellNumber, clamp, wholePercent, withZero } from "./numbers.js";
 import { aboutNumbers, beyondEdge, bringIntoSight, cellSize, keysLookedAt, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
@@ -253,14 +253,16 @@ function writeRows({ ctx, theme, left, top, cell, tall, places, keys }, rows, va
   Object.assign(ctx, { font: `${tall}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing: "0px" });
   const sizeOf = (/** @type {string} */ number) =>
     Math.floor(Math.min(tall / 1.3, (cell * tall) / ctx.measureText(number).width / CONDENSED));
-  const [size, longest] = [0.5, 0.999].map((weight) => sizeOf(cellNumber(weight))); // ">.99" is longest
+  const hasZero = sizeOf(withZero(cellNumber(0.5))) >= least;
+  const numberOf = (/** @type {number} */ weight) => (hasZero ? withZero(cellNumber(weight)) : cellNumber(weight));
+  const [size, longest] = [0.5, 0.999].map((weight) => sizeOf(numberOf(weight))); // ">.99" is longest
   if (size < least) return false;
   for (const row of rows)
     for (const key of keysLookedAt(values, row * keys, keys)) {
       const weight = values[row * keys + key];
-      const number = cellNumber(weight);
+      const number = numberOf(weight);
       ctx.fillStyle = inkOn(theme.scale[levelOf(weight, scale)]);
-      ctx.font = `${number.length > 3 ? Math.max(longest, least) : size}px ${theme.font}`;
+      ctx.font = `${number.length > numberOf(0.5).length ? Math.max(longest, least) : size}px ${theme.font}`;
       const x = left + (columnAt(places, key) + 0.5) * cell;
       ctx.fillText(number, x, top + (row + 0.5) * tall + 0.5, cell - 2);
     }
