@@ -12,7 +12,12 @@ Message = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def messages(at: AppTest) -> list[Message]:
-    return [wire.read(element.proto.bytes) for element in at.get("bidi_component") if element.proto.bytes]
+    """All messages but the glossary, which every page is sent."""
+    return [
+        wire.read(element.proto.bytes)
+        for element in at.get("bidi_component")
+        if element.proto.bytes and element.proto.component_name != "headlight_glossary"
+    ]
 
 
 def decodings(at: AppTest) -> list[Message]:

@@ -267,7 +267,7 @@ def test_the_progress_line_shows_the_remaining_time(capsys: pytest.CaptureFixtur
     terminal.tick(25, (90.0, 150.0), 12_345.0)
     drawn = capsys.readouterr().err
     assert "██████░" in drawn
-    assert "25/100, 2 to 3 min left, 12,345 tokens/s" in drawn
+    assert "25/100, 1 to 3 min left, 12,345 tokens/s" in drawn
 
 
 def test_a_new_run_watches_a_sentence_of_its_own(tmp_path: Path) -> None:
