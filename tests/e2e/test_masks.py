@@ -161,8 +161,8 @@ def test_padding_is_pale_below_a_line_and_the_scale_is_that_of_the_other_cells(v
     assert beyond
     assert 2.41 < float(beyond[1]) <= furthest + 0.005, "it would be as strong as the strongest"
     click_cell(scores, -1, 0)
-    assert 0 < strength(rows - 1) < strength(rows - 3) / 2
-    line = [colour(scores, int(rows) - 2, 0, across / 40, 0) for across in range(4, 36)]
+    assert 0 < strength(rows - 1) < strength(rows - 4) / 2, "three rows are padding"
+    line = [colour(scores, int(rows) - 3, 0, across / 40, 0) for across in range(4, 36)]
     assert len({*map(tuple, line)}) > 1, "the line is dashed"
 
 
