@@ -36,7 +36,9 @@ export function hatch(pen) {
     Object.assign(ctx, { strokeStyle: theme.ink, lineWidth: 1 });
     ctx.setLineDash([3, 3]);
     ctx.beginPath();
-    ctx.rect(left, top + (rows - padding) * tall, keys * cell, 0);
+    const line = top + (rows - padding) * tall;
+    ctx.moveTo(left, line); // a flat rectangle would go there and back, and fill its own gaps
+    ctx.lineTo(left + keys * cell, line);
     ctx.stroke();
     ctx.setLineDash([]);
   }
