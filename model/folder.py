@@ -76,8 +76,8 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or name.endswith(".") or _WINDOWS_DEVICES.fullmatch(name):
         raise CheckpointError(
-            "{name!r} cannot name a model: use 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter "
-            "or digit and not ending with a dot.",
+            "“{name}” cannot name a model: use 1 to 64 letters a to z or A to Z, digits, “-”, “_” or “.”, beginning "
+            "with a letter or digit and not ending with a dot.",
             name=name,
         )
     return name

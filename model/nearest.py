@@ -15,7 +15,7 @@ def nearest(word: str, known: Iterable[str]) -> Later:
     """A sentence on the `known` words closest to `word`; if none is close, on all of them, or of many the nearest."""
     known = sorted(known)
     if not known:
-        return later("There is none here.")
+        return later("It may have been deleted.")
     if close := difflib.get_close_matches(word, known, n=1, cutoff=0.6) or _related(word, known):
         *first, last = [f"'{name}'" for name in close]
         names = later("{first} or {last}", first=", ".join(first), last=last) if first else last

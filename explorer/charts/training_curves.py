@@ -77,7 +77,7 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None, *
     curves += [translated(OPTIMISED)] if both or (metrics.train and not plain) else []
     validation, title = translated(VALIDATION), translated(MEASURES["loss"][1])
     spec = _spec(title, max_steps, (*curves, validation), dotted=(validation,), marked=mark is not None, log=True)
-    data = _columns(rows + _rows(metrics.evals, "loss", validation), mark)
+    data = _columns(rows + _rows(metrics.scored, "loss", validation), mark)
     return Figure(spec, data, loss_caption(metrics, alike), t("Loss, in nats per target token (logarithmic)"))
 
 
@@ -122,7 +122,7 @@ def _which_loss(metrics: Metrics, alike: bool) -> list[str]:
 
 def score_name(metrics: Metrics) -> str:
     """The main score of a run: BLEU if its answers are sentences, otherwise exact match."""
-    return headline_name(metrics.evals[-1] if metrics.evals else {})
+    return headline_name(metrics.scored[-1] if metrics.scored else {})
 
 
 @cached_by_language(CACHED)
@@ -136,7 +136,7 @@ def score_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) 
     names = ("exact_match", "bleu") if bleu else _IN_PERCENT
     title = t("BLEU, and right (%)") if bleu else t("right (%)")
     curves = tuple(translated(MEASURES[name][0]) for name in names)
-    first, second = (_rows(metrics.evals, name, curve) for name, curve in zip(names, curves, strict=True))
+    first, second = (_rows(metrics.scored, name, curve) for name, curve in zip(names, curves, strict=True))
     rows = first + second
     drawn, other = ({step: round(value, 1) for step, value, _ in each} for each in (first, second))
     if drawn and drawn == other:
@@ -256,7 +256,7 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     """Tabulate the evaluations, newest first, each with the latest training loss before it."""
     train = _measured(metrics, TRAINING_LOSS)
     rows = []
-    for point in reversed(metrics.evals):
+    for point in reversed(metrics.scored):
         before = (p[TRAINING_LOSS] for p in reversed(train) if p["step"] <= point["step"])
         row: dict[str, Any] = {t("step"): int(point["step"]), t("validation loss"): point.get("loss")}
         row[t("training loss")] = next(before, None)
@@ -272,7 +272,7 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
 def _measured(metrics: Metrics, measure: str) -> list[Point]:
     """The points of a run that have this measure."""
     if measure != TRAINING_LOSS:
-        return [point for point in metrics.evals if measure in point]
+        return [point for point in metrics.scored if measure in point]
     return [{**point, measure: loss} for point in metrics.train if (loss := plain_loss(point)) is not None]
 
 
@@ -362,7 +362,7 @@ def _spec(
             alt.Tooltip("step:Q", format=",d", title=t("step")),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
-        **(named("curve", curves, labelLimit=220, values=list(drawn or curves)) if curves else {}),
+        **(named("curve", curves, labelLimit=320, values=list(drawn or curves)) if curves else {}),
     )
     layers = [base.mark_line(strokeWidth=2)]
     points = dots(base, "curve") if curves else base.mark_circle(size=28, opacity=1)

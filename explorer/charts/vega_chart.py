@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import pandas  # noqa: F401 - Altair asks what is loaded of it, and another session might be in the middle of loading it
 
 from explorer.charts.chart import DASHES, GREY, HEIGHT
 from explorer.locale.catalogue import in_digits_of

@@ -13,7 +13,7 @@ from explorer.lessons.library import FOLDER as LESSONS
 from explorer.lessons.library import lesson_files, read_library
 from explorer.lessons.translation import texts_of
 from explorer.locale.glossary import GLOSSARY, NAMED
-from explorer.runs.settings import HELP, english_label
+from explorer.runs.settings import CHOICES, HELP, english_label
 from model.data import TASKS, get_task
 from model.experiments.catalogue import EXPERIMENTS
 from model.presets import PRESETS
@@ -63,7 +63,7 @@ def _in_data() -> Iterator[Found]:
         for task in tasks
     }
     by_file["model/presets.toml"] = tuple(preset.title for preset in PRESETS.values())
-    by_file["model/config.py"] = (*map(english_label, HELP), *HELP.values())
+    by_file["model/config.py"] = (*map(english_label, HELP), *HELP.values(), *CHOICES)
     by_file["model/experiments/experiments.toml"] = tuple(
         text
         for experiment in EXPERIMENTS.values()

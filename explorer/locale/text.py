@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -138,6 +139,15 @@ def cell_number(value: float, *, signed: bool = False, narrow: bool = False) -> 
 def number_marks() -> str:
     """The decimal mark of the language chosen and the mark between thousands, as Plotly wants them: ".,", ",."."""
     return in_digits_of(language.current(), ".,")
+
+
+def day(moment: datetime) -> str:
+    """Format a day without its year: "28 Nov", in German "28. Nov."."""
+    if language.current() == language.ENGLISH:
+        return f"{moment.day} {moment:%b}"
+    from babel.dates import format_skeleton
+
+    return str(format_skeleton("MMMd", moment, locale=language.current().replace("-", "_")))
 
 
 def count(number: float) -> str:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from explorer.locale.messages import t
-from explorer.locale.text import weight_percent
 from explorer.runs.command import TrainingOrder
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, environment, last_sentence, lower_priority, niceness
@@ -64,10 +63,10 @@ class PlanError(UserError):
 class Plan(msgspec.Struct, frozen=True):
     """The estimate of a run, as `--dry-run --json` prints it.
 
-    `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it becomes somewhat busier than it was
-    while updates were timed; `evaluation_seconds`: the part of `seconds` that evaluations take, `earliest_seconds`:
-    that until the run may end, at the fastest pace timed on this machine; `examples` by split;
+    `memory` in bytes; `seconds` for the whole run on `threads` cores of a CPU, or else `device_name`, at `tokens_per_s`
+    (source and target, without padding, as `tokens_per_update`) if it does nothing else, `busy_seconds` if it becomes
+    somewhat busier than it was while updates were timed; `earliest_seconds`: the part of `seconds` until the run may
+    end, at step `earliest`, at the fastest pace timed on this machine; `examples` by split; `training`: all settings;
     `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of step and learning rate.
     """
 
@@ -85,7 +84,9 @@ class Plan(msgspec.Struct, frozen=True):
     tokens_per_update: int
     busy_seconds: float
     earliest_seconds: float
-    evaluation_seconds: float
+    threads: int
+    earliest: int
+    training: dict[str, Any]
     skipped: int = 0
     examples: dict[str, int] = {}
     schedule: tuple[tuple[int, float], ...] = ()
@@ -98,18 +99,25 @@ class Plan(msgspec.Struct, frozen=True):
     def summary(self) -> str:
         """Device, updates, passes over the data and vocabularies in a few sentences."""
         pairs = self.examples.get("train", 0)
+        cores = t("{n} core of the CPU", "{n} cores of the CPU", n=self.threads)
+        epochs = t("{n:,.0f}", n=self.epochs) if self.epochs >= 10 else t("{n:.1f}", n=self.epochs)
         said = [
             t(
-                "On {device} ({precision}): {updates} of about {tokens:,.0f} tokens at up to {speed:,.0f} tokens/s, "
-                "{epochs} times through {data}. Evaluations take {share} of the time. Vocabulary: "
-                "{source_tokens} and {target_tokens}, {special} of them special on each side.",
-                device=self.device_name,
+                "On {device} ({precision}): {updates} of {batches}, about {tokens:,.0f} tokens of both sides together, "
+                "at up to {speed:,.0f} tokens/s; {epochs} times through {data}. Vocabulary: {source_tokens} and "
+                "{target_tokens}, {special} of them special on each side.",
+                device=cores if self.device == "cpu" else self.device_name,
                 precision=self.precision,
                 updates=t("{n} update", "{n:,} updates", n=self.steps),
                 tokens=float(f"{self.tokens_per_update:.2g}"),
                 speed=float(f"{self.tokens_per_s:.2g}"),
-                epochs=t("{n:,.0f}", n=self.epochs) if self.epochs >= 10 else t("{n:.1f}", n=self.epochs),
-                share=weight_percent(self.evaluation_seconds / self.seconds),
+                batches=t(
+                    "a batch of at most {most:,} tokens a side",
+                    "up to {n} batches of at most {most:,} tokens a side",
+                    n=self.training["gradient_accumulation_steps"],
+                    most=self.training["max_tokens"],
+                ),
+                epochs=t("at most {n}", n=epochs) if self.earliest < self.steps else epochs,
                 data=t("the only training pair", "the {n:,} training pairs", n=pairs),
                 source_tokens=t("{n} source token", "{n:,} source tokens", n=self.src_vocab_size),
                 target_tokens=t("{n} target token", "{n:,} target tokens", n=self.tgt_vocab_size),
@@ -131,8 +139,8 @@ class Plan(msgspec.Struct, frozen=True):
         """What the two ends of the time assume."""
         return t(
             "The shorter time is that until the run may end for the first time, on a machine that does nothing else; "
-            "the longer one is that of all updates, half as long again as under its present load. The run gives way to "
-            "other programs: if they need more, it can take several times as long."
+            "the longer one is that of all updates, on one somewhat busier than now. The run gives way to other "
+            "programs: if they need more, it can take several times as long."
         )
 
 
@@ -281,7 +289,11 @@ class PlanService:
         calm = UNTIMED * self._pace * sizes.seconds
         longest = calm + (self._slower - 1) * min(calm, LOADED_SECONDS)
         # What small sizes take on a GPU bounds the time of large ones from above only.
-        return (LEAST * self._pace * sizes.seconds * sizes.earliest if self._device == "cpu" else 0.0), longest
+        return self.least(sizes) * sizes.earliest, longest
+
+    def least(self, sizes: Sizes) -> float:
+        """The shortest time of all updates of a run of these sizes without a trial; 0 on a GPU, where it is unknown."""
+        return LEAST * self._pace * sizes.seconds if self._device == "cpu" else 0.0
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """Return the plan of a command, the error, or None while the estimate is running; never blocks."""

@@ -9,7 +9,7 @@ from typing import Any
 from explorer.decoding.examples import FILES
 from explorer.decoding.model_summary import by_heart
 from explorer.locale.messages import message, t, translated
-from explorer.locale.text import count, fixed, shortened
+from explorer.locale.text import count, day, fixed, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.origin import device_text
 from explorer.runs.progress import range_text, score_text
@@ -43,8 +43,10 @@ def rows(entries: Sequence[Entry], verdicts: Mapping[str, Verdict] | None = None
 
 
 def texts(table: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What the columns of scores show in the list instead of their numbers: each with its interval."""
-    return {
+    """What the list shows instead of numbers and times: scores with their intervals, and days."""
+    when = t("when")
+    days = {when: [day(row[when]) if row[when] else "–" for row in table]} if table and when in table[0] else {}
+    return days | {
         name: [
             "–" if (value := row[name]) is None else fixed(value, 1) + (f" ({row[ends]})" if row.get(ends) else "")
             for row in table
@@ -60,7 +62,6 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
     n = scores.get("sentences")
     exact, seconds = number(scores, "exact_match"), number(results, "seconds")
     bleu = number(scores, "bleu") if headline_name(scores) == "bleu" else None
-    bleu = None if bleu is not None and is_perfect("bleu", bleu) and exact is not None else bleu  # it says no more
     known = by_heart(summary.get("task"))
     scored = t("{n:,} test", n=n or 0) if test else t("{n:,} held out", n=n or 0)
     return {
@@ -81,7 +82,7 @@ def _row(entry: Entry, verdict: Verdict | None) -> dict[str, Any]:
 
 
 def card(entry: Entry, verdict: Verdict | None) -> str:
-    """What a narrow screen says of an entry in one line: verdict, score with its interval, and data."""
+    """What a narrow screen says of an entry: verdict, score with its interval, data and day."""
     scores, test = _scored(entry)
     score = _score(entry, scores)
     if not score:
@@ -89,8 +90,10 @@ def card(entry: Entry, verdict: Verdict | None) -> str:
     elif by_heart(entry.summary.get("task")):
         said = t("{score} on training pairs", score=score)
     else:
-        said = t("{score} on test sentences", score=score) if test else t("{score} on validation", score=score)
-    return " · ".join(filter(None, (verdict_text(entry, verdict), said, _short_data(entry))))
+        said = score if test else t("{score} on validation", score=score)
+    moment = _moment(entry.date)
+    when = day(moment) if moment else ""
+    return " · ".join(filter(None, (verdict_text(entry, verdict), said, _short_data(entry), when)))
 
 
 def result_rows(entries: Mapping[str, Entry]) -> list[dict[str, str]]:

@@ -42,17 +42,24 @@ class Metrics:
     `train` points have step and, if logged, epoch, seconds (of training), loss (as optimised, in nats per target
     token), nll (the same without smoothing and consistency), lr, grad_norm, tokens_per_s; `evals` have step, epoch,
     seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100), sentences, reachable (the
-    largest share that can be right, if that is not all). `samples` are pairs of step
+    largest share that can be right, if that is not all). `looks` are the same before the first evaluation of a short
+    run; they decide nothing, and are drawn only. `samples` are pairs of step
     and sample translations of a few evaluations.
     """
 
     train: tuple[Point, ...] = ()
     evals: tuple[Point, ...] = ()
     samples: tuple[tuple[int, tuple[SampleTranslation, ...]], ...] = ()
+    looks: tuple[Point, ...] = ()
+
+    @property
+    def scored(self) -> tuple[Point, ...]:
+        """Every point with scores."""
+        return (*self.looks, *self.evals)
 
     def latest(self, name: str) -> float | None:
-        """The newest value of one number of `evals`; None if there is none yet."""
-        return next((point[name] for point in reversed(self.evals) if name in point), None)
+        """The newest value of one number of a score; None if there is none yet."""
+        return next((point[name] for point in reversed(self.scored) if name in point), None)
 
 
 def plain_loss(point: Point) -> float | None:
@@ -90,6 +97,7 @@ def _read(path: str, changed: int, size: int) -> Metrics:
     del changed, size
     train: list[Point] = []
     evals: list[Point] = []
+    looks: list[Point] = []
     samples: list[tuple[int, tuple[SampleTranslation, ...]]] = []
     with open(path, "rb") as file:
         content = file.read(MAX_METRICS_BYTES)
@@ -105,12 +113,12 @@ def _read(path: str, changed: int, size: int) -> Metrics:
             continue
         if values.get("kind") == "train":
             _append(train, _point(step, values, TRAIN_NUMBERS))
-        elif values.get("kind") == "eval":
-            _append(evals, _point(step, values, EVAL_NUMBERS))
+        elif values.get("kind") in ("eval", "look"):
+            _append(evals if values["kind"] == "eval" else looks, _point(step, values, EVAL_NUMBERS))
             samples = [earlier for earlier in samples if earlier[0] < step]
             samples.append((step, _samples(values.get("samples"))))
             del samples[1 : len(samples) - MAX_SAMPLES + 1]
-    return Metrics(tuple(train), tuple(evals), tuple(samples))
+    return Metrics(tuple(train), tuple(evals), tuple(samples), tuple(looks))
 
 
 def _append(points: list[Point], point: Point) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from os.path import isfile
 from pathlib import Path
-from typing import Any, Literal, get_origin
+from typing import Any
 
 from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import listed
-from explorer.runs.settings import KINDS, label_of, unread_by
+from explorer.runs.settings import label_of, unread_by, written
 from explorer.runs.status import RunStatus
 from explorer.runs.uploads import LANGUAGES
 from model.config import DataConfig, ModelConfig, TrainConfig, with_current_names
@@ -31,7 +31,6 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     name: {item.name: list(item.default) if item.default == () else item.default for item in fields(part)}
     for name, part in (("data", DataConfig), ("model", ModelConfig), ("training", TrainConfig))
 }
-_NAMES = {"bleu": "BLEU", "rope": "RoPE", "alibi": "ALiBi", "lstm": "LSTM", "relu": "ReLU", "gelu": "GELU"}
 _FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_COMPARED = ("src_vocab_size", "tgt_vocab_size", "settled", "fused", "snapshots", "snapshot_megabytes")
 
@@ -232,13 +231,13 @@ def _pairs(files: str, pairs: int, digest: str) -> str:
     )
 
 
-def comparable(folders: Mapping[str, Path]) -> list[list[str]]:
-    """Group runs whose losses can be compared: the same validation sentences, cut into the same tokens."""
+def comparable(folders: Mapping[str, Path], *, by_token: bool) -> list[list[str]]:
+    """Group runs of the same validation sentences; `by_token`: cut into the same tokens, as means over them need."""
     groups: dict[Any, list[str]] = {}
     for run, folder in folders.items():
         settings = settings_of(folder)
         try:
-            tokens = hashlib.sha256((folder / TOKENIZER).read_bytes()).digest()
+            tokens = hashlib.sha256((folder / TOKENIZER).read_bytes()).digest() if by_token else b""
         except OSError:  # it has not been written yet: nobody knows what its tokens are
             tokens = run.encode()
         key = (tokens, *(str(settings.get(name)) for name in ("task", "split_seed", "own_pairs")))
@@ -265,10 +264,4 @@ def _text(name: str, value: Any) -> str:
         return t("Your own pairs") if value == FILES else named
     if name in ("src_lang", "tgt_lang") and value in LANGUAGES:
         return translated(LANGUAGES[value])
-    if isinstance(value, bool):
-        return t("yes") if value else t("no")
-    if get_origin(KINDS.get(name)) is Literal:
-        return _NAMES.get(value) or str(value).replace("_", " ")
-    if isinstance(value, int) and "seed" not in name:
-        return t("{n:,.0f}", n=value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return written(name, value)

@@ -175,7 +175,7 @@ def up_to(metrics: Metrics, step: int) -> Metrics:
     train, evals = (
         tuple(point for point in points if point["step"] <= step) for points in (metrics.train, metrics.evals)
     )
-    return Metrics(train, evals, tuple(sample for sample in metrics.samples if sample[0] <= step))
+    return Metrics(train, evals, tuple(sample for sample in metrics.samples if sample[0] <= step), metrics.looks)
 
 
 def diagnosis_of(metrics: Metrics, busy: bool, summary: Mapping[str, Any]) -> Diagnosis:
@@ -212,7 +212,7 @@ def headline_numbers(metrics: Metrics, score: str) -> tuple[tuple[str, str], ...
 
 def _newest_losses(metrics: Metrics) -> tuple[tuple[str, str], ...]:
     """The newest training and validation loss, each with its step: they are logged at different ones."""
-    train, evals = metrics.train[-1:], metrics.evals[-1:]
+    train, evals = metrics.train[-1:], metrics.scored[-1:]
     losses = [(t("Training loss, step {step:,.0f}", step=last["step"]), plain_loss(last)) for last in train]
     losses += [(t("Validation loss, step {step:,.0f}", step=last["step"]), last.get("loss")) for last in evals]
     return tuple((label, _UNKNOWN if loss is None else loss_text(loss)) for label, loss in losses)
@@ -233,27 +233,17 @@ def range_text(name: HeadlineName, value: float, sentences: int) -> str:
     return "–".join(fixed(end, 0 if end == 100 else decimals) for end in ends)
 
 
-def sample_table(
-    samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]],
-) -> tuple[dict[str, list[str]], str] | None:
-    """Tabulate the newest sample translations, with a caption; None if there are none."""
+def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -> dict[str, list[str]] | None:
+    """Tabulate the newest sample translations; None if there are none."""
     if not samples:
         return None
-    step, newest = samples[-1]
-    columns = {
+    _, newest = samples[-1]
+    return {
         t("source"): [sample.source for sample in newest],
         t("right answer"): [sample.target for sample in newest],
         t("model's answer"): [sample.prediction or t("(nothing)") for sample in newest],
         t("exactly right"): [t("yes") if sample.prediction == sample.target else t("no") for sample in newest],
     }
-    right = sum(sample.prediction == sample.target for sample in newest)
-    return columns, t(
-        "Exactly right at step {step:,}: {right} of {n} validation sentence.",
-        "Exactly right at step {step:,}: {right} of {n:,} validation sentences.",
-        step=step,
-        right=right,
-        n=len(newest),
-    )
 
 
 def watched_trace(folder: Path) -> AttentionTrace | None:

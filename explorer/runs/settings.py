@@ -10,7 +10,9 @@ import typing
 from collections.abc import Sequence
 from typing import Any
 
-from explorer.locale.messages import message, translated
+from explorer.locale.catalogue import in_digits_of
+from explorer.locale.language import current
+from explorer.locale.messages import message, t, translated
 from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict
 from model.presets import Preset
 
@@ -89,7 +91,40 @@ _LABELS = {
     "consistency": message("Consistency of two passes"),
     "consistency_weight": message("Consistency weight α"),
     "cutoff": message("Token cutoff"),
+    "own_pairs": message("Own pairs"),
+    "starts_from": message("Starts from"),
+    "first_part": message("First part"),
+    "further_pairs": message("Further pairs"),
+    "trained_longer": message("Trained longer"),
 }
+_NAMES = {
+    "transformer": "Transformer",
+    "lstm": "LSTM",
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "rms": "RMS",
+    "rope": "RoPE",
+    "alibi": "ALiBi",
+    "sentencepiece": "SentencePiece",
+    "bytelevel": "Byte-level",
+    "adam": "Adam",
+    "adamw": "AdamW",
+    "inverse_sqrt": "1/√n",
+    "simcut": "SimCut",
+    "rdrop": "R-Drop",
+    "bleu": "BLEU",
+}
+CHOICES = tuple(
+    choice.replace("_", " ")
+    for kind in KINDS.values()
+    if typing.get_origin(kind) is typing.Literal
+    for choice in typing.get_args(kind)
+    if choice not in _NAMES
+)
+"""The choices of settings that are words."""
+_NEVER_IF_0 = ("stop_when_right", "patience")
 
 
 def unread_by(architecture: str) -> set[str]:
@@ -148,6 +183,24 @@ def evaluation_every(preset: Preset, steps: int) -> int:
     """Updates between evaluations: those of the preset, or in proportion fewer for a run that is shorter than its."""
     every, usual = (preset.training.get(name, DEFAULTS[name]) for name in ("eval_every", "max_steps"))
     return max(1, every * steps // usual) if 0 < steps < usual else int(every)
+
+
+def written(name: str, value: Any) -> str:
+    """Write the value of a setting for people."""
+    if isinstance(value, bool):
+        return t("yes") if value else t("no")
+    if typing.get_origin(KINDS.get(name)) is typing.Literal:
+        return _NAMES.get(value) or translated(str(value).replace("_", " "))
+    if name in _NEVER_IF_0 and value == 0:
+        return t("never")
+    if isinstance(value, int) and "seed" not in name:
+        return t("{n:,.0f}", n=value)
+    return in_digits_of(current(), f"{value:g}") if isinstance(value, float) else str(value)
+
+
+def described(name: str, text: str) -> str:
+    """A setting's label with its value, which is given as after `--set`."""
+    return f"{label_of(name)} {written(name, value_of(KINDS[name], text))}"
 
 
 def as_text(value: Any) -> str:

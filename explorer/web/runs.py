@@ -37,7 +37,7 @@ RUN, ENTRY = "run", "entry"  # keys of the choices on Train and on Runs, and nam
 NEW = ""
 Option = TypeVar("Option", bound=str)
 WRONG_ANSWERS = message("Find all wrong validation answers")
-_FIGURES = {message("score"): score_figure, message("learning rate"): rate_figure}
+_FIGURES = {message("scores"): score_figure, message("learning rate"): rate_figure}
 _NEXT, _MISSING = "_run_next", "_run_missing"
 _REFUSED, _WATCH = "_refused_", "_again_watch"
 
@@ -139,7 +139,7 @@ def draw_curves(metrics: Metrics, alike: bool, *, key: str, max_steps: int = 0, 
     with left:
         draw_figure(loss_figure(metrics, max_steps, mark, alike=alike))
     with right:
-        if not metrics.evals:
+        if not metrics.scored:
             draw_figure(rate_figure(metrics, max_steps))
             return
         figure = st.container()  # the switch is below it, so that both curves start at the same height

@@ -37,6 +37,7 @@ FEW_DROPOUT = 0.3
 CHARACTER_STEPS, CHARACTER_RATE = 1300, 8e-3
 SAMPLES = 2
 MOST_SHOWN = 60  # characters of a text that is named
+LOOK, SHORT_RUN = 20, 1000  # updates
 ENOUGH_RIGHT = 3  # evaluations in a row with everything right, after which training stops
 
 
@@ -139,6 +140,11 @@ def larger(model: ModelConfig, training: TrainConfig, share: float) -> dict[str,
     return changes | {"learning_rate": rate, "max_steps": 2 * training.max_steps}
 
 
+def first_look(max_steps: int, eval_every: int) -> int:
+    """The update after which a short run is scored once before its first evaluation, deciding nothing; 0 for none."""
+    return LOOK if max_steps <= SHORT_RUN and min(eval_every, max_steps) > LOOK else 0
+
+
 def earliest_end(config: TrainConfig, held_out: int) -> int:
     """The first update after which training with so many held-out pairs may end."""
     right = config.stop_when_right if held_out >= FEWEST_HELD_OUT else 0
@@ -189,7 +195,9 @@ def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float)
             )
             if words.unspellable
             else t(
+                "Whole words, because the {size:,} tokens of the training answers spell the only validation answer.",
                 "Whole words, because the {size:,} tokens of the training answers spell every validation answer.",
+                n=words.held_out,
                 size=size,
             )
         )

@@ -37,8 +37,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
     tokens_per_s and tokens_per_update (source and target, without padding), seconds (the whole run on a machine that
     does nothing else), evaluation_seconds (those of them that evaluations take), busy_seconds (the whole run, if the
-    machine becomes somewhat busier than it was while updates were timed), earliest_seconds (the part of seconds until
-    the run may end), schedule (pairs of step and rate), model data
+    machine becomes somewhat busier than it was while updates were timed), earliest (the update after which the run may
+    end), earliest_seconds (the part of seconds until then), schedule (pairs of step and rate), model data
     training (the complete configuration).
 
     Raises:
@@ -92,6 +92,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "evaluation_seconds": round(evaluations * per_evaluation / times_slower, 3),
         "busy_seconds": round(BUSIER * times_slower * seconds, 1),
+        "earliest": earliest,
         "earliest_seconds": round(seconds * earliest / training.max_steps, 1),
         "schedule": curve(training),
         "model": to_dict(setup.settings.model),

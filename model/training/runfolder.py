@@ -75,7 +75,7 @@ class RunFolder:
         """Delete an earlier stop request."""
         (self.folder / STOP).unlink(missing_ok=True)
 
-    def log(self, kind: Literal["train", "eval"], step: int, **values: Any) -> None:
+    def log(self, kind: Literal["train", "eval", "look"], step: int, **values: Any) -> None:
         """Append one line to metrics.jsonl."""
         line = json.dumps({"kind": kind, "step": step, **flat(values)}, ensure_ascii=False, allow_nan=False)
         with open(self.folder / METRICS, "ab") as file:

@@ -31,7 +31,7 @@ class Terminal:
         if kind == "train" and self.live:
             return
         numbers = "  ".join(f"{key} {_number(key, values[key])}" for key in _PRINTED if values.get(key) is not None)
-        self.say(f"step {step:>6}  {'evaluation  ' if kind == 'eval' else ''}{numbers}")
+        self.say(f"step {step:>6}  {'evaluation  ' if kind != 'train' else ''}{numbers}")
 
     def say(self, text: str) -> None:
         """Print a line, above the bar if there is one."""

@@ -11,8 +11,8 @@ import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import safetensors.torch
 import torch
@@ -23,6 +23,7 @@ from model.architectures import Model
 from model.checkpoint import average_weights, load_stored, stored_weights, write_weights
 from model.config import TrainConfig
 from model.data.checks import FEWEST_HELD_OUT
+from model.data.proposal import first_look
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
 from model.training.corpus import Inputs, Update
@@ -68,48 +69,54 @@ class Window:
             raise not_finite(step, config)
 
 
-RECENT_SECONDS = 60.0
 SPELL_SECONDS, MOST_SPELLS = 5.0, 24
+NEWER = 0.7
+"""The weight of a spell as a share of that of the next one: those of the last half minute have 88 % of all weight."""
+STEADY_SPELLS = 12
 
 
 class Pace:
-    """Estimates the remaining time from the updates of the last minute, and at least two; its range from spells.
+    """Estimates the remaining time and its range from spells of updates.
 
-    The mean of the whole run would adapt too slowly to a machine that becomes busier or freer; a single update would
-    make the estimate jump. A spell is the updates of about five seconds; the range is that of the spells of the last
-    two minutes, without the slowest and fastest tenth. Few spells say little of the next ones, so the range begins
-    nearly twice as wide to either side, and narrows with each spell of the first minute. The first update, which also
-    prepares the next ones, is not counted.
+    A spell is the updates of about five seconds. Newer spells weigh more: the mean of the whole run would adapt too
+    slowly to a machine that becomes busier or freer, as it does after a slow start; a single update would make the
+    estimate jump. The range is that of the spells, without the slowest and fastest tenth by weight. Few spells say
+    little of the next ones, so the range begins nearly twice as wide to either side, and narrows with each spell of the
+    first minute. The first update, which also prepares the next ones, is not counted.
     """
 
     def __init__(self) -> None:
-        self._updates: deque[tuple[float, int]] = deque()
-        self._spell = 0.0, 0  # when and where it began
-        self._paces: deque[float] = deque(maxlen=MOST_SPELLS)  # seconds per update
+        self._began: tuple[float, int] | None = None  # when and at which step the spell of now began
+        self._spells: deque[tuple[float, int]] = deque(maxlen=MOST_SPELLS)  # seconds and updates, newest first
 
     def remaining(self, now: float, step: int, max_steps: int) -> tuple[float, float, float] | None:
-        """Seconds until `max_steps`: at the pace of about the last minute, and at a fast and a slow one.
+        """Seconds until `max_steps`: at the weighted mean pace, and at a fast and a slow one.
 
         None before the end of the first spell: a few updates say too little of the others.
         """
-        if not self._updates:
-            self._spell = now, step
-        if not self._updates or step > self._updates[-1][1]:
-            self._updates.append((now, step))
-        while len(self._updates) > 2 and now - self._updates[1][0] >= RECENT_SECONDS:
-            self._updates.popleft()
-        began, first_step = self._spell
+        began, first_step = self._began = self._began or (now, step)
         if step > first_step and now - began >= SPELL_SECONDS:
-            self._paces.append((now - began) / (step - first_step))
-            self._spell = now, step
-        if not self._paces:
+            self._spells.appendleft((now - began, step - first_step))
+            self._began = now, step
+        if not self._spells:
             return None
-        then, first_step = self._updates[0]
-        pace, left = (now - then) / max(step - first_step, 1), max_steps - step
-        paces = sorted(self._paces)
-        cut = len(paces) // 10
-        wide = 1 + 2 * max(0.0, 1 / (1 + len(self._paces)) - 1 / (1 + RECENT_SECONDS / SPELL_SECONDS))
-        return pace * left, min(paces[cut], pace) * left / wide, max(paces[-1 - cut], pace) * left * wide
+        weighted = [(seconds, updates, NEWER**age) for age, (seconds, updates) in enumerate(self._spells)]
+        pace = sum(seconds * weight for seconds, _, weight in weighted) / sum(n * weight for _, n, weight in weighted)
+        paces = sorted((seconds / updates, weight) for seconds, updates, weight in weighted)
+        wide = 1 + 2 * max(0.0, 1 / (1 + len(paces)) - 1 / (1 + STEADY_SPELLS))
+        left = max_steps - step
+        fast, slow = _without_tenth(paces), _without_tenth(paces[::-1])
+        return pace * left, min(fast, pace) * left / wide, max(slow, pace) * left * wide
+
+
+def _without_tenth(paces: Sequence[tuple[float, float]]) -> float:
+    """The first of some paces, each with its weight, after those that have a tenth of the whole weight together."""
+    tenth, passed = sum(weight for _, weight in paces) / 10, 0.0
+    for pace, weight in paces:
+        passed += weight
+        if passed > tenth:
+            return pace
+    return paces[-1][0]
 
 
 class StopRequested(Exception):
@@ -306,6 +313,9 @@ class Trainer:
         if due and step > progress.evaluated:
             self._window.check(step, config)
             self._evaluate()
+        elif 0 < step == first_look(config.max_steps, config.eval_every):
+            self._window.check(step, config)
+            self._log_scores("look", self.model, self._scored(self.model))
         if step % config.save_every == 0 and step < config.max_steps:
             self._window.check(step, config)
             self.save()
@@ -319,8 +329,7 @@ class Trainer:
         """Score the current weights or, with averaging, the mean of the last few."""
         setup, progress = self.setup, self.progress
         model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
-        scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
-        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
+        line = self._scored(model)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
@@ -336,13 +345,26 @@ class Trainer:
         if averaged is not None or better:
             write_weights(self.run.folder / WEIGHTS, averaged if averaged is not None else stored_weights(self.model))
             self.new_weights(progress)
+        self._log_scores("eval", model, line)
+        self.run.status(best=progress.best)
+
+    def _scored(self, model: Model) -> dict[str, Any]:
+        """Score a model on validation; the same on every process."""
+        setup = self.setup
+        scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
+        return eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu, most=self.reachable)
+
+    def _log_scores(self, kind: Literal["eval", "look"], model: Model, line: Mapping[str, Any]) -> None:
+        """Log scores, and write the attention of the model in the watched sentence."""
+        progress, setup = self.progress, self.setup
+        if self.run is None:
+            return
         if answer_probe(self.run.folder, model, setup.source, setup.target):
             self.run.status(probe_step=progress.step)
         values: dict[str, Any] = {"epoch": progress.epoch, "seconds": round(progress.seconds, 2), **line}
-        self.run.log("eval", progress.step, **values)
-        self.run.status(best=progress.best)
+        self.run.log(kind, progress.step, **values)
         if self.terminal is not None:
-            self.terminal.log("eval", progress.step, **values)
+            self.terminal.log(kind, progress.step, **values)
 
     def _steps_to_average(self) -> list[int]:
         """The evaluated steps whose weights are averaged now."""

@@ -100,7 +100,7 @@ def test_translate_tells_each_step_and_writes_a_trace(
     ("arguments", "sentence"),
     [
         (["--model", "rum", "abc"], "there is no model 'rum'. Did you mean 'run'?"),
-        (["--model", "../run", "abc"], "'../run' cannot name a model"),
+        (["--model", "../run", "abc"], "“../run” cannot name a model"),
         (["--model", "run", "--trace", "x.npz", "a", "b"], "--trace takes one sentence, not 2"),
         (["--model", "run", "--trace", "x.npz", "  "], "nothing to trace in an empty sentence"),
         (["--model", "run", "--trace", "/nowhere/x.npz", "a"], "cannot be written: No such file"),

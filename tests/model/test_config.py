@@ -125,7 +125,7 @@ def test_what_follows_from_settings() -> None:
 def test_nearest_names_one_or_all_or_a_few_of_many() -> None:
     assert str(nearest("revrse", ["reverse", "copy"])) == "Did you mean 'reverse'?"
     assert "copy, reverse" in str(nearest("xyzzy", ["reverse", "copy"]))
-    assert str(nearest("reverse", [])) == "There is none here."
+    assert str(nearest("reverse", [])) == "It may have been deleted."
     settings = [setting.name for cls in (ModelConfig, TrainConfig) for setting in dataclasses.fields(cls)]
     assert str(nearest("lr", settings)) == "Did you mean 'learning_rate'?"
     assert str(nearest("heads", settings)) == "Did you mean 'key_value_heads', 'n_decoder_heads' or 'n_encoder_heads'?"

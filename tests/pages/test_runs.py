@@ -181,8 +181,12 @@ def test_losses_of_runs_with_other_tokens_are_drawn_apart(two: AppTest, checkpoi
     assert_says(at, apart, "Validation loss at the end: swap 0.50 (step 10).")
     assert len(at.get("vega_lite_chart")) == 2
     choose(at, compare_measure="exact_match")
-    assert apart not in words(at)
+    assert_says(at, "Runs with other validation sentences have charts of their own.")
+    assert len(at.get("vega_lite_chart")) == 2
+    assert "until step" not in words(at), "no two scores of other sentences are compared at one step"
+    choose(at, entry=["mine", "other"])
     assert len(at.get("vega_lite_chart")) == 1
+    assert "charts of their own" not in words(at)
 
 
 def test_a_number_that_was_measured_with_the_future_in_view_is_warned_of(two: AppTest, checkpoints: Path) -> None:

@@ -27,7 +27,7 @@ from model.presets import PRESETS
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
-from tests.pages.page import button, choose, command, has_key, metric, press, run, visit, words
+from tests.pages.page import assert_says, button, choose, command, has_key, metric, press, run, visit, words
 from tests.paths import ROOT
 
 
@@ -60,7 +60,9 @@ def test_the_form_says_what_the_run_would_take() -> None:
         "≈ 1 MB",
         "10 to 20 s",
     )
-    assert "On CPU, 2 cores (fp32): 100 updates of about" in words(at)
+    assert "On 1 core of the CPU (fp32): 100 updates of up to 3 batches" in words(at)
+    [takes] = [element for element in at.metric if element.label == "Takes"]
+    assert takes.proto.help.startswith("The shorter time is that until the run may end"), "before it was timed, too"
     assert "What to expect after 750 updates: 99.6 % (98.6 % to 99.9 %) right on test, the mean" in words(at)
     assert "of 19,079 training pairs" in words(at)
     assert not button(at, "Start training").disabled
@@ -84,7 +86,9 @@ def test_the_list_of_models_says_the_same_time_as_the_form_and_what_was_timed_ke
     assert times(at)["tiny"] == metric(at, "Takes") == "10 to 20 s"
     assert list(times(at)) == [plain(name) for name in PRESETS if name not in TASKS]
     assert times(at)["small"] != times(at)["tiny"], "it was not timed"
-    assert all(" to " in time for time in times(at).values()), "and has a range all the same"
+    assert " to " in times(at)["small"], "and has a range all the same"
+    assert "out of reach here" in times(at)[plain("paper-base")], "days on a CPU"
+    assert "out of reach" not in "".join(time for name, time in times(at).items() if name != plain("paper-base"))
     choose(at, train_preset_reverse="small")
     planned(at)
     assert times(at)["small"] == metric(at, "Takes") == "10 to 20 s"
@@ -251,9 +255,16 @@ def test_times_are_called_estimates_until_this_plan_was_timed(monkeypatch: pytes
     assert "are estimates" not in words(planned(at))
 
 
+def test_a_link_to_a_run_that_is_gone_says_so_once(training: Path) -> None:
+    assert_says(visit("train", run="gone"), "There is no “gone” here. It may have been deleted.")
+
+
 def test_start_starts_the_command_that_is_shown_and_watches_it(training: Path) -> None:
     at = planned(visit("train"))
-    for name, said in (("../evil", "cannot name a model"), ("reverse", "There is already a run or model “reverse”")):
+    for name, said in (
+        ("léa", "“léa” cannot name a model: use 1 to 64 letters a to z or A to Z"),
+        ("reverse", "There is already a run or model “reverse”"),
+    ):
         choose(at, train_name=name)
         assert said in words(at), "below the field, before Start"
         assert button(at, "Start training").disabled
@@ -301,7 +312,7 @@ def test_the_form_says_which_run_is_active_and_which_a_link_names_in_vain(traini
         ("queued", {}, "another run is being trained on this machine"),
         ("failed", {"error": "the disk is full: free some *space*."}, "the disk is full: free some *space*."),
         ("running", {}, "The heads appear here after the first evaluation"),
-        ("running", {}, "Exactly right at step 30: 0 of 1 validation sentence."),
+        ("running", {}, "What it translates at step 30"),
         ("running", {}, "Training loss 1.00 at step 30"),
     ],
 )
@@ -336,7 +347,7 @@ def test_before_the_first_numbers_a_run_says_when_they_come_and_has_no_empty_axe
     config = read_config(folder)
     write_json(folder / CONFIG, config | {"training": config["training"] | {"eval_every": 20}})
     at = visit("train", run="mine")
-    assert "The first score, answers and heads come at step 20." in words(at)
+    assert "Score, answers and heads come next at step 20." in words(at)
     assert not at.get("vega_lite_chart")
     assert not at.metric
     assert "What it translates" not in words(at)
@@ -348,7 +359,7 @@ def test_before_the_first_numbers_a_run_says_when_they_come_and_has_no_empty_axe
     assert "Learning rate 0.1 now" in words(run(at))
     bleu = [{"kind": "eval", "step": 20, "loss": 1.0, "bleu": 40.0, "exact_match": 0.25, "sentences": 60}]
     (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in bleu), encoding="utf-8")
-    assert "The first score" not in words(run(at))
+    assert "come next at step" not in words(run(at))
     labels = [f"{score}, of 60 (95 % interval)" for score in ("Exactly right", "BLEU")]
     assert [metric(at, label) for label in labels] == ["25.0 % (16–37)", "40.0 (34–46)"]
     assert "BLEU 40.0 (25.0 % exactly right) at step 20" in words(at)

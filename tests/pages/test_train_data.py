@@ -78,8 +78,8 @@ def test_pasted_pairs_get_tokens_that_can_spell_them() -> None:
     assert options(at).set == ["tokenizer=characters"]
     assert Path(options(at).data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
     assert at.number_input(key="train_files_max_steps").value == 1300, "proposed, so not in the command"
-    assert "Fitted to these pairs: Dropout 0.3, Positions rope, " in words(at)
-    assert "Updates (steps) 1300 and Highest learning rate 0.008." in words(at)
+    assert "Fitted to these pairs: Dropout 0.3, Positions RoPE, " in words(at)
+    assert "Updates (steps) 1,300 and Highest learning rate 0.008." in words(at)
     assert "Fitted to these pairs" not in words(visit("train"))
     assert "It ends early after 3 evaluations in a row without a mistake." in words(at)
     tokens.set_value("words").run()

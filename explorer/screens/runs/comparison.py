@@ -53,7 +53,8 @@ def _draw_curves(runs: Runs, settings: Mapping[str, Mapping[str, Any]]) -> None:
     if len(chosen) > MAX_CURVES:
         st.caption(t("The first {n} have curves here.", n=MAX_CURVES))
         chosen = chosen[:MAX_CURVES]
-    groups = comparable({run: runs.folder(run) for run in chosen}) if "loss" in measure else [chosen]
+    by_token = measure not in ("exact_match", "bleu")
+    groups = comparable({run: runs.folder(run) for run in chosen}, by_token=by_token)
     peeking = [run for run in chosen if settings[run].get("causal") is False and measure in BESIDE_THE_ANSWER]
     if peeking and len(chosen) > 1:
         sentence = t(
@@ -74,12 +75,11 @@ def _draw_curves(runs: Runs, settings: Mapping[str, Mapping[str, Any]]) -> None:
             else:
                 st.info(plain(figure.caption))
     if len(groups) > 1:
-        st.caption(
-            t(
-                "A loss is a mean over tokens. It can be compared between runs with the same tokens and the same "
-                "validation sentences only, so runs that differ in these have charts of their own."
-            )
+        apart = t(
+            "A mean over tokens can be compared between runs with the same tokens and the same validation sentences "
+            "only, so runs that differ in these have charts of their own."
         )
+        st.caption(apart if by_token else t("Runs with other validation sentences have charts of their own."))
     if data:
         with st.expander(t("These curves as a table")):
             draw_table(curve_rows(data), t("The values of these curves"), file="curves")
@@ -92,7 +92,5 @@ def _draw_differences(entries: Mapping[str, Entry], settings: Mapping[str, Mappi
     if len({f"{each.get('task')} {each.get('own_pairs')}" for each in settings.values()}) > 1:
         same = t("They answered different sentences, so their scores say nothing of which is better.")
     single = t("Each is a single run. Runs of the same settings differ, too: a small difference may be chance.")
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    left.caption(f"{same} {single}".strip())
-    right.page_link("pages/experiments.py", label=t("Experiments"), icon=":material/science:")
+    st.caption(f"{same} {single}".strip())
     draw_table(result_rows(entries) + differing, t("How the chosen runs differ"), file="differences", wrap=True)

@@ -38,7 +38,7 @@ from explorer.web.runs import (
 from model.analysis.run_diagnosis import Verdict
 from model.checkpoint import snapshot_steps
 
-_MOST_ROWS = 9  # further rows are reached by scrolling, so that the view of one run stays near
+_MOST_ROWS = 10  # further rows are reached by scrolling, so that the view of one run stays near
 _CHOSEN, _TABLE = "_runs_chosen", "_runs_table"  # in the session: the marked names, and the number of their table
 _SEVERAL = "runs_several"
 
@@ -160,7 +160,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             "BLEU": number(
                 width=131,
                 help=t(
-                    "BLEU on the same, where answers are sentences and not all right. Its 95 % interval is roughly "
+                    "BLEU on the same; – where answers are not sentences. Its 95 % interval is roughly "
                     "± 45 ÷ √sentences."
                 ),
             ),
@@ -181,7 +181,7 @@ def _draw_table(entries: Sequence[Entry], verdicts: Mapping[str, Verdict], chose
             t("min"): number(
                 help=t("Time of the whole training, where it was trained; – where it continues that of another model."),
             ),
-            t("when"): st.column_config.DatetimeColumn(format="D MMM", width=66),
+            t("when"): st.column_config.DatetimeColumn(width=66),
             t("note"): text(width="medium"),
         },
     )

@@ -13,7 +13,7 @@ from explorer.decoding.examples import FILES
 from explorer.locale.messages import message, t, translated
 from explorer.locale.text import percent, plain, why
 from explorer.runs.own_pairs import Reading, Source, columns_of, divide, overview
-from explorer.runs.settings import TOKENS, Changes, label_of
+from explorer.runs.settings import TOKENS, Changes, described
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.findings import chosen, draw_findings, forget_choices
 from explorer.web.downloads import megabytes
@@ -75,7 +75,7 @@ class Data:
     def fitted(self, preset: Preset) -> list[str]:
         """The settings other than those of its tokens that are proposed for own data, each with its value."""
         settings = {} if self.proposal is None else self.proposal.settings(preset)
-        return [f"{label_of(name)} {value}" for name, value in settings.items() if name not in TOKENS]
+        return [described(name, value) for name, value in settings.items() if name not in TOKENS]
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset, with the settings proposed for own data."""

@@ -14,7 +14,7 @@ from explorer.runs.command import like_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Entry, Runs
 from explorer.runs.next_step import changes_for
 from explorer.runs.origin import repeatable
-from explorer.runs.settings import label_of
+from explorer.runs.settings import described
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
 from explorer.web import runtime
@@ -58,6 +58,8 @@ def draw_trial(entry: Entry) -> None:
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
+    if doubts := doubts_of(translation, entry.summary):  # before the answer, which would be believed
+        st.warning(plain(" ".join(doubts)), icon=":material/explore_off:")
     with st.container(horizontal=True, vertical_alignment="center"):
         answer = translation.text
         said = t("It answers {answer}.", answer=quoted(answer)) if answer else t("It answers with nothing.")
@@ -65,8 +67,6 @@ def draw_trial(entry: Entry) -> None:
         at = {"model": entry.name, "text": text}
         label = t("See what it looks at")
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
-    if doubts := doubts_of(translation, entry.summary):
-        st.warning(plain(" ".join(doubts)), icon=":material/explore_off:")
 
 
 @cached
@@ -94,6 +94,6 @@ def _draw_run(runs: Runs, name: str, step: NextStep) -> None:
     new = runs.free_name(name)
     command = like_command(name, new, changes, runs.checkpoints)
     with st.popover(labels[step]):
-        settings = ", ".join(f"{label_of(key)} {value}" for key, value in changes)
+        settings = ", ".join(described(key, value) for key, value in changes)
         st.caption(plain(t("The same data and settings as “{name}”, but: {settings}.", name=name, settings=settings)))
         draw_start(command, "", f"next_{step}_{name}", new, lambda: runs.start(new, command))

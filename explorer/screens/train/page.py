@@ -204,8 +204,9 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
         order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments, changes=changes)
         known, sizes = plan_service().known(_trial(runs, order)), sizes_at_once(order, preset, data.data, data.kind)
         if name == choice:
-            return takes
-        duration = _grey(_rough(sizes)) if known is None else known.duration_text
+            return _unbroken(takes)
+        rough = _out_of_reach(sizes) or _unbroken(_rough(sizes))
+        duration = _grey(rough) if known is None else _unbroken(known.duration_text)
         own = setting(preset, changes, "max_steps")
         if not duration or own == steps:
             return duration
@@ -213,8 +214,8 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 
     lines = {}
     for name, preset in presets.items():
-        unbroken = time(name, preset).replace(" ", "\N{NO-BREAK SPACE}")
-        lines[name] = " · ".join(filter(None, (f"**{plain(name)}**", plain(translated(preset.title)), unbroken)))
+        said = f"**{plain(name)}**", plain(translated(preset.title)), time(name, preset)
+        lines[name] = " · ".join(filter(None, said))
     st.radio(
         t("Model"),
         list(lines),
@@ -231,6 +232,18 @@ def _draw_presets(runs: Runs, data: Data, presets: Mapping[str, Preset], choice:
 def _rough(sizes: Sizes | None) -> str:
     """How long a run of these sizes takes as other trials let expect, or arithmetic; empty without sizes."""
     return "" if sizes is None else span(*plan_service().untimed(sizes))
+
+
+def _out_of_reach(sizes: Sizes | None) -> str:
+    """That a run of these sizes takes days on this machine, if all its updates do; empty otherwise."""
+    days = 0 if sizes is None else int(plan_service().least(sizes) / 86400)
+    if not days:
+        return ""
+    return t("out of reach here (at least {n} day)", "out of reach here (at least {n:,} days)", n=days)
+
+
+def _unbroken(duration: str) -> str:
+    return duration.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _grey(estimate: str) -> str:
@@ -296,7 +309,7 @@ def _plan(
     with st.container(horizontal=True):
         labels = t("Parameters"), t("Memory needed"), t("Takes")
         for label, value, width in zip(labels, (counted, needed, takes or unknown), _METRIC_PIXELS, strict=True):
-            help = plan.range_sentence() if plan is not None and label == labels[-1] else None
+            help = Plan.range_sentence() if takes and label == labels[-1] else None
             st.metric(label, value, width=width, help=help)
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     kind: Literal["primary", "secondary"] = "secondary" if few else "primary"

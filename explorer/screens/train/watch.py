@@ -12,7 +12,7 @@ from explorer.decoding.examples import FILES, examples_of
 from explorer.decoding.names import name_in_kind
 from explorer.locale.glossary import explain, explained
 from explorer.locale.messages import t, translated
-from explorer.locale.text import plain, quoted
+from explorer.locale.text import capitalised, plain, quoted
 from explorer.runs.command import quoted_command
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.metrics import Metrics
@@ -54,6 +54,7 @@ from explorer.web.runs import (
 )
 from explorer.web.security import closed
 from model.analysis.run_diagnosis import Diagnosis
+from model.data.proposal import first_look
 
 # Seconds between updates of an active run. Only two parts update, because each update is expensive in Streamlit.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
@@ -128,8 +129,9 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics, kept: int) -> None:
         st.info(plain(translated(STATE_SENTENCES[status.state])))
     every = training.get("eval_every")
     if status.state == "running" and not metrics.evals and isinstance(every, int):
-        first = min(every, status.max_steps)
-        st.markdown(t("The first score, answers and heads come at step {step:,}.", step=first))
+        first = 0 if metrics.looks else first_look(status.max_steps, every)
+        first = first or min(every, status.max_steps)
+        st.markdown(t("Score, answers and heads come next at step {step:,}.", step=first))
     elif course.verdict in ALARMING:
         st.warning(explained(course.sentence), icon=":material/monitoring:")
     elif course.sentence and (metrics.train or not status.busy):
@@ -190,10 +192,8 @@ def _samples(metrics: Metrics) -> None:
     table = sample_table(metrics.samples)
     if table is None:
         return
-    st.markdown(f"##### {t('What it translates')}")
-    columns, caption = table
-    draw_table(columns, t("Sample translations"), file="samples", wrap=True)
-    st.caption(caption)
+    st.markdown(f"##### {t('What it translates at step {step:,}', step=metrics.samples[-1][0])}")
+    draw_table(table, t("Sample translations"), file="samples", wrap=True)
 
 
 def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
@@ -209,8 +209,6 @@ def _draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         if examples and (asked := examples[0].source):
             attempt(_SENTENCE, runs.watch, name, asked)
     if not watching:
-        if asked:
-            st.caption(plain(t("The watched sentence was: {sentence}", sentence=asked)))
         return
     drawn = f"_{key}_seen"
     if key not in st.session_state or st.session_state.get(drawn) != asked:
@@ -254,7 +252,7 @@ def _draw_heads(runs: Runs, name: str) -> None:
         "At step {step:,} the model answers {answer}. {head}: {looks}",
         step=frame.step,
         answer=quoted(text) if (text := written_text(trace)) else t("(nothing)"),
-        head=name_in_kind(place.layer, place.head).capitalize(),
+        head=capitalised(name_in_kind(place.layer, place.head)),
         looks=frame.caption(kind, place.layer, place.head),
     )
     st.caption(plain(caption))

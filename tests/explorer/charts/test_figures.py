@@ -1,6 +1,8 @@
 """Figures of training: their captions; an update sends numbers only."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -155,3 +157,16 @@ def test_scores_are_compared_up_to_100(metrics: Metrics) -> None:
     scores = comparison_figure({"a": metrics}, "exact_match")
     assert scores.spec["layer"][0]["encoding"]["y"]["scale"] == {"domain": [0, 100.0]}
     assert re.search(r"a [\d.]+ % of [\d,]+ sentences \(step", scores.caption), "of a score, the number of sentences"
+
+
+@pytest.mark.nightly  # a process that imports pandas; only another import breaks it
+def test_altair_does_not_ask_a_pandas_that_another_session_is_loading() -> None:
+    code = """
+import altair, threading
+loading = threading.Thread(target=lambda: __import__("pandas"))
+loading.start()
+from explorer.charts.vega_chart import step_axis
+print(step_axis().to_dict()["title"])
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.returncode) == ("step\n", 0), ran.stderr

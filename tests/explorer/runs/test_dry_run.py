@@ -39,7 +39,7 @@ ANSWER = {
     "memory_bytes": 2**20,
     "seconds": 12.5,
     "busy_seconds": 18.75,
-    "evaluation_seconds": 2.5,
+    "earliest": 100,
     "earliest_seconds": 12.5,
     "steps": 100,
     "epochs": 1.5,
@@ -47,6 +47,8 @@ ANSWER = {
     "tokens_per_update": 1600,
     "device": "cpu",
     "device_name": "CPU, 2 cores",
+    "threads": 1,
+    "training": {"gradient_accumulation_steps": 3, "max_tokens": 512},
     "precision": "fp32",
     "src_vocab_size": 30,
     "tgt_vocab_size": 31,
@@ -220,12 +222,18 @@ def test_the_time_is_a_range_that_ends_with_what_a_busy_machine_takes() -> None:
     times = [plan.duration_text for plan in plans]
     assert times == ["1 to 2 min", "20 s to 6 min", "up to 3 min", "1 to 2 min"], "rounded outwards"
     busy = plans[1]
-    said = "100 updates of about 1,600 tokens at up to 5,000 tokens/s, 1.5 times through the 10 training pairs. "
-    assert f"{said}Evaluations take 4 % of the time." in busy.summary()
+    said = (
+        "On 1 core of the CPU (fp32): 100 updates of up to 3 batches of at most 512 tokens a side, about 1,600 tokens "
+        "of both sides together, at up to 5,000 tokens/s; 1.5 times through the 10 training pairs. "
+    )
+    assert busy.summary().startswith(said)
     assert busy.summary().endswith("Vocabulary: 30 source tokens and 31 target tokens, 4 of them special on each side.")
     assert busy.range_sentence().endswith("if they need more, it can take several times as long.")
-    often = read_plan(json.dumps(ANSWER | {"epochs": 1300.0, "evaluation_seconds": 0.01}))
-    assert "1,300 times through the 10 training pairs. Evaluations take < 1 % of the time." in often.summary()
+    single = {"gradient_accumulation_steps": 1, "max_tokens": 4096}
+    early = {"epochs": 1300.0, "earliest": 40, "device": "cuda", "device_name": "NVIDIA X, 9 GB", "training": single}
+    often = read_plan(json.dumps(ANSWER | early)).summary()
+    assert "On NVIDIA X, 9 GB (fp32): 100 updates of a batch of at most 4,096 tokens a side" in often
+    assert "at most 1,300 times through the 10 training pairs." in often, "it may end early"
 
 
 def taking(seconds: float, earliest: float = 1.0) -> Sizes:

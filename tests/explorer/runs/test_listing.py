@@ -1,7 +1,10 @@
 """The texts in the list of runs and models, and about a run that is being watched."""
 
+from datetime import datetime
+
 import pytest
 
+from explorer.locale import language
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import (
     card,
@@ -53,6 +56,17 @@ def test_pairs_that_chose_the_weights_are_not_called_a_test() -> None:
     assert "validation" not in card(tested, "learned")
 
 
+def test_days_are_written_as_the_language_does() -> None:
+    november = datetime(2026, 11, 28, 7, 30).timestamp()
+    own = entry("a", task="files", own_file="p.tsv", trained=True, modified=november)
+    assert texts(rows([own, entry("b")]))["when"] == ["28 Nov", "–"]
+    assert card(own, "learned") == "learned · p.tsv · 28 Nov"
+    assert card(entry("a", task="files", own_file="p.tsv", trained=True), "learned") == "learned · p.tsv"
+    with language.written_in("de"):
+        assert texts(rows([own]))["wann"] == ["28. Nov."]
+        assert card(own, "learned") == "gelernt · p.tsv · 28. Nov."
+
+
 def test_the_minutes_of_a_last_part_are_not_those_of_a_training() -> None:
     whole = entry("a", results={"test": {"exact_match": 0.5}, "seconds": 90})
     part = entry("b", init="a", results={"test": {"exact_match": 0.5}, "seconds": 90})
@@ -82,9 +96,10 @@ def test_what_is_tested_on_the_pairs_that_it_learned_is_not_called_learned_but_l
     assert rows([other], {"b": "learned"})[0]["verdict"] == "learned"
     table = rows([other, entry("c")])
     assert table[0]["right, 95 %"] == "96.2–100"
-    assert texts(table) == {"right (%)": ["100.0 (96.2–100)", "–"]}
+    assert texts(table) == {"right (%)": ["100.0 (96.2–100)", "–"], "BLEU": ["100.0", "–"]}, "it was measured"
+    assert [row["BLEU"] for row in rows([other, entry("d", results={"test": {"exact_match": 0.5}})])] == [100.0, None]
     assert "On 98 test sentences: 100.0 % (96.2–100) exactly right." in description(other)
-    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right on test sentences · Dates")
+    assert card(other, "learned").startswith("learned · 100.0 % (96.2–100) exactly right · Dates")
 
 
 def test_a_continued_run_is_judged_by_its_last_part_alone_and_says_so() -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from explorer.charts.training_curves import loss_figure, score_figure
 from explorer.runs.metrics import MAX_POINTS, MAX_SAMPLES, Metrics, load_metrics
+from explorer.runs.progress import early_end
+from explorer.runs.status import RunStatus
 from tests.explorer.toy_runs import LINES, eval_line, train_line, write_metrics
 
 
@@ -78,3 +81,18 @@ def test_memory_is_bounded(path: Path) -> None:
     assert (found.train[0]["step"], found.train[-1]["step"]) == (1, 5 * MAX_POINTS - 1)
     assert len(found.samples) <= MAX_SAMPLES + 1
     assert (found.samples[0][0], found.samples[-1][0]) == (0, 49)
+
+
+def test_an_early_look_is_drawn_but_is_no_evaluation(path: Path) -> None:
+    """Of a run that ends after two evaluations without a mistake, and had none at its early look, either."""
+    look = eval_line(20, 0.3, 1.0, bleu=99.0, sentences=60) | {"kind": "look"}
+    path.write_bytes(text(look, train_line(40, 0.1)))
+    early = load_metrics(path)
+    assert (early.evals, [point["step"] for point in early.looks]) == ((), [20])
+    assert early.latest("bleu") == 99.0
+    assert early.samples[0][0] == 20
+    path.write_bytes(text(look, eval_line(100, 0.2, 1.0, bleu=100.0, sentences=60)))
+    found, run = load_metrics(path), RunStatus("mine", "running", step=100, max_steps=750)
+    assert loss_figure(found).data["step"] == [20, 100]
+    assert score_figure(found).data["step"] == [20, 100, 20, 100], "exact match and BLEU"
+    assert early_end(run, found, {"eval_every": 100, "stop_when_right": 2}) == (200, 1), "one more, and not none"

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
+from explorer.locale import language
 from explorer.runs.origin import (
+    comparable,
     differences,
     losses_are_alike,
     repeatable,
     settings_of,
 )
-from explorer.runs.settings import as_text, increment, problem, setting, value_of
+from explorer.runs.settings import as_text, described, increment, problem, setting, value_of, written
 from explorer.runs.status import RunStatus
 from model.config import TrainConfig
 from model.data.files import DATA_FILE
-from model.folder import CONFIG, STATUS, read_config, read_json, write_json
+from model.folder import CONFIG, STATUS, TOKENIZER, read_config, read_json, write_json
 from model.presets import PRESETS
 from model.training.schedule import learning_rate
 from tests.explorer.toy_runs import save_run
@@ -106,6 +108,37 @@ def test_only_what_differs_is_listed_with_its_value_in_each_run(tmp_path: Path) 
     alike = [losses_are_alike(ROOT / "checkpoints" / name) for name in ("reverse", "reverse-decoder", "multi30k-en-de")]
     assert alike == [True, True, False], "the last has dropout and label smoothing"
     assert not losses_are_alike(tmp_path / "nothing")
+
+
+def test_settings_are_named_and_written_in_the_language_chosen() -> None:
+    one = {"tokenizer": "words", "positions": "sinusoidal", "dropout": 0.3, "stop_when_right": 3, "patience": 5}
+    other = {"tokenizer": "characters", "positions": "rope", "dropout": 0.1, "stop_when_right": 0, "patience": 0}
+    one |= {"own_pairs": "p.tsv", "select_by": "exact_match", "clip_norm": 1}
+    other |= {"own_pairs": "", "select_by": "bleu", "clip_norm": 0}
+    rows = {row["setting"]: (row["a"], row["b"]) for row in differences({"a": one, "b": other})}
+    assert rows["Stop after perfect evaluations"] == ("3", "never")
+    assert rows["Patience"] == ("5", "never")
+    assert rows["Gradient norm limit"] == ("1", "0"), "which is off, but no evaluation is waited for"
+    assert described("positions", "rope") == "Positions RoPE"
+    with language.written_in("de"):
+        german = {row["Einstellung"]: (row["a"], row["b"]) for row in differences({"a": one, "b": other})}
+        assert described("dropout", "0.3") == "Dropout 0,3"
+        fixed = [written(name, "none") for name in ("positions", "share_embeddings")]
+    assert german["Tokenizer"] == ("Wörter", "Zeichen")
+    assert german["Positionen"] == ("sinusförmig", "RoPE")
+    assert german["Dropout"] == ("0,3", "0,1")
+    assert german["Beste Gewichte nach"] == ("exakte Übereinstimmung", "BLEU")
+    assert german["Eigene Paare"][0] == "p.tsv"
+    assert fixed == ["keine"] * 2
+
+
+def test_whole_answers_are_compared_whatever_their_tokens(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save_run(tmp_path / name)
+    (tmp_path / "b" / TOKENIZER).write_text("{}", encoding="utf-8")
+    folders = {name: tmp_path / name for name in ("a", "b")}
+    assert comparable(folders, by_token=True) == [["a"], ["b"]]
+    assert comparable(folders, by_token=False) == [["a", "b"]]
 
 
 def test_data_are_named_as_on_the_page_and_updates_as_they_were_made(tmp_path: Path) -> None:

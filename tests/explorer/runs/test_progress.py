@@ -168,6 +168,6 @@ def test_an_empty_answer_is_written_as_nothing() -> None:
     samples = (SampleTranslation("a", "b", ""), SampleTranslation("c", "d", "d"))
     table = sample_table(((20, samples),))
     assert table is not None
-    assert table[0]["model's answer"] == ["(nothing)", "d"]
-    assert table[0]["exactly right"] == ["no", "yes"]
+    assert table["model's answer"] == ["(nothing)", "d"]
+    assert table["exactly right"] == ["no", "yes"]
     assert sample_table(()) is None

@@ -49,6 +49,12 @@ def test_the_tokens_follow_from_the_data(pairs: own_data.Pairs, kind: str, reaso
     assert found.unspellable <= 0.02
 
 
+def test_a_single_validation_answer_is_not_called_every_one() -> None:
+    pairs = tuple(Example(*pair) for pair in own_data.sentence_pairs(600))
+    splits = {"train": pairs[1:], "valid": pairs[:1], "test": pairs[:1]}
+    assert "spell the only validation answer." in propose(splits, CONFIG).reason
+
+
 @pytest.mark.parametrize(
     ("model", "share", "changes"),
     [

@@ -14,8 +14,9 @@ import pytest
 import torch
 
 from model.checkpoint import load_model, snapshot_steps
+from model.data.proposal import first_look
 from model.data.task import Example
-from model.folder import METRICS, STATUS, list_models, read_json, write_json
+from model.folder import METRICS, STATUS, WEIGHTS, list_models, read_json, write_json
 from model.trace import AttentionTrace
 from model.training.corpus import Corpus, MicroBatch, Update
 from model.training.distributed import World
@@ -280,3 +281,17 @@ def test_a_new_run_watches_a_sentence_of_its_own(tmp_path: Path) -> None:
     assert sorted(map(len, sources))[0] <= len(asked) <= sorted(map(len, sources))[-1]
     assert answer_probe(folder, setup.model, setup.source, setup.target)
     assert AttentionTrace.load_npz(folder / "probe.npz").src_tokens[:-1] == tuple(asked)
+
+
+def test_a_short_run_is_scored_early_and_this_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = partial(string_setup, max_steps=30, eval_every=25)
+    run(tmp_path / "looked", make)
+    monkeypatch.setattr("model.training.trainer.first_look", lambda *_: 0)
+    run(tmp_path / "plain", make)
+    looked, plain = (read_metrics(tmp_path / name / "run" / METRICS) for name in ("looked", "plain"))
+    assert [line["step"] for line in looked if line["kind"] == "look"] == [20]
+    assert [line["step"] for line in looked if line["kind"] == "eval"] == [25, 30]
+    assert not [line for line in plain if line["kind"] == "look"]
+    weights = [(tmp_path / name / "run" / WEIGHTS).read_bytes() for name in ("looked", "plain")]
+    assert weights[0] == weights[1], "to the bit"
+    assert [first_look(*run) for run in ((750, 100), (750, 20), (20, 100), (1500, 100))] == [20, 0, 0, 0]
