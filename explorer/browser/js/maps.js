@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { hatch, isPadding } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
-import { CONDENSED, condensed, drawMark, fade, hiddenNumbers } from "./map_marks.js";
+import { CONDENSED, condensed, drawMark, fade, hiddenNumbers, rule } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
 import { cellNumber, clamp, withZero } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
@@ -374,15 +374,6 @@ function writeLabels(
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
     else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -tiltOf(cell));
   }
-}
-
-/** Draws thin lines between the cells. @param {Pen} pen */
-function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
-  ctx.globalAlpha = 0.1;
-  ctx.beginPath();
-  for (let k = 1; k < keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
-  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * tall - 0.5, wide, 0);
-  ctx.stroke();
 }
 
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
