@@ -53,7 +53,7 @@ def frame() -> None:
         st.Page("pages/runs.py", title=t("Runs"), icon=":material/list:", url_path="runs"),
         st.Page("pages/experiments.py", title=t("Experiments"), icon=":material/science:", url_path="experiments"),
     ]
-    pages = {t("Look"): look, t("Understand"): understand, t("Train"): train}
+    pages = {t("Look"): look, t("Understand"): understand, t("Train and compare"): train}
     in_frame = shell.is_embedded()
     if not in_frame:
         st.logo(LOGO, size="large")

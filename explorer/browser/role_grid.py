@@ -62,7 +62,7 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
             raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
     parts = Counter(part for grid in grids for role in grid.roles.values() for part in role.parts)
     colours = _colours([name for name, _ in parts.most_common()])
-    roles = [GridRole(LETTERS[name], translated(name), colours[name], n) for name, n in parts.most_common()]
+    roles = [GridRole(translated(LETTERS[name]), translated(name), colours[name], n) for name, n in parts.most_common()]
     header = RoleGridsHeader(choosing, roles, [_header(grid, colours) for grid in grids])
     return wire.write(vars(header), {grid.kind: _bytes(grid) for grid in grids})
 

@@ -26,21 +26,21 @@ NO_ROLE, TOO_FEW = message("no clear role"), message("too few sentences")
 
 # The statistics that support a role, and its short label on maps of roles. Of two equally clear roles, the one listed
 # first is assigned. A role has the title of its statistic unless another is given.
-_SINKS = {"first": "S1", "end": "Se"}
+_SINKS = {"first": message("S1"), "end": message("Se")}
 _PATTERNS = {
-    "lexical": "Lp",
-    "lexical_input": "Lr",
-    "aligned": "Ap",
-    "aligned_input": "Ar",
-    "diagonal": "Dg",
-    "mirror": "Mi",
-    "previous": "Pv",
-    "next": "Nx",
-    "itself": "It",
-    "induction": "In",
-    "duplicate": "Du",
-    "rare": "Ra",
-    "punctuation": "Pu",
+    "lexical": message("Lp"),
+    "lexical_input": message("Lr"),
+    "aligned": message("Ap"),
+    "aligned_input": message("Ar"),
+    "diagonal": message("Dg"),
+    "mirror": message("Mi"),
+    "previous": message("Pv"),
+    "next": message("Nx"),
+    "itself": message("It"),
+    "induction": message("In"),
+    "duplicate": message("Du"),
+    "rare": message("Ra"),
+    "punctuation": message("Pu"),
 }
 _NAMES = {name: STATISTICS[name].title for name in (*_SINKS, *_PATTERNS)} | {
     "first": message("sink: first token"),
@@ -110,7 +110,7 @@ class Role:
     @property
     def letters(self) -> str:
         """A short label of the role, empty without one."""
-        return "+".join(LETTERS[part] for part in self.parts)
+        return "+".join(translated(LETTERS[part]) for part in self.parts)
 
 
 def role_title(name: str) -> str:

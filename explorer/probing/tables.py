@@ -270,8 +270,7 @@ def counted(probe: Probe) -> str:
     clear, two = len(parts) - parts.count(0), parts.count(2)
     if not clear:
         return t("None of the {heads} heads has a clear role.", heads=len(parts))
-    every = t("{n} head", "{n:,} heads", n=len(parts))
-    said = t("{n} of {heads} has a clear role.", "{n} of {heads} have a clear role.", n=clear, heads=every)
+    said = t("{n} of {all} heads has a clear role.", "{n} of {all} heads have a clear role.", n=clear, all=len(parts))
     return f"{said} {t('{n} of them has two.', '{n} of them have two.', n=two)}" if two else said
 
 
@@ -287,10 +286,10 @@ def summary(probe: Probe) -> str:
     named = ", ".join(f"{n} × {name}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
     return t(
-        "{n} of {heads} has a clear role: {roles}.",
-        "{n} of {heads} have a clear role: {roles}.",
+        "{n} of {all} heads has a clear role: {roles}.",
+        "{n} of {all} heads have a clear role: {roles}.",
         n=clear,
-        heads=t("{n} head", "{n:,} heads", n=len(head_roles)),
+        all=len(head_roles),
         roles=named,
     )
 

@@ -72,7 +72,7 @@ def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_
     assert cell >= 13
     whole = "(box) => box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight"
     assert page.locator("figure.cross .scroll").evaluate(whole)
-    expect(below).to_have_text("numbers: marked rows, from 0.05")
+    expect(below).to_have_text("numbers: marked rows, from 0.05 where they fit")
     high = """(lead) => {
       const text = document.createRange();
       text.selectNodeContents(lead);
@@ -95,7 +95,7 @@ def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_
     for key in ("0", "+", "+"):
         page.keyboard.press(key)
         page.wait_for_timeout(50)
-    expect(below).to_contain_text("rows beyond the edge")
+    expect(below).to_contain_text("rows below")
     assert (box_of(title)["y"], box_of(canvas)["y"]) == (*tops, top)
     assert box_of(page.locator(".grids")) == pictures
 
@@ -103,7 +103,9 @@ def test_a_long_sentence_has_all_its_cells_in_sight_and_nothing_moves_under_the_
 def test_the_first_redrawing_of_a_short_sentence_moves_nothing(visit: Visit) -> None:
     page = visit("/attention?model=multi30k-en-de&text=A+man+sleeps.")
     drawn(page)
-    parts = [page.locator(name) for name in (".lead", ".grids", "figure.cross canvas", ".under-views details")]
+    parts = [
+        page.locator(name) for name in (".lead", ".grids", "figure.cross canvas", ".under-views details", ".steps")
+    ]
     before = [box_of(part) for part in parts]
     parts[2].hover(position={"x": 200, "y": 200})
     expect(page.locator(".walk output")).to_contain_text("row")

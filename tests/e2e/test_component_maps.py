@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import box_of
 from tests.e2e.bench import NASTY, Bench, ends_of_scale
 from tests.e2e.stage import long_trace
 from tests.explorer.planted import planted_trace
@@ -138,7 +139,10 @@ def test_the_scale_of_a_long_sentence_ends_at_what_its_rows_typically_have(eithe
     trace.cross[:] = 0.02
     trace.cross[:, :, np.arange(31), np.arange(31)] = 0.3968
     either.mount(trace, kind="cross", layer=1, head=1, step=3, view="head")
-    why = "In a long sentence, most weights are small: the colours end at 0.4, the median of the rows' largest."
+    why = (
+        "In a long sentence, most weights are small: the colours end at 0.4, "
+        "the median of the largest weights of the rows of all heads."
+    )
     assert (either.text(".ramp"), either(".ramp").get_attribute("title")) == ("0 0.4 and more", why)
     either.mount(long_trace(20), kind="cross", layer=1, head=1, step=3, view="head")
     assert (either.text(".ramp"), either(".ramp").get_attribute("title")) == ("0 1", "")
@@ -172,12 +176,89 @@ def test_a_map_that_does_not_fit_says_how_much_is_beyond_the_edge_and_cuts_no_ro
     width, height, whole = heads.page.evaluate(size)
     right = whole - left - columns * cell
     assert (height - top) % cell == 0
-    down = re.search(r"(\d+) rows beyond the edge · (\d+) columns beyond the edge", heads.text("figure.cross .below"))
-    assert down
-    assert int(down[1]) == rows - (height - top) / cell > 0
-    assert int(down[2]) == pytest.approx(columns - (width - left - right) / cell, abs=1)
+    seen = (height - top) / cell, (width - left - right) / cell
+    assert seen[1] == int(seen[1]), "and no column"
+    about = f"{rows - seen[0]:.0f} rows below · {columns - seen[1]:.0f} columns to the right"
+    assert heads.text("figure.cross .below").startswith(about)
+    heads.press("End")
+    heads.frame()
+    about = f"{rows - seen[0]:.0f} rows above · {columns - seen[1]:.0f} columns to the left"
+    assert heads.text("figure.cross .below").startswith(about)
     heads.mount(kind="cross", layer=1, head=1, step=1, view="head")
-    assert "beyond the edge" not in heads.text("figure.cross .below")
+    assert not re.search("above|below:? |to the", heads.text("figure.cross .below").replace("number: below", ""))
+
+
+@pytest.mark.parametrize(("words", "width"), some([(26, 1000), (7, 1000), (26, 358)], 3))
+def test_a_click_at_one_point_zooms_again_and_moves_nothing_below(either: Bench, words: int, width: int) -> None:
+    either.narrow(width)
+    either.mount(long_trace(words), kind="cross", layer=1, head=1, step=words, view="heads", width=width)
+    plus, below = either("figure.cross .zoom button[value='1']"), either("summary")
+    plus.scroll_into_view_if_needed()
+    box, low, cells = box_of(plus), box_of(below)["y"], [either.plot("cross")[2]]
+    for _ in range(2):
+        either.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        either.frame()
+        cells.append(either.plot("cross")[2])
+        assert (box_of(plus), box_of(below)["y"]) == (box, pytest.approx(low, abs=1))
+    assert cells[0] < cells[1] < cells[2]
+
+
+@pytest.mark.parametrize("view", ["head", "heads"])
+def test_a_map_of_a_long_sentence_has_the_same_colours_on_both_pages(either: Bench, view: str) -> None:
+    trace = long_trace(30)
+    trace.cross[:] = 0.01
+    trace.cross[:, :, np.arange(31), np.arange(31)] = 0.2
+    trace.cross[0, 0, np.arange(31), np.arange(31)] = 0.7
+    either.mount(trace, kind="cross", layer=1, head=1, step=9, view=view)
+    assert either.text(".ramp") == "0 0.2 and more", "the median over all heads, not of this one"
+    either.mount(trace, kind="cross", layer=1, head=2, step=9, view=view)
+    assert either.text(".ramp") == "0 0.2 and more"
+    assert either.colour("cross", 3, 3)[:3] == ends_of_scale(dark=False)[1]
+
+
+def test_columns_beyond_the_left_edge_are_named_at_the_map_whose_labels_keep_apart(heads: Bench) -> None:
+    heads.narrow(358)
+    heads.mount(long_trace(26), kind="cross", layer=1, head=1, step=1, view="heads", width=358)
+    heads.listen()
+    heads.page.evaluate(f"{BOX}.scrollLeft = 30")
+    heads.frame()
+    ratio = heads.page.evaluate("devicePixelRatio")
+    left, top, cell, *_ = heads.plot("cross")
+    written = {text: (x / ratio - 30, y / ratio) for text, (x, y) in heads.written("cross").items()}
+    x, y = written[f"‹ {-(-29 // cell):.0f} columns"]
+    assert x < left
+    assert 0 < y < top
+    starts = [x for text, (x, y) in written.items() if " word" in text and y < top]
+    assert min(starts) >= left + 5, "no label reaches into the title beside it"
+    heads.page.evaluate("window.written = []")
+    heads.page.evaluate(f"{BOX}.scrollLeft = 0")
+    heads.frame()
+    assert not [text for text in heads.written("cross") if "‹" in text]
+
+
+def test_the_row_in_view_of_a_long_sentence_is_on_the_first_screen_with_its_numbers(stage: Bench) -> None:
+    trace = long_trace(26)
+    trace.cross[:] = 0.01
+    trace.cross[:, :, 23, 19] = 0.39
+    stage.page.set_viewport_size({"width": 1366, "height": 768})
+    stage.prepare(width=986)
+    stage.page.evaluate("document.querySelector('#host').style.marginTop = '130px'")  # what a page has above it
+    stage.send(trace, kind="cross", layer=1, head=1, step=1)
+    stage.listen()
+    stage.press(*["ArrowRight"] * 23)
+    stage.frame()
+    sheet = box_of(stage("figure.cross .sheet"))
+    assert sheet["y"] + sheet["height"] <= 768
+    _, top, _, rows, _ = stage.plot("cross")
+    tall = float(str(stage("figure.cross canvas").get_attribute("data-tall")))
+    scrolled = stage.page.evaluate(f"{BOX}.scrollTop")
+    assert rows == 24
+    assert scrolled > 0
+    assert top <= top + 23 * tall - scrolled <= sheet["height"] - tall
+    assert {".39", "20 word19", "24 word22"} <= set(stage.written("cross"))
+    assert re.fullmatch(r"\d+ rows above", stage.text("figure.cross small"))
+    title = max(stage.written("cross")[part][1] for part in ("decoder reads", "(query)"))
+    assert title - scrolled < top, "it stands above the rows, which are lower than it is long"
 
 
 def test_a_long_map_follows_the_step_and_keeps_its_labels_in_sight(either: Bench) -> None:

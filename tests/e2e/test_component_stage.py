@@ -231,11 +231,32 @@ def test_what_is_scrolled_out_of_sight_is_said_with_its_share_of_the_weight(stag
         .map((chip) => chip.querySelector(".meter").textContent).filter(Boolean).length;
     }""")
     assert shares == 0
-    assert re.fullmatch(r"… \d+ later", stage.text(".source .rest")), "what is out of sight has no weight"
+    assert re.fullmatch(r"\d+ later ›", stage.text(".source .rest")), "what is out of sight has no weight"
     stage.page.evaluate("root.querySelector('.source .chips').scrollTop = 1e4")
     stage.page.wait_for_function("root.querySelector('.source .rest').textContent.includes('% of the weight')")
-    assert stage.text(".source .rest").startswith("… "), "and on which side the words are"
-    assert " earlier · " in stage.text(".source .rest")
+    assert re.match(r"‹ \d+ earlier \d", stage.text(".source .rest")), "and on which side the words are"
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_words_out_of_sight_are_a_click_away_and_stay_in_sight(stage: Bench, side: str) -> None:
+    stage.page.set_viewport_size({"width": 1040, "height": 700})
+    stage.mount(long_trace(60), step=59 if side == "target" else 2, layer=1, head=1)
+    begin, end = (0, 59) if side == "target" else (60, 0)
+    is_seen = """([side, at]) => {
+      const [chip, list] = [root.querySelectorAll(`.${side} .chip`)[at], root.querySelector(`.${side} .chips`)]
+        .map((part) => part.getBoundingClientRect());
+      return list.left - 4 <= chip.left && chip.right <= list.right + 4
+        && list.top - 4 <= chip.top && chip.bottom <= list.bottom + 4;
+    }"""
+    assert [stage.page.evaluate(is_seen, [side, at]) for at in (begin, end)] == [False, True]
+    there, back = ("earlier", "later") if side == "target" else ("later", "earlier")
+    stage(f".{side} .rest button").filter(has_text=there).click()
+    stage.hover(f".{side} .chip >> nth={begin}")
+    stage.away()
+    assert [stage.page.evaluate(is_seen, [side, at]) for at in (begin, end)] == [True, False]
+    stage(f".{side} .rest button").filter(has_text=back).click()
+    stage.frame()
+    assert stage.page.evaluate(is_seen, [side, end])
 
 
 # Stepping

@@ -292,7 +292,7 @@ function drawWhere(S) {
       row_title,
       column_title,
       unit: t("weight"),
-      top: fullColour(weightsOf(m, layer, 0), m.keys),
+      top: fullColour(m),
       ...PLAIN,
       caption: headTitle(kind, layer, in_view),
       places: placesIn({ data: decoding }, SIDES[kind][1], tokens),

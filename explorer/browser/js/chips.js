@@ -151,18 +151,27 @@ export function drawChips(S, view) {
   layWords(S, chips, "target", slots, written);
   // With many tokens, only the chips scroll, never the page: to the token with the most weight.
   if (!S.scrolls) return;
+  // What a reader has scrolled stays until there is something else to show.
+  const { clientWidth: room, clientHeight } = chips;
+  const shown = [S.seq, S.step, S.words, room, clientHeight, chips.dir, ...written].join();
+  const { kind, pick, look } = S;
+  const looked = [shown, kind, ...Object.values(pick[kind]), view.from.side, view.from.span].join();
+  if (look?.side !== "source" && S.scrolledFor.source !== looked) {
+    followWeight(S.find(".source .chips"), read, view);
+    S.scrolledFor.source = looked;
+  }
+  if (S.scrolledFor.target === shown) return;
+  S.scrolledFor.target = shown;
   // The translation is scrolled so that its lines end with the word being written; its one line begins with a whole word.
   const { offsetTop, offsetHeight } = slots[S.step + 1];
-  chips.scrollTop = offsetTop - chips.offsetTop + offsetHeight + BELOW - chips.clientHeight;
+  chips.scrollTop = offsetTop - chips.offsetTop + offsetHeight + BELOW - clientHeight;
   const by = chips.dir === "rtl" ? -1 : 1;
-  const room = chips.clientWidth;
   const starts = slots.map(({ offsetLeft, offsetWidth }) => {
     const left = offsetLeft - chips.offsetLeft;
     return by < 0 ? room - left - offsetWidth : left;
   });
   const end = starts[S.step + 1] + slots[S.step + 1].offsetWidth + EDGE;
   chips.scrollLeft = end > room ? by * (Math.min(...starts.filter((start) => start >= end - room)) - BORDER) : 0;
-  if (S.look?.side !== "source") followWeight(S.find(".source .chips"), read, view);
 }
 
 /**

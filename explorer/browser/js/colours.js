@@ -115,19 +115,27 @@ function hatching(theme, code) {
   return /** @type {CanvasPattern} */ (ctx.createPattern(tile, "repeat"));
 }
 
+/** The full colours of long sentences, by their weights. @type {WeakMap<object, number>} */
+const full = new WeakMap();
+
 /**
- * The weight that has the full colour of a map: 1, or in a long sentence, whose weights are small, the median of the
- * largest weights of the rows.
- * @param {ArrayLike<number>} values weights [query, key], of one head or of several
- * @param {number} keys number of keys in a row
+ * The weight that has the full colour in all pictures of a kind of attention: 1, or in a long sentence, whose weights are
+ * small, the median of the largest weights of the rows of all heads.
+ * @param {{ weights: Float32Array | undefined, keys: number }} m a map whose numbers have arrived
  */
-export function fullColour(values, keys) {
-  if (keys <= LONG) return 1;
-  const largest = [];
-  for (let at = 0; at < values.length; at += keys)
-    largest.push(Math.max(...Array.from({ length: keys }, (_, key) => values[at + key])));
-  const median = largest.sort((a, b) => a - b)[largest.length >> 1] || 1;
-  return Number(median.toPrecision(2)); // the end of the scale is the number that is named
+export function fullColour({ weights, keys }) {
+  if (keys <= LONG || !weights) return 1;
+  const known = full.get(weights);
+  if (known) return known;
+  const largest = new Float32Array(weights.length / keys);
+  for (let i = 0; i < weights.length; i++) {
+    const row = Math.floor(i / keys);
+    if (weights[i] > largest[row]) largest[row] = weights[i];
+  }
+  const median = largest.sort()[largest.length >> 1] || 1;
+  const top = Number(median.toPrecision(2)); // the end of the scale is the number that is named
+  full.set(weights, top);
+  return top;
 }
 
 /** Names the end of a colour scale, which a long sentence cuts below 1. @param {(name: string) => HTMLElement} find @param {number} top */
@@ -137,8 +145,9 @@ export function sayScale(find, top) {
   say(ramp.lastChild, top < 1 ? t("{number} and more", { number }) : "1");
   ramp.title =
     top < 1
-      ? t("In a long sentence, most weights are small: the colours end at {number}, the median of the rows' largest.", {
-          number,
-        })
+      ? t(
+          "In a long sentence, most weights are small: the colours end at {number}, the median of the largest weights of the rows of all heads.",
+          { number },
+        )
       : "";
 }

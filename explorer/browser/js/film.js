@@ -60,7 +60,6 @@ function create(root) {
       layer: 1,
       head: 1,
       frame: 0,
-      speed: 1,
       followed: true,
       draw: () => paint(S),
       reportOf: () => ({ seq: S.seq, frame: S.step, layer: S.layer, head: S.head }),

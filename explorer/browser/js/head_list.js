@@ -9,8 +9,8 @@ import { inSentence, t } from "./words.js";
 export const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
 
 /**
- * A head's effective number of keys, and the position that it favours; if it favours none (`mixed`), the position
- * with the largest share.
+ * A head's effective number of keys, and the position that it favours, or "". Where it favours none, the largest share
+ * is no name of it: a diagonal of another slope than the exact one has little of its weight there.
  * @param {Pick<KindMap, "effective" | "roles" | "shares">} m
  * @param {number} layer
  * @param {number} head
@@ -18,15 +18,10 @@ export const PLACES = ["itself", "previous", "next", "first", "last", "diagonal"
 export function describeHead({ effective, roles, shares }, layer, head) {
   const keys = effective[layer - 1][head - 1];
   const role = roles[layer - 1][head - 1];
-  /** @type {[string, number | null][]} */
-  const all = Object.entries(shares).map(([name, share]) => [name, share[layer - 1][head - 1]]);
-  const [name, share] =
-    all.find(([name]) => name === role) ?? all.reduce((a, b) => (Number(b[1]) > Number(a[1]) ? b : a), ["", -1]);
-  const none = share === null || share < 0;
+  const share = shares[role]?.[layer - 1][head - 1] ?? null;
   return {
     keys: keys === null ? t("no choice") : t("{number} keys", { number: inSentence(keys.toFixed(1)) }),
-    role: none ? "–" : `${placeName(name)} ${wholePercent(share)}`,
-    mixed: role !== name,
+    role: share === null ? "" : `${placeName(role)} ${wholePercent(share)}`,
   };
 }
 

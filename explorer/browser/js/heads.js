@@ -22,7 +22,7 @@ import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_readout
 import { figureOf } from "./maps.js";
 import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, stepName } from "./player.js";
+import { counterOf, drawSteps, stepName } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { offerDirection } from "./scripts.js";
 import { drawBadges, numbered, tokenName, readsOn } from "./wording.js";
@@ -118,7 +118,6 @@ function create(root) {
       maps: new Map(),
       pictures: new Map(),
       sort: { by: 0, sign: 1 },
-      speed: 1,
       draw: () => draw(S),
       reportOf: () => reportOf(S),
       pause: () => pauseOf(S),
@@ -297,9 +296,12 @@ function drawControls(S) {
     part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
   const { hover } = S;
-  const fields = { step: S.step + 1, row: (hover?.query ?? 0) + 1 };
+  const pointedAt = (/** @type {number} */ step, /** @type {number} */ row) =>
+    t("step {step}, row {row}", { step, row });
   const isPointed = hover && hover.kind !== "encoder" && hover.query !== (m ? rowInView(S, m) : S.step);
-  drawSteps(S, stepName(data, S.step), isPointed ? t("step {step}, row {row}", fields) : undefined);
+  drawSteps(S, stepName(data, S.step), isPointed ? pointedAt(S.step + 1, hover.query + 1) : undefined);
+  const last = S.last + 1;
+  find(".walk output").dataset.longest = `${counterOf(S.last, S.last)}\n${pointedAt(last, last)}`;
   // The line names what the rows of the map name: tokens, or whole words.
   const decoder = S.words && m?.predicted.length ? m : null;
   const at = decoder ? rowInView(S, decoder) : S.step;

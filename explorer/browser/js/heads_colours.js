@@ -22,16 +22,15 @@ export const colourOf = ({ colours, theme }, head) =>
   head ? colours[STROKES[(head - 1) % STROKES.length][0] % colours.length] : theme.ink;
 
 /**
- * The colour scale, shared by all heads that are compared, in a grid or side by side.
+ * The colour scale, shared by all heads, or where it ends at the largest weight, by those that are on screen.
  * @param {HeadsState} S
- * @param {boolean} single whether only the heads in view are compared
+ * @param {boolean} [single] whether only the heads in view are on screen
  */
-export function scaleOf(S, single) {
+export function scaleOf(S, single = S.view !== "heads") {
   const tops = mapsShown(S).map((m) => {
     const { layer, head } = S.pick[m.kind];
-    const values = single ? weightsOf(m, layer, head) : m.weights;
-    if (S.scale === "max") return single ? largest(values) : (m.largest ??= largest(values));
-    return S.scale === "log" ? 1 : single ? fullColour(values, m.keys) : (m.full ??= fullColour(values, m.keys));
+    if (S.scale === "max") return single ? largest(weightsOf(m, layer, head)) : (m.largest ??= largest(m.weights));
+    return S.scale === "log" ? 1 : fullColour(S.data.maps[m.kind]);
   });
   return { top: Math.max(0, ...tops) || 1, log: S.scale === "log" };
 }
@@ -76,8 +75,7 @@ export function drawLegend(S) {
   const maps = mapsShown(S);
   S.find(".swatch").hidden = !maps.some((m) => m.mask.some(Boolean));
   say(S.find(".swatch span"), maps.some((m) => m.left) ? t("masked or left out") : t("masked"));
-  const single = S.view !== "heads";
-  const { top } = scaleOf(S, single);
+  const { top } = scaleOf(S);
   const ends = S.find(".ramp");
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
   sayScale(S.find, S.scale === "unit" ? top : 1);

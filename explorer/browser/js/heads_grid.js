@@ -177,19 +177,18 @@ function paintTiles(S, m, canvas, buttons, sheet, { wide, high }) {
 
 /** @param {HTMLButtonElement} button @param {KindMap} m @param {Pick} pick @param {boolean} compact */
 function nameTile(button, m, { layer, head }, compact) {
-  const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
+  const { keys, role } = head ? describeHead(m, layer, head) : { keys: "", role: "" };
   const [, name, effective, favours] = button.children;
   say(name, compact ? shortHead(head) : shortName(layer, head));
   say(effective, compact ? "" : keys);
   say(favours, compact ? "" : role);
-  favours.classList.toggle("mixed", mixed);
   button.value = `${m.kind} ${layer} ${head}`;
   const which = capitalised(nameInKind(layer, head));
   button.ariaLabel = button.title = !head
     ? which
-    : mixed
-      ? t("{head}: {keys}, at most {role}", { head: which, keys, role })
-      : t("{head}: {keys}, {role}", { head: which, keys, role });
+    : role
+      ? t("{head}: {keys}, {role}", { head: which, keys, role })
+      : t("{head}: {keys}", { head: which, keys });
 }
 
 /** @param {HTMLElement} cell @param {number} layer */

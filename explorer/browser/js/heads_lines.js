@@ -253,7 +253,7 @@ function drawTokens(S, { m, heads, tokens, focus, weights }, box, role) {
   const shaded = focus.side !== role;
   const current = role === "query" ? rowInView(S, m) : columnInView(S, m);
   const names = tokens[role];
-  const scale = scaleOf(S, true);
+  const scale = scaleOf(S);
   // Both sentences keep room for bars, so that nothing moves under the pointer.
   const several = heads.length > 1;
   box.className = `text ${side}${several ? " several" : ""}`;

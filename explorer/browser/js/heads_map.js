@@ -1,7 +1,7 @@
 // The large map of one head: rows are queries with query 0 on top, key labels are on top, cells hold numbers if they
 // fit.
 
-import { cellUnder, columnAt, columnBeside, isolated, leadsTo, magnification } from "./canvas.js";
+import { cellUnder, columnBeside, contextOf, isolated, leadsTo, magnification } from "./canvas.js";
 import { rgb } from "./colours.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
@@ -18,19 +18,19 @@ import {
   shownRows,
   showsLarge,
 } from "./heads_state.js";
-import { inkOn } from "./ink.js";
-import { CONDENSED } from "./map_marks.js";
+import { aboutRows, writeRows } from "./map_marks.js";
 import { AXIS, CORNER, labelsOf, levelOf, paintMap, plotOf } from "./maps.js";
 import { AXES, KINDS, NEXT_READ, SIDES, TITLES, layerName, nameInLayer, predictedRows } from "./names.js";
-import { cellNumber, clamp, wholePercent, withZero } from "./numbers.js";
-import { aboutNumbers, beyondEdge, bringIntoSight, cellSize, keysLookedAt, listenToZoom, sightOf } from "./map_zoom.js";
+import { clamp, wholePercent } from "./numbers.js";
+import { aboutEdges, aboutNumbers, beyondEdge, bringIntoSight } from "./map_zoom.js";
+import { cellSize, keysLookedAt, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting, roomBelow } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
 import { sayKind } from "./terms.js";
 import { redraw } from "./view.js";
 import { keysToShow, weightsOf } from "./weights.js";
 import { namedKeys } from "./wording.js";
-import { inSentence, t } from "./words.js";
+import { t } from "./words.js";
 
 /** @import { HeadsState, Kind, KindMap, MapCell } from "./types" */
 
@@ -43,11 +43,11 @@ const [NARROW, MEDIUM, LONG] = [62, 82, 100];
 const [SMALLEST, WANTED, MOST] = [12, 24, 0.62];
 const LEAST_WIDE = 72; // of a thumbnail beside a large map that needs more than half of the width, in pixels
 const [TIGHT, SMALL_TYPE] = [14, 10]; // size of cells from which labels are in full type, and the type of others, in pixels
-const [LEAST_NUMBER, LEAST_PRESENTED] = [9, 7]; // size of the type of numbers, before a presentation is magnified, in pixels
 const PHONE = 480; // width of the views up to which a phone shows them, in pixels
 const WIDEST = 96; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
 const ROOM_OF_LONG = 320; // minimum height of a map that scrolls, in pixels
+const NO_WISH = { zoom: 1 };
 const UNDER = 176; // height of thumbnails and readout below maps side by side, in pixels
 const READABLE = 286; // minimum height of maps side by side, whatever is below them, in pixels
 
@@ -113,24 +113,35 @@ export function drawMaps(S) {
   for (const m of maps) {
     const beside = narrow.find((map) => map.m === m && !apart);
     const high = apart ? 560 : space;
-    if (beside) drawHead(S, { ...beside, cell: cellSize(shared, S.figures[m.kind].wish, m, WIDEST) }, Infinity);
-    else drawHead(S, fitMap(S, m, room, high), high);
+    const { wish } = S.figures[m.kind];
+    if (beside) drawHead(S, { ...beside, cell: cellSize(shared, wish, m, WIDEST) }, Infinity, Infinity);
+    else drawHead(S, fitMap(S, m, room, high), room, heightIn(S, fitMap(S, m, room, high, NO_WISH), high));
   }
 }
 
 /** A map with its labels and the size of its cells. @typedef {{ m: KindMap, labels: Labels, cell: number }} Fitted */
 
-/** A map alone in a space. Small cells have labels in small type, which leave room for more cells. @param {HeadsState} S @param {KindMap} m @param {number} wide @param {number} high @returns {Fitted} */
-function fitMap(S, m, wide, high) {
+/** A map alone in a space. Small cells have labels in small type, which leave room for more cells. @param {HeadsState} S @param {KindMap} m @param {number} wide @param {number} high @param {{ zoom: number }} [wish] @returns {Fitted} */
+function fitMap(S, m, wide, high, wish = S.figures[m.kind].wish) {
   const fit = (/** @type {Labels} */ labels) => {
     const fitting = fitCells([sizeOf({ m, labels }, true)], wide - 6, high);
-    return { m, labels, cell: cellSize(fitting, S.figures[m.kind].wish, m, WIDEST, magnification(S.box)) };
+    return { m, labels, cell: cellSize(fitting, wish, m, WIDEST, magnification(S.box)) };
   };
   const map = fit(namesOf(S, m));
   return map.cell < TIGHT && !presenting(S.box) ? fit(namesOf(S, m, LONG, SMALL_TYPE)) : map;
 }
 
-/** The height of the large map. @param {HeadsState} S */
+/** The plot of a map. @param {HeadsState} S @param {Fitted} map */
+const plotIn = (S, { m, labels, cell }) => plotOf(labels, m, cell, cell, S.view === "head" || showsLarge(S));
+
+/** The height of a map, which scrolls by whole rows. @param {HeadsState} S @param {Fitted} map @param {number} high the room for it */
+function heightIn(S, map, high) {
+  const { top, height } = plotIn(S, map);
+  const rows = Math.floor((Math.max(high, ROOM_OF_LONG) - top) / map.cell);
+  return rows < map.m.queries ? top + rows * map.cell : height;
+}
+
+/** The height of the room for the large map. @param {HeadsState} S */
 const highOf = (S) => {
   const isBeside = S.box.dataset.large === "beside";
   const alone = presenting(S.box);
@@ -175,21 +186,27 @@ function namesOf(S, m, most = S.box.clientWidth < PHONE ? MEDIUM : LONG, size) {
   return labelsOf(S.figures[m.kind].canvas, S.theme.font, names, most, true, size);
 }
 
-/** @param {HeadsState} S @param {Fitted} map @param {number} high height from which it scrolls */
-function drawHead(S, { m, labels, cell }, high) {
+/** @param {HeadsState} S @param {Fitted} map @param {number} wide the room for it @param {number} high its height before it was zoomed */
+function drawHead(S, map, wide, high) {
+  const { m, labels, cell } = map;
   const { kind } = m;
   const f = S.figures[kind];
   const pick = headInView(S, kind);
-  const scale = scaleOf(S, true);
+  const scale = scaleOf(S);
   const [side, keySide] = SIDES[kind];
   const rows = shownRows(S, m);
   const row = rowInView(S, m);
   const column = columnInView(S, m);
   const chosen = column !== null && kind === S.kind;
-  f.plot = plotOf(labels, m, cell, cell, S.view === "head" || showsLarge(S));
+  f.plot = plotIn(S, map);
   const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-  const whole = Math.floor((Math.max(high, ROOM_OF_LONG) - f.plot.top) / cell); // no row is cut
-  box.style.maxHeight = whole < m.queries ? `${f.plot.top + whole * cell}px` : "";
+  // No row and no column is cut, and zooming moves nothing below.
+  const tall = heightIn(S, map, high);
+  const beside = f.plot.left + labels.right + 2;
+  const across = Math.floor((wide - beside) / cell);
+  box.style.maxHeight = `${tall}px`;
+  box.style.maxWidth = across < m.keys ? `${beside + across * cell}px` : "";
+  box.style.marginBottom = high > tall && high < Infinity ? `${high - tall}px` : "";
   Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` }); // before it scrolls
   // The map follows the row in view, and the key in view or those that the row looks at most.
   const at = keysToShow(rowOf(m, pick.layer, pick.head, row), column);
@@ -205,6 +222,8 @@ function drawHead(S, { m, labels, cell }, high) {
   const marks = marked.map((q) => ({ row: q, colour: frames[Number(q === said)] }));
   const values = weightsOf(m, pick.layer, pick.head);
   const named = namedKeys(rowOf(m, pick.layer, pick.head, said), 3);
+  const sight = sightOf(box);
+  const beyond = beyondEdge(sight, f.plot, labels.right, rows, m.keys);
   let isInRows = false;
   const unwritten = paintMap(f.canvas, S.theme, f.plot, {
     cells: m,
@@ -218,8 +237,8 @@ function drawHead(S, { m, labels, cell }, high) {
     row: said,
     column,
     named: { rows: S.view === "heads" ? [] : marked, columns: named.map(({ key }) => key) },
-    instead: (pen) => (isInRows = writeRows(pen, marked, values, scale)),
-    sight: sightOf(box),
+    instead: (pen) => (isInRows = writeRows(pen, marked, values, (weight) => S.theme.scale[levelOf(weight, scale)])),
+    sight,
     brush: S.brush?.kind === kind ? S.brush : null,
     marks: chosen
       ? [
@@ -229,13 +248,15 @@ function drawHead(S, { m, labels, cell }, high) {
         ]
       : marks,
   });
-  const beyond = beyondEdge(sightOf(box), f.plot, labels.right, rows, m.keys);
+  if (sight && beyond.before) writeHint(S, f, sight, beyond.before);
+  const edges = aboutEdges(beyond);
   const numbers = isInRows
-    ? t("numbers: marked rows, from {least}", { least: inSentence("0.05") })
+    ? aboutRows()
     : S.view === "heads" && unwritten === null
       ? "" // the text below says it
       : aboutNumbers(unwritten);
-  say(S.find(`figure.${kind} .below`), [beyond, numbers].filter(Boolean).join(" · "));
+  // The line has no room for more.
+  say(S.find(`figure.${kind} .below`), [...edges, edges.length < 3 && numbers].filter(Boolean).join(" · "));
   const weights = keysLookedAt(values, said * m.keys, m.keys).map(
     (key) => `${key + 1} ${m.columns[key]} ${wholePercent(values[said * m.keys + key])}`,
   );
@@ -243,30 +264,11 @@ function drawHead(S, { m, labels, cell }, high) {
   f.canvas.ariaLabel += ` ${t("Row {row}: {weights}.", fields)}`;
 }
 
-/**
- * Writes the numbers of rows into cells that are too small for those of all rows, as large as they fit; returns whether
- * they do.
- * @param {import("./maps.js").Pen} pen @param {number[]} rows @param {ArrayLike<number>} values @param {import("./maps.js").Scale} scale
- */
-function writeRows({ ctx, theme, left, top, cell, tall, places, keys }, rows, values, scale) {
-  const least = ctx.canvas.closest(".presenting") ? LEAST_PRESENTED : LEAST_NUMBER;
-  Object.assign(ctx, { font: `${tall}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing: "0px" });
-  const sizeOf = (/** @type {string} */ number) =>
-    Math.floor(Math.min(tall / 1.3, (cell * tall) / ctx.measureText(number).width / CONDENSED));
-  const hasZero = sizeOf(withZero(cellNumber(0.5))) >= least;
-  const numberOf = (/** @type {number} */ weight) => (hasZero ? withZero(cellNumber(weight)) : cellNumber(weight));
-  const [size, longest] = [0.5, 0.999].map((weight) => sizeOf(numberOf(weight))); // ">.99" is longest
-  if (size < least) return false;
-  for (const row of rows)
-    for (const key of keysLookedAt(values, row * keys, keys)) {
-      const weight = values[row * keys + key];
-      const number = numberOf(weight);
-      ctx.fillStyle = inkOn(theme.scale[levelOf(weight, scale)]);
-      ctx.font = `${number.length > numberOf(0.5).length ? Math.max(longest, least) : size}px ${theme.font}`;
-      const x = left + (columnAt(places, key) + 0.5) * cell;
-      ctx.fillText(number, x, top + (row + 0.5) * tall + 0.5, cell - 2);
-    }
-  return true;
+/** Says at the left edge of a map how many of its columns are beyond it. @param {HeadsState} S @param {import("./types").HeadsFigure} f @param {import("./map_zoom.js").Sight} sight @param {number} n */
+function writeHint({ theme }, { canvas, plot: { left } }, { x, y }, n) {
+  const ctx = contextOf(canvas);
+  Object.assign(ctx, { font: `600 11px ${theme.font}`, textAlign: "right", fillStyle: theme.ink, globalAlpha: 1 });
+  ctx.fillText(t("‹ {n} column", "‹ {n} columns", { n }), x + left - 6, y + AXIS / 2, left - 8);
 }
 
 /** Halfway between two colours. @param {string} colour @param {string} ground */

@@ -18,7 +18,7 @@ import {
 import { NEXT_READ, SIDES, TITLES, shortHead, shortName } from "./names.js";
 import { decimals, percent, wholePercent } from "./numbers.js";
 import { rowInWords } from "./row_in_words.js";
-import { keyRows, line, looksAt, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
+import { keyRows, line, numbered, readsOn, tokenName, weighed, whyMasked } from "./wording.js";
 import { keysLookedAt } from "./map_zoom.js";
 import { NAMED_FROM, weightsOf } from "./weights.js";
 import { inSentence, pieces, t } from "./words.js";
@@ -26,12 +26,6 @@ import { inSentence, pieces, t } from "./words.js";
 /** @import { Content, HeadsState, KindMap } from "./types" */
 
 const MEASURED = 16; // sentences of each form
-
-/** "1 Hund"; for a decoder row also the token that it predicts. @param {HeadsState} S @param {KindMap} m @param {number} q @returns {Content[]} */
-function rowName(S, m, q) {
-  const read = numbered(m.rows, q, SIDES[m.kind][0]);
-  return m.predicted[q] ? readsOn(S.data.target, read, tokenName(m.predicted[q], "target")) : [read];
-}
 
 /** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
 export function drawReadout(S) {
@@ -47,7 +41,9 @@ export function drawReadout(S) {
   const cell = key === null ? null : cells[key];
   const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) =>
     line(name, make("span", "", ...content));
-  const lines = [entry(t("query"), ...rowName(S, m, query))];
+  const read = numbered(m.rows, query, SIDES[kind][0]);
+  const word = m.predicted[query];
+  const lines = [entry(t("query"), ...(word ? readsOn(S.data.target, read, tokenName(word, "target")) : [read]))];
   if (cell) {
     lines.push(entry(t("key"), numbered(m.columns, cell.key, SIDES[kind][1])));
     if (cell.mask) lines.push(entry(t("weight"), whyMasked(cell.mask)));
@@ -123,13 +119,6 @@ function lookedAt(S, m, head, key) {
     : pieces("{head}: {key} is masked for every row.", fields);
 }
 
-/** "L2 H2: reads *je* → predicts *lis* looks at *read* 96 %." @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query @param {string} [kind] named before the head @returns {Content[]} */
-function sentenceOf(S, m, layer, head, query, kind) {
-  const fields = { head: shortName(layer, head), row: rowName(S, m, query) };
-  const who = kind ? pieces("{kind}, {head}: {row}", { ...fields, kind }) : pieces("{head}: {row}", fields);
-  return looksAt(rowOf(m, layer, head, query), m.columns, SIDES[m.kind][1], 3, "plain", { who });
-}
-
 /** @param {HeadsState} S */
 export function drawCaption(S) {
   const m = mapOf(S, S.kind);
@@ -142,7 +131,7 @@ export function drawCaption(S) {
     const maps = kinds.map((kind) => mapOf(S, kind)).filter((each) => each !== undefined);
     const each = maps.flatMap((map) => {
       const { layer, head } = S.pick[map.kind];
-      return [...sentenceOf(S, map, layer, head, rowInView(S, map), TITLES[map.kind]), ` ${leftOut(S, map)} `];
+      return [...sentenceOf(S, map, layer, head, rowInView(S, map)), ` ${leftOut(S, map)} `];
     });
     return sayAll(box, ...each);
   }
@@ -189,7 +178,7 @@ export function drawLead(S) {
   const how = S.find(".how");
   if (!m) return say(how, "");
   const { layer, head } = headInView(S, kind);
-  sayAll(box, ...leadOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
+  sayAll(box, ...sentenceOf(S, m, layer, head, S.hover?.query ?? rowInView(S, m)));
   box.style.minHeight = `${roomOfLead(S, m, box)}px`;
   const fields = rolesOf(kind);
   say(
@@ -198,8 +187,8 @@ export function drawLead(S) {
   );
 }
 
-/** What a row looks at, for the line above the pictures. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
-function leadOf(S, m, layer, head, query) {
+/** What a row looks at. @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
+function sentenceOf(S, m, layer, head, query) {
   const look = !m.predicted[query] || S.data.target.by === NEXT_READ ? "plain" : "write";
   const word = tokenName(m.predicted[query] ?? "", "target");
   const name = numbered(m.rows, query, SIDES[m.kind][0]);
@@ -226,7 +215,7 @@ function roomOfLead(S, m, box) {
     }
   }
   const longest = rows.flatMap((some) => some.sort((a, b) => b.length - a.length).slice(0, MEASURED));
-  const sentences = longest.map(({ layer, head, query }) => make("p", "", ...leadOf(S, m, layer, head, query)));
+  const sentences = longest.map(({ layer, head, query }) => make("p", "", ...sentenceOf(S, m, layer, head, query)));
   const hidden = make("div", "measured", ...sentences);
   hidden.style.width = `${box.clientWidth}px`;
   box.before(hidden);
@@ -251,9 +240,10 @@ export function drawNumbers(S) {
   const query = rowInView(S, m);
   const heads = S.view === "heads";
   const kind = TITLES[S.kind];
+  const row = numbered(m.rows, query, SIDES[S.kind][0]);
   const title = heads
     ? pieces("Table: {kind}, all heads", { kind })
-    : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row: rowName(S, m, query) });
+    : pieces("Table: {kind}, layer {layer}, row {row}", { kind, layer, row });
   sayAll(S.find("summary"), ...title);
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(m) : keyTable(S, m, query);

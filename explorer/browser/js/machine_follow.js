@@ -9,7 +9,7 @@ import { ask, blockOf, hasDetails } from "./machine_state.js";
 import { SIDES, shortWay, stopsOf } from "./machine_stops.js";
 import { drawStage, numbersAt, stageTitle } from "./machine_strips.js";
 import { clamp } from "./numbers.js";
-import { createPlayer, drawSteps, stepName, speedName } from "./player.js";
+import { createPlayer, drawSteps, stepName } from "./player.js";
 import { withTerms } from "./terms.js";
 import { goTo, listenToSteps, PAUSE, redraw } from "./view.js";
 import { t } from "./words.js";
@@ -218,7 +218,7 @@ export function drawTrail(S) {
   if (!F.data) return drawSteps(S, stepName(S.data, S.step));
   const where = `${F.step + 1}: ${titleOf(S)}`;
   drawSteps(/** @type {ViewState} */ (F), where, t("stage {stage} of {last}", { stage: F.step + 1, last: F.last + 1 }));
-  const name = speedName(F.speed);
+  const name = { 1: t("normal"), 2: t("fast"), 0.5: t("slow") }[F.speed] ?? "";
   say(S.find(".speed span"), F.speed === 0.5 ? "½×" : `${F.speed}×`);
   S.find(".speed").setAttribute("aria-label", t("Speed: {name}", { name }));
 }

@@ -1,6 +1,10 @@
-// What lies over the cells of a map: faded ones, and frames.
+// What lies over the cells of a map: faded ones, frames, and the numbers of some rows.
 
 import { columnAt, columnUnder } from "./canvas.js";
+import { inkOn } from "./ink.js";
+import { keysLookedAt } from "./map_zoom.js";
+import { cellNumber } from "./numbers.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Pen, Picture } from "./maps.js" */
 /** A frame around a row, a column, or the cell where both meet. @typedef {{ row?: number, column?: number, colour: string, dashed?: boolean }} Mark */
@@ -10,6 +14,8 @@ const [FRAMED, THIN] = [7, 18];
 const FIRST = 1e3; // what a frame adds to the rank of a number
 export const CONDENSED = 0.78; // least width of a number, of its own
 const APART = 2; // least distance of two numbers, in pixels
+const [LEAST, SMALLEST] = [9, 7]; // size of the type of rows' numbers, before and after a presentation is magnified, in pixels
+const SQUEEZED = 0.9; // least width of a number, of its own
 
 /** The width of a number that is condensed to leave room beside it, as far as it stays readable. @param {number} width @param {number} cell */
 export const condensed = (width, cell) => Math.max(Math.min(width, cell - APART), CONDENSED * width);
@@ -88,3 +94,41 @@ export function drawMark({ ctx, theme, left, top, cell, tall, places, wide, high
   });
   ctx.setLineDash([]);
 }
+
+/**
+ * Writes the numbers of rows; of two that would touch, the larger one. Returns whether the rows are high enough.
+ * @param {import("./maps.js").Pen} pen @param {number[]} rows @param {ArrayLike<number>} values @param {(weight: number) => import("./types").Rgb} colourOf
+ */
+export function writeRows({ ctx, theme, left, top, cell, tall, places, keys }, rows, values, colourOf) {
+  const least = ctx.canvas.closest(".presenting") ? SMALLEST : LEAST;
+  if (tall / 1.3 < least) return false;
+  Object.assign(ctx, { textAlign: "center", globalAlpha: 1, letterSpacing: "0px" });
+  const widthAt = (/** @type {number} */ size, /** @type {string} */ number) => {
+    ctx.font = `${size}px ${theme.font}`;
+    return ctx.measureText(number).width;
+  };
+  const fitting = Math.floor(tall / 1.3);
+  const size = widthAt(fitting, cellNumber(0.5)) > cell - 2 ? least : fitting;
+  for (const row of rows) {
+    const weights = Array.from({ length: keys }, (_, key) => values[row * keys + key]);
+    const looked = keysLookedAt(weights, 0, keys);
+    const widths = weights.map((weight, key) => {
+      const width = looked.includes(key) ? widthAt(size, cellNumber(weight)) : 0;
+      return Math.max(Math.min(width, cell - 1), SQUEEZED * width);
+    });
+    const isHidden = hiddenNumbers(widths, weights, new Set(), { keys, cell, places });
+    for (const key of looked) {
+      if (isHidden(key)) continue;
+      const [x, y] = [left + (columnAt(places, key) + 0.5) * cell, top + (row + 0.5) * tall];
+      const colour = colourOf(weights[key]);
+      ctx.fillStyle = `rgb(${colour})`; // a number that is wider than its cell stands on its colour
+      if (widths[key] > cell) ctx.fillRect(x - widths[key] / 2, y - tall / 2 + 2, widths[key], tall - 4);
+      ctx.fillStyle = inkOn(colour);
+      ctx.fillText(cellNumber(weights[key]), x, y + 0.5, widths[key]);
+    }
+  }
+  return true;
+}
+
+/** Says which numbers `writeRows` writes. */
+export const aboutRows = () => t("numbers: marked rows, from {least} where they fit", { least: inSentence("0.05") });

@@ -71,16 +71,21 @@ export function sightOf(box) {
  * @param {number[]} columns
  */
 export function bringIntoSight(box, { left, top, cell, tall, places }, right, row, columns) {
-  /** @type {(at: number, index: number, size: number, room: number) => number} */
-  const shifted = (at, index, size, room) =>
-    clamp(at, (index + 1) * size - room + 2, index * size) === at ? at : (index + 0.5) * size - room / 2;
-  box.scrollTop = shifted(box.scrollTop, row, tall, box.clientHeight - top);
-  for (const column of columns)
-    box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), cell, box.clientWidth - left - right);
+  /** @type {(at: number, index: number, size: number, room: number, end: number) => number} */
+  const shifted = (at, index, size, room, end) => {
+    const isInSight = clamp(at, (index + 1) * size - room, index * size) === at;
+    const cells = isInSight ? Math.ceil(Math.round(at) / size) : Math.round(index + 0.5 - room / 2 / size);
+    const whole = size * Math.min(cells, Math.floor(end / size)); // the first cell is whole
+    return (index + 1) * size - room > whole ? end : whole;
+  };
+  const { clientWidth, clientHeight } = box;
+  box.scrollTop = shifted(box.scrollTop, row, tall, clientHeight - top, box.scrollHeight - clientHeight);
+  const [room, end] = [clientWidth - left - right, box.scrollWidth - clientWidth];
+  for (const column of columns) box.scrollLeft = shifted(box.scrollLeft, columnAt(places, column), cell, room, end);
 }
 
 /**
- * How many rows and columns of a map that scrolls are not wholly in sight; empty if all are.
+ * How many rows and columns of a map that scrolls are not wholly in sight on each side.
  * @param {Sight | null} sight
  * @param {Plot} plot
  * @param {number} right width of the labels on the right, in pixels
@@ -88,13 +93,26 @@ export function bringIntoSight(box, { left, top, cell, tall, places }, right, ro
  * @param {number} columns
  */
 export function beyondEdge(sight, { left, top, cell, tall }, right, rows, columns) {
-  if (!sight) return "";
-  const n = Math.max(0, rows - Math.floor((sight.height - top) / tall));
-  const k = Math.max(0, columns - Math.floor((sight.width - left - right) / cell));
-  const down = n ? t("{n} row beyond the edge", "{n} rows beyond the edge", { n }) : "";
-  const across = k ? t("{n} column beyond the edge", "{n} columns beyond the edge", { n: k }) : "";
-  return [down, across].filter(Boolean).join(" · ");
+  if (!sight) return { above: 0, below: 0, before: 0, after: 0 };
+  const { x, y, width, height } = sight;
+  const hidden = (/** @type {number} */ pixels, /** @type {number} */ size) =>
+    Math.max(0, Math.ceil((pixels - 1) / size));
+  return {
+    above: hidden(y, tall),
+    below: hidden(rows * tall - (y + height - top), tall),
+    before: hidden(x, cell),
+    after: hidden(columns * cell - (x + width - left - right), cell),
+  };
 }
+
+/** What to know about the parts of a map that are out of sight. @param {ReturnType<typeof beyondEdge>} beyond */
+export const aboutEdges = ({ above, below, before, after }) =>
+  [
+    above && t("{n} row above", "{n} rows above", { n: above }),
+    below && t("{n} row below", "{n} rows below", { n: below }),
+    before && t("{n} column to the left", "{n} columns to the left", { n: before }),
+    after && t("{n} column to the right", "{n} columns to the right", { n: after }),
+  ].filter(Boolean);
 
 /** What to know about the numbers of a map: which are left out, or where they are read. @param {number | null | undefined} least as `paintMap` returns it */
 export function aboutNumbers(least) {

@@ -231,15 +231,16 @@ const tiltOf = (cell) => (cell < STEEP ? Math.PI / 2 : TILT);
 /**
  * The place of a map with cells of this size on its canvas, and the size of the canvas.
  * @param {Labels} labels
- * @param {{ keys: number, queries: number }} cells
+ * @param {{ keys: number, queries: number, seen?: number }} cells and how many rows are in sight at a time
  * @param {number} cell
  * @param {number} tall the height of a row
  * @param {boolean} low whether the title of the keys stands beside their labels, and not above them
  */
-export function plotOf({ left, right, over, places, wideKeys }, { keys, queries }, cell, tall = cell, low = false) {
+export function plotOf({ left, right, over, places, wideKeys }, cells, cell, tall = cell, low = false) {
+  const { keys, queries, seen = queries } = cells;
   const flat = cell > wideKeys + 5; // whether the labels of keys have room side by side
   const width = Math.ceil(left + Math.max(keys * cell + Math.max(right, flat || cell < STEEP ? 0 : over) + 2, LEAST));
-  const upright = queries * tall >= LEAST || left < LYING; // whether the title of the rows stands beside them
+  const upright = seen * tall >= LEAST || left < LYING; // whether the title of the rows stands beside them
   const beside = low && !flat && upright && left >= CORNER;
   const top = Math.ceil((beside ? 0 : AXIS) + (flat ? 20 : wideKeys * Math.sin(tiltOf(cell)) + 12));
   const height = top + Math.max(queries * tall + 4, upright ? LEAST + 20 : 0);
@@ -369,7 +370,7 @@ function writeLabels(
     // A word that the decoder has not read yet has no label.
     if (mask[(rows - 1) * keys + k] === FUTURE) continue;
     const x = left + (columnAt(places, k) + 0.5) * cell;
-    if (x < x0 + left || x > end) continue;
+    if (x < x0 + left + (x0 && !flat ? size / 2 : 0) || x > end) continue; // it would touch the title
     const weight = k === column || named?.columns.includes(k) ? 700 : 400;
     if (flat) write(labels.keys[k], x, y0 + top - 10, "center", size, 1, weight);
     else write(labels.keys[k], x, y0 + top - 6, "left", size, 1, weight, -tiltOf(cell));

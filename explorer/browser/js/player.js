@@ -34,17 +34,16 @@ export function createPlayer(tempo, track) {
 export const stepAfter = (name, step, last) =>
   clamp({ start: 0, back: step - 1, forward: step + 1, end: last }[name] ?? step, 0, last);
 
+/** @param {number} step @param {number} last */
+export const counterOf = (step, last) => t("step {step} of {last}", { step: step + 1, last: last + 1 });
+
 /**
  * Draws the buttons, the slider and the counter of the steps.
  * @param {ViewState} S
  * @param {string} meaning the step, for screen readers
  * @param {string} [counter]
  */
-export function drawSteps(
-  { find, step, last, player },
-  meaning,
-  counter = t("step {step} of {last}", { step: step + 1, last: last + 1 }),
-) {
+export function drawSteps({ find, step, last, player }, meaning, counter = counterOf(step, last)) {
   /** @type {HTMLInputElement} */
   const slider = find(".steps");
   const playing = player.playing();
@@ -63,9 +62,6 @@ export function drawSteps(
   find("button.play").classList.toggle("playing", playing);
   find("button.play").setAttribute("aria-label", playing ? t("Pause") : t("Play"));
 }
-
-/** @param {number} speed */
-export const speedName = (speed) => ({ 1: t("normal"), 2: t("fast"), 0.5: t("slow") })[speed] ?? "";
 
 /** A step of a decoding, for a screen reader. @param {Decoding} data @param {number} step */
 export const stepName = ({ target: { tokens, predicted, by, given } }, step) => {

@@ -1,7 +1,7 @@
 // The room of a view on the screen. In presentation mode, for projectors, it fills the screen, magnified, in its
 // current state: figures and text grow alike, and views that fit themselves to the window then fill it.
 
-import { magnification } from "./canvas.js";
+import { magnification, windowHeight } from "./canvas.js";
 import { say } from "./dom.js";
 import { clamp } from "./numbers.js";
 import { t } from "./words.js";
@@ -51,6 +51,13 @@ export function listenToPresent(box, button, redraw) {
 
 const BELOW = 140; // height of the caption and the diagram, the title of the table, and the row that opens panels, in pixels
 
+/** How far an element is below the upper edge of its page, in its own pixels, however far that is scrolled. @param {Element} element */
+export function topOf(element) {
+  const page = element.closest(":fullscreen") ?? document.querySelector("main");
+  const { top } = (page ?? document.documentElement).getBoundingClientRect();
+  return (element.getBoundingClientRect().top - top) / magnification(element) + (page?.scrollTop ?? 0);
+}
+
 /**
  * The height of the screen below the upper edge of an element, minus that of the elements below the views. It does not
  * depend on scrolling; an element that begins in the lower half of the first screen gets most of a screen.
@@ -58,10 +65,6 @@ const BELOW = 140; // height of the caption and the diagram, the title of the ta
  * @param {boolean} alone whether nothing is shown below the views
  */
 export function roomBelow(element, alone) {
-  const by = magnification(element);
-  const high = innerHeight / by;
-  const page = element.closest(":fullscreen") ?? document.querySelector("main");
-  const { top: edge } = (page ?? document.documentElement).getBoundingClientRect();
-  const top = (element.getBoundingClientRect().top - edge) / by + (page?.scrollTop ?? 0);
+  const [high, top] = [windowHeight(element), topOf(element)];
   return (top < high / 2 ? high - top : 0.85 * high) - (alone ? 60 : BELOW);
 }

@@ -4,7 +4,7 @@
 import { columnBeside, contextOf, paper } from "./canvas.js";
 import { drawChips, slotsOf } from "./chips.js";
 import { rgb } from "./colours.js";
-import { say, sayAll } from "./dom.js";
+import { buttonsOf, say, sayAll } from "./dom.js";
 import { isHidden, questionOf, takeGuess } from "./guess.js";
 import { wholePercent } from "./numbers.js";
 import { LEAST_PRESENTED, presenting } from "./present.js";
@@ -82,7 +82,7 @@ function linesOf(S, read, written, row) {
   return { source, target: single ? 1 : all - source };
 }
 
-/** Says how many words are out of sight on either side, and how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
+/** Offers the words that are out of sight on either side, and says how much of the weight on screen they have. @param {StepperState} S @param {StageView} view */
 function sayRest(S, { column, lines }) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const boxes = S.boxes[side];
@@ -91,12 +91,10 @@ function sayRest(S, { column, lines }) {
     const later = written.length - 1 - written.findLastIndex(({ hidden }) => !hidden);
     const looked = lines.filter((line) => column < 0 && line.side === side && boxes[line.span[0]]?.hidden);
     const share = looked.reduce((sum, { weight }) => sum + weight, 0);
-    const rest = [
-      earlier > 0 && t("… {n} earlier", { n: earlier }),
-      later > 0 && later < written.length && t("… {n} later", { n: later }),
-      share >= 0.005 && t("{share} of the weight out of sight", { share: wholePercent(share) }),
-    ];
-    say(S.find(`.${side} .rest`), rest.filter(Boolean).join(" · "));
+    const [before, after, weight] = S.find(`.${side} .rest`).children;
+    say(before, earlier > 0 ? t("‹ {n} earlier", { n: earlier }) : "");
+    say(after, later > 0 && later < written.length ? t("{n} later ›", { n: later }) : "");
+    say(weight, share >= 0.005 ? t("{share} of the weight out of sight", { share: wholePercent(share) }) : "");
   }
 }
 
@@ -321,6 +319,14 @@ export function listenToStage(S, go) {
       cancelAnimationFrame(S.moving);
       S.curves = curvesOf(S, view);
       paint(S);
+    };
+    const [before, after] = buttonsOf(S.find, `.${side} .rest`);
+    before.onclick = () => list.scrollTo(0, 0);
+    after.onclick = () => {
+      // Behind the word being written is room for later ones.
+      if (side === "source") return list.scrollTo(0, list.scrollHeight);
+      S.scrolledFor.target = "";
+      redraw(S);
     };
     const under = (/** @type {Event} */ event) => {
       const chip = /** @type {Element} */ (event.target).closest(".chip");

@@ -9,11 +9,12 @@ import { figureOf } from "./maps.js";
 import { KINDS } from "./names.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
-import { drawSteps, speedName, stepName } from "./player.js";
+import { drawSteps, stepName } from "./player.js";
 import { listenToPresent, presenting } from "./present.js";
 import { offerDirection } from "./scripts.js";
 import { serverSource } from "./source_server.js";
-import { drawStage, drawWords, fitWords, listenToStage, measureStage } from "./stage.js";
+import { drawStage, drawWords, fitWords, listenToStage } from "./stage.js";
+import { PHONE, layOut } from "./stepper_layout.js";
 import {
   drawCaption,
   drawChecks,
@@ -21,8 +22,6 @@ import {
   drawMap,
   drawPick,
   drawReadout,
-  PHONE,
-  layOut,
   listenToMap,
   openChecks,
 } from "./stepper_maps.js";
@@ -47,7 +46,6 @@ import { t } from "./words.js";
 /** @import { Decoding, Kind, StepperState } from "./types" */
 
 const TEMPO = 700; // ms per step
-const SPEEDS = [1, 2, 0.5];
 /** @returns {[string, string][]} */
 const help = () => [
   ["F", t("present: fill the screen")],
@@ -96,7 +94,6 @@ function fit(S) {
   drawWords(S); // the rest is laid out around them
   drawTexts(S); // before anything is measured, so that the browser lays them out once, with the words
   layOut(S);
-  measureStage(S);
   const { still } = S;
   S.still = true; // curves are not animated to a new layout
   draw(S, true);
@@ -127,11 +124,11 @@ function create(root) {
       look: null,
       rove: 0,
       boxes: { source: [], target: [] },
+      scrolledFor: { source: "", target: "" },
       curves: [],
       moving: 0,
       hurried: false,
       stageSize: { width: 0, height: 0 },
-      speed: 1,
       still: matchMedia("(prefers-reduced-motion: reduce)").matches,
     })
   );
@@ -155,10 +152,7 @@ function create(root) {
     else if (name === "maps") goToMaps(S);
     else if (name === "predict") toggleGuess(S);
     else if (name.startsWith("zoom ")) S.figures[S.kind].zoom(Number(name.slice(5)));
-    else if (name === "speed") {
-      S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
-      redraw(S);
-    } else return false;
+    else return false;
     return true;
   });
   for (const tab of buttonsOf(find, ".kinds")) tab.onclick = () => pick(S, /** @type {Kind} */ (tab.value), {});
@@ -175,7 +169,6 @@ function create(root) {
     fit(S);
   };
   S.find(".checks").onclick = () => openChecks(S, !!S.find(".checks span").hidden);
-  S.find(".speed").onclick = () => run("speed");
   listenToOptions(S);
   S.find(".to-maps").onclick = () => goToMaps(S);
   listenToHeat(S);
@@ -262,7 +255,6 @@ function draw(S, written = false) {
   if (S.laidOut !== S.kind || mapped || S.box.clientWidth <= PHONE) {
     if (mapped) drawWords(S); // the map stands below their sentence
     layOut(S);
-    measureStage(S);
   }
   const { order } = S.data;
   const kinds = written ? order.filter((kind) => S.figures[kind].inSight) : order;
@@ -284,7 +276,6 @@ function draw(S, written = false) {
 function drawTexts(S) {
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   drawSteps(S, isHidden(S) ? t("{step}: to be guessed", { step: S.step + 1 }) : stepName(S.data, S.step));
-  say(S.find(".speed"), t("Speed: {name}", { name: speedName(S.speed) }));
   drawNext(S);
   drawGuess(S);
   drawKeys(S);

@@ -1,16 +1,18 @@
 // The stepper's three maps, on a scale from 0 to 1, and the parts around them: choice of layer and head, captions,
 // readout, table.
 
-import { cellUnder, columnAt, columnBeside, leadsTo, paper, windowHeight } from "./canvas.js";
+import { cellUnder, columnAt, columnBeside, paper } from "./canvas.js";
 import { fullColour, sayScale } from "./colours.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { drawTable } from "./grids.js";
-import { STEEP, drawCells, labelsOf, paintMap, plotOf, sheetOf } from "./maps.js";
+import { aboutRows, writeRows } from "./map_marks.js";
+import { drawCells, levelOf, paintMap, sheetOf } from "./maps.js";
 import { AXES, SIDES, TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { clamp, decimals } from "./numbers.js";
-import { aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
+import { aboutEdges, aboutNumbers, beyondEdge, bringIntoSight, listenToZoom, sightOf } from "./map_zoom.js";
 import { presenting } from "./present.js";
 import { arrowOf, placesIn } from "./scripts.js";
+import { PHONE, layOut } from "./stepper_layout.js";
 import { drawBadges, keyRows, line, looksAt, numbered, tokenName, whyMasked } from "./wording.js";
 import { currentRow, frontier, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { sayKind } from "./terms.js";
@@ -20,103 +22,10 @@ import { pieces, t } from "./words.js";
 
 /** @import { ChosenCell, Kind, StepperState } from "./types" */
 
-const WIDEST = 80; // maximum size of a cell, in pixels
-const OBLONG = [28, 14]; // width and height of a cell with room for its number, in pixels
-const MAP = 300; // height up to which a small map shows all its rows, in pixels
-export const PHONE = 480; // width of a view whose maps have no room for what rows predict, in pixels
-const NARROW = 760; // width of a view in one column, in pixels; stepper.css has the same
-const LOW_SCREEN = 900; // height of a screen with room for few lines of words, in pixels
 const FLAT = [48, 24]; // size of the picture of a head beside many words on a slide, in pixels
-// Heights on a slide: of a row at least and at most, of the rows still to be written, of what is below, and of a map at least.
-const [LOWEST, HIGHEST, REST, BELOW, LEAST_MAP] = [6, 80, 25, 8, 230];
-// Length of a name on a slide at most, and the size of type of so few names, in pixels.
-const [LONGEST, FEW_NAMES, LARGE] = [110, 16, 15];
-const [FEW, LOW] = [8, 12]; // keys in sight of a small map, at least, and the size of their cells, in pixels
 
-/** Sets the sizes of the plots for the available width. @param {StepperState} S */
-export function layOut(S) {
-  const sizes = S.data.order.map((kind) => {
-    const f = S.figures[kind];
-    const labels = namesOf(S, kind);
-    const { top, bottom } = f.canvas.getBoundingClientRect();
-    f.inSight = top < innerHeight && bottom >= 0;
-    return { f, kind, m: S.maps[kind], labels, beside: labels.left + Math.max(labels.right, labels.over) + 3 };
-  });
-  // Side by side only if the small maps have room for a few readable cells; they scroll.
-  const needed = Math.max(...sizes.map(({ m, beside }) => beside + Math.min(m.keys, FEW) * LOW));
-  const slide = presenting(S.box);
-  const single = slide || sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
-  S.find(".maps").classList.toggle("single", single);
-  const shown = slide ? [S.kind] : S.data.order;
-  S.find(".swatch").hidden = !shown.some((kind) => S.maps[kind].mask.some(Boolean));
-  S.laidOut = S.kind;
-  for (const kind of S.data.order) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
-  // The choice of head is above the maps, or if these are stacked or hidden, next to the stage that it changes.
-  const home = S.find(single ? ".walk" : ".maps");
-  const choice = S.find(".choice");
-  const first = slide ? !S.mapped : !single;
-  if (choice !== (first ? home.firstElementChild : home.lastElementChild)) home[first ? "prepend" : "append"](choice);
-  // On a small laptop, the map in focus fits on the screen; in a presentation, it fills the screen.
-  const most = Math.max(232, windowHeight(S.box) - 540);
-  const least = Math.max(160, windowHeight(S.box) / 4);
-  for (const { f, m, kind, labels, beside } of sizes) {
-    const tall = single || f === S.figures[S.kind] ? most : least;
-    const { keys } = m;
-    // Upright labels do not reach beyond the map.
-    const upright = (f.box.clientWidth - labels.left - labels.right - 3) / keys;
-    const across = upright < STEEP ? upright : (f.box.clientWidth - beside) / keys;
-    f.labels = labels;
-    const box = /** @type {HTMLElement} */ (f.canvas.parentNode);
-    if (slide) {
-      f.plot = slidePlot(S, kind, labels, across);
-    } else {
-      // On a phone, rows to come would be a blank strip.
-      const queries = S.box.clientWidth <= PHONE ? shownRows(S, kind) : m.queries;
-      const fair = Math.floor(Math.min(across, tall / queries));
-      const widest = Math.min(Math.floor(tall / 5), WIDEST);
-      // The columns of a long sentence are wider than its rows are high, so that they have room for numbers.
-      const [wide, high] = OBLONG.map((least) => {
-        const size = kind === S.kind ? Math.floor(Math.min(across, Math.max(fair, least))) : fair;
-        return cellSize(size, f.wish, m, widest, S.zoom);
-      });
-      f.plot = plotOf(labels, { keys, queries }, wide, high);
-      box.style.maxHeight = `${Math.max(tall, Math.min(high * queries, MAP)) + f.plot.top + 20}px`;
-    }
-    Object.assign(f.canvas.style, { width: `${f.plot.width}px`, height: `${f.plot.height}px` });
-  }
-  // On a phone, a slide and a low screen, the translation stays on one line, which ends with the word being written.
-  const narrow = presenting(S.box) || S.box.clientWidth <= NARROW || innerHeight < LOW_SCREEN;
-  S.find(".stage").classList.toggle("single", S.kind === "cross" && narrow);
-}
-
-/**
- * The plot of a map on a slide: its columns take the width, and the rows written so far the height.
- * @param {StepperState} S
- * @param {Kind} kind
- * @param {import("./maps.js").Labels} labels
- * @param {number} across the width of a column
- */
-function slidePlot(S, kind, labels, across) {
-  const { canvas, wish } = S.figures[kind];
-  const m = S.maps[kind];
-  const rows = shownRows(S, kind);
-  const rest = rows < m.queries ? REST : 0;
-  const wide = cellSize(Math.floor(across), wish, m, WIDEST, S.zoom);
-  const { top } = plotOf(labels, m, wide, wide, true);
-  const sheet = /** @type {HTMLElement} */ (canvas.parentNode);
-  const above = sheet.getBoundingClientRect().top - S.box.getBoundingClientRect().top;
-  const room = windowHeight(S.box) - above / S.zoom - S.box.scrollTop - top - rest - BELOW;
-  const inPixels = (/** @type {number} */ size) => Math.floor(size * S.zoom) / S.zoom;
-  const fair = clamp(inPixels(room / rows), LOWEST, Math.max(wide, HIGHEST));
-  sheet.style.maxHeight = `${Math.max(room + rest + top, LEAST_MAP)}px`;
-  return plotOf(labels, { keys: m.keys, queries: rows + rest / fair }, wide, inPixels(fair * wish.zoom), true);
-}
-
-/** The colour scale, which the mean of the layer in focus decides. @param {StepperState} S */
-function scaleOf(S) {
-  const m = S.maps[S.kind];
-  return { top: fullColour(weightsOf(m, S.pick[S.kind].layer, 0), m.keys) };
-}
+/** The colour scale of the kind in focus. @param {StepperState} S */
+const scaleOf = (S) => ({ top: fullColour(S.data.maps[S.kind]) });
 
 /** The pictures of a layer's heads, after that of their mean. @param {StepperState} S @param {Kind} kind @param {number} layer */
 function sheetFor(S, kind, layer) {
@@ -133,19 +42,6 @@ function sheetFor(S, kind, layer) {
     );
   S.sheets.set(name, sheet);
   return sheet;
-}
-
-/** The labels of a map; decoder rows of the map in focus also name the token that they predict. @param {StepperState} S @param {Kind} kind */
-function namesOf(S, kind) {
-  const { rows, columns } = S.maps[kind];
-  const writes = kind === S.kind && kind !== "encoder" && S.box.clientWidth > PHONE;
-  const { target } = S.data;
-  const leads = (/** @type {number} */ at) => (at < target.given ? "" : leadsTo(target.predicted[at]));
-  const ends = writes ? rows.map((_, row) => leads(lastRead(S, row))) : [];
-  const places = placesIn(S, SIDES[kind][1], columns);
-  const most = presenting(S.box) || (kind === S.kind && S.box.clientWidth > NARROW) ? LONGEST : undefined;
-  const size = presenting(S.box) && columns.length <= FEW_NAMES ? LARGE : undefined;
-  return labelsOf(S.figures[kind].canvas, S.theme.font, { rows, ends, columns, places }, most, true, size);
 }
 
 /** @param {StepperState} S @param {Kind} kind */
@@ -191,7 +87,9 @@ export function drawMap(S, kind) {
   const marks = kind === "encoder" ? [] : [{ row: now, colour: S.theme.target }];
   if (kind === "encoder" || row !== now) marks.push({ row, colour: S.theme[SIDES[kind][0]], dashed: true });
   if (c) marks.push({ row: c.query, column: c.key, colour: S.theme.ink });
-  f.unwritten = paintMap(
+  let isInRows = false;
+  const values = weightsOf(m, layer, head);
+  const unwritten = paintMap(
     f.canvas,
     S.theme,
     f.plot,
@@ -200,7 +98,7 @@ export function drawMap(S, kind) {
       rows,
       sheet: sheetFor(S, kind, layer),
       at: head,
-      values: weightsOf(m, layer, head),
+      values,
       scale,
       labels: /** @type {import("./maps.js").Labels} */ (f.labels), // measured for the layout
       titles: AXES[kind],
@@ -208,9 +106,15 @@ export function drawMap(S, kind) {
       ruled: true,
       sight,
       marks,
+      instead: (pen) => {
+        const inks = (/** @type {number} */ weight) => S.theme.scale[levelOf(weight, scale)];
+        const isSmall = kind !== S.kind || presenting(S.box); // or a slide's, on which such type is too small
+        isInRows = !isSmall && writeRows(pen, [...new Set([row, c?.query ?? row])], values, inks);
+      },
     },
     S.zoom,
   );
+  f.numbers = isInRows ? aboutRows() : aboutNumbers(unwritten);
 }
 
 /**
@@ -320,12 +224,12 @@ export function drawCaption(S, kind) {
   const { layer, head } = S.pick[kind];
   const encoder = kind === "encoder";
   sayKind(f.title, kind, TITLES[kind]);
-  const { left, cell } = f.plot;
   const sight = sightOf(/** @type {HTMLElement} */ (f.canvas.parentNode));
-  const seen = sight ? Math.floor((sight.width - left - (f.labels?.right ?? 0)) / cell) : m.keys;
-  const about = seen < m.keys ? t("{seen} of {n} columns: scroll", { seen, n: m.keys }) : aboutNumbers(f.unwritten);
+  const edges = aboutEdges(beyondEdge(sight, f.plot, f.labels?.right ?? 0, shownRows(S, kind), m.keys));
+  const about = edges.length ? edges.join(" · ") : (f.numbers ?? "");
   const named = [layerName(layer), nameInLayer(head), about].filter(Boolean).join(" · ");
-  say(f.about, presenting(S.box) ? about : named); // a slide has the choice of the head above the map
+  // The sentence and, on a slide, the choice above the map name the head in focus.
+  say(f.about, presenting(S.box) || (kind === S.kind && edges.length) ? about : named);
   // Written here, after all maps are drawn, because drawing text on a canvas makes the browser compute pending changes.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.dataset.tall = `${f.plot.tall}`;

@@ -111,7 +111,6 @@ export interface ViewState {
   turn: number;
   step: number;
   last: number;
-  speed: number;
 }
 
 export interface Palette {
@@ -253,8 +252,8 @@ export interface StepperFigure extends HeadsFigure {
   readout: HTMLElement;
   /** A key of everything that the map was drawn from, so that it is drawn again only after a change. */
   drawn?: string;
-  /** The weight below which no cell has its number, 0 if all have it; null if no cell has room for one. */
-  unwritten?: number | null;
+  /** What to know about its numbers. */
+  numbers?: string;
   /** Whether the screen shows any of the canvas, at the last layout. */
   inSight?: boolean;
 }
@@ -304,6 +303,8 @@ export interface StepperState extends ViewState {
   sheets: Map<string, Sheet>;
   scrolls: boolean;
   scrolled: string;
+  /** What the words of each side were last scrolled for. */
+  scrolledFor: Record<Side, string>;
   sort: Sort;
 }
 
@@ -327,9 +328,8 @@ export type KindMap = AttentionMap &
   FormOfMap & {
     form: string;
     weights: Float32Array;
-    /** Its largest weight, and the one that has the full colour, once they are known. */
+    /** Its largest weight, once it is known. */
     largest?: number;
-    full?: number;
     /** In a map over words only: the mean share of each row that was left out, by head. */
     left?: Float64Array;
   };
@@ -566,6 +566,7 @@ export interface MachineStrip {
 export type StageNumbers = NonNullable<ReturnType<typeof numbersAt>>;
 /** The way of a token, with a player of its own; `data` is null while none is followed. */
 export interface MachineTrail extends Omit<ViewState, "data"> {
+  speed: number;
   data: MachineData | null;
   side: "source" | "target";
   head: number;

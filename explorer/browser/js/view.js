@@ -75,7 +75,7 @@ function steer(S, name) {
  * @returns {(command: string) => void} carries out the command of a button or a key
  */
 export function listenToSteps(S, tempo, run) {
-  S.player = createPlayer(() => tempo / S.speed, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  S.player = createPlayer(() => tempo, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
   const carryOut = (/** @type {string} */ name) => {
     if (S.data && !run?.(name)) steer(S, name);
   };

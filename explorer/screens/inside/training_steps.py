@@ -69,7 +69,7 @@ def _link_models_with_steps(name: str) -> None:
     if not others:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="foot_training"):
-        draw_caption(t("This model kept no earlier weights. What training changed:"))
+        draw_caption(t("This model kept no earlier weights. What training changed in other models:"))
         for other in others:
             at = {"model": other, "inside_tab": "The machine"}
             st.page_link("pages/inside.py", label=other, icon=":material/history:", query_params=at)

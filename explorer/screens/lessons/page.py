@@ -13,7 +13,7 @@ from explorer.lessons.library import Library
 from explorer.lessons.progress import Outcome
 from explorer.locale.messages import t, translated
 from explorer.locale.text import listed, plain
-from explorer.screens.lessons import lesson_session
+from explorer.screens.lessons import lesson_session, sidebar
 from explorer.screens.lessons.downloads import draw_downloads
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view, shows_view
@@ -82,6 +82,8 @@ _BESIDE = """<style>
 .st-key-lesson_sheet :has(> * > .stTextInput) > :has([data-testid="stFormSubmitButton"]) {
   position: absolute; right: 0; bottom: 0; width: auto; }
 .st-key-lesson_sheet [data-testid="stTextInputRootElement"] { width: auto; margin-right: 10.5rem; }
+.st-key-lesson_sheet [data-testid="stTextInputRootElement"] * { background: light-dark(#ffffff, #0f151b); }
+[data-testid="stBidiComponentIsolated"] { --readout: 76px; }
 @media (min-width: 769px) {
   .st-key-lesson_sheet > :has(.st-key-lesson_fold) { display: none; }
   .stColumn:has(> div .st-key-lesson_sheet) { position: sticky; top: 3.75rem; align-self: flex-start; }
@@ -274,7 +276,8 @@ def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:
         # Streamlit's paler keys have too little contrast, and look like words of the button.
         "<style>.st-key-lesson_bar kbd { opacity: 1 !important; padding: 0 0.3rem; border: 1px solid;"
         " border-radius: 4px; font-size: 0.7rem; }"
-        "@media (pointer: coarse) { .st-key-lesson_bar kbd { display: none; } }"
+        + sidebar.key_names()
+        + "@media (pointer: coarse) { .st-key-lesson_bar kbd { display: none; } }"
         # Beside the name of the app, which stands there while the sidebar is folded.
         "@media (min-width: 769px) { body:has([data-testid=stExpandSidebarButton]) .st-key-lesson_bar"
         " { padding-left: 12rem; } }</style>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -60,9 +61,20 @@ def _draw_step(lesson: Lesson) -> None:
         waiting = step.done is not None and not lesson_session.record(lesson.name, at).done
         st.fragment(draw_exercise, run_every=LOOK_SECONDS if waiting else None)(lesson, at, start)
         draw_question(lesson, at, start)
+        st.html(f"<style>{key_names()}</style>")
         with st.container(horizontal=True, gap="small"):
             _draw_buttons(lesson, at)
         lesson_session.keep()
+
+
+def key_names() -> str:
+    """CSS that names the keys of the buttons that turn the pages: Streamlit writes PageUp and PageDown on them."""
+    names = {"lesson_previous": t("Page Up"), "lesson_next": t("Page Down"), "lesson_onward": t("Page Down")}
+    return "".join(
+        f".st-key-{button} kbd {{ font-size: 0; }}"
+        f".st-key-{button} kbd::after {{ content: {json.dumps(name, ensure_ascii=False)}; font-size: 0.7rem; }}"
+        for button, name in names.items()
+    )
 
 
 def _draw_buttons(lesson: Lesson, at: int) -> None:
