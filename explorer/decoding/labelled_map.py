@@ -20,6 +20,7 @@ from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
 Floats = NDArray[np.float32]
+WEIGHT = message("weight")  # the unit of a map, if no other is given
 SCORE = message("score")  # the unit of maps of scores before softmax
 SHARE = message("share")  # that of maps of what keys add to a row, or what it lacks without them
 _DIFFERENCE = "difference of "  # before the unit of a map that is the difference of two others
@@ -74,7 +75,7 @@ class LabelledMap:
     row_title: str
     column_title: str
     predicted: tuple[str, ...] = ()
-    unit: str = message("weight")
+    unit: str = WEIGHT
     top: float | None = 1.0
     signed: bool = False
     first_row: int = 1
@@ -294,6 +295,15 @@ def _largest(map_: LabelledMap, row: int, column: int, *, chosen: bool) -> str:
         return t(
             "The largest {unit} is {value}, of {key} in row {query}.", unit=unit, value=value, query=query, key=key
         )
+    if map_.unit == WEIGHT:
+        if chosen:
+            return t(
+                "Where a row sees several keys, the largest weight is {value}: {query} looks at {key}.",
+                value=value,
+                query=query,
+                key=key,
+            )
+        return t("The largest weight is {value}, where {query} looks at {key}.", value=value, query=query, key=key)
     if chosen:
         return t(
             "Where a row sees several keys, the largest {unit} is {value}: {query} looks at {key}.",

@@ -18,7 +18,7 @@ from model.analysis.mask_effects import PaddedBatch, Switches, mask_codes, padde
 from model.config import PAD, AttentionKind, ModelConfig
 from model.points import Head
 from model.text.tokenizer import Tokenizer
-from model.trace import Codes
+from model.trace import PADDING, Codes
 from model.transformer import Transformer
 
 FIRST_DECODER_HEAD: Head = ("decoder", 0, 0)
@@ -100,13 +100,19 @@ class MaskedReading:
     ) -> LabelledMap:
         """Numbers [query, key] with the labels of a kind of attention; with `switches`, closed cells are masked.
 
-        Captions and scales leave padding out: nothing uses the results of its rows.
+        Captions and scales leave out rows of padding, and its columns if they are closed, now or by `closing`.
         """
         codes = None if switches is None else self.codes(kind, switches)
-        counted = np.outer(self.real_queries(kind), self._real_keys(kind))
+        closed = changes.get("closing") if codes is None else codes
+        is_closed = closed is not None and bool((closed == PADDING).any())
+        counted = np.outer(self.real_queries(kind), self.real_keys(kind) | (not is_closed))
         if not counted.all():
             padding = int((~self.real_queries(kind)).sum())
-            note = t("Cells of padding do not count for this.")
+            note = (
+                t("Padding does not count here: nothing uses its rows.")
+                if is_closed
+                else t("Rows of padding do not count here.")
+            )
             changes = {"counted": counted, "note": note, "padding": padding} | changes
         return token_map(kind, values, self.queries(kind), self.keys(kind), title, codes, **changes)
 
@@ -118,11 +124,11 @@ class MaskedReading:
 
     def n_padding(self, kind: AttentionKind) -> int:
         """The number of columns of a map that are padding."""
-        return int((~self._real_keys(kind)).sum())
+        return int((~self.real_keys(kind)).sum())
 
     def to_padding(self, kind: AttentionKind) -> float:
         """The share of attention that tokens give to padding, averaged over the tokens."""
-        return float(self.weights[self.real_queries(kind)][:, ~self._real_keys(kind)].sum(axis=-1).mean())
+        return float(self.weights[self.real_queries(kind)][:, ~self.real_keys(kind)].sum(axis=-1).mean())
 
     def furthest_ahead(self) -> tuple[str, str, float]:
         """The largest weight of a token on a later one, of a target with two tokens or more: row, key and weight."""
@@ -136,7 +142,8 @@ class MaskedReading:
         """The mean probability of the next target token, padding left out."""
         return float(self.probabilities[self.real_queries("decoder")].mean())
 
-    def _real_keys(self, kind: AttentionKind) -> NDArray[np.bool_]:
+    def real_keys(self, kind: AttentionKind) -> NDArray[np.bool_]:
+        """Which columns of a map are tokens rather than padding."""
         return self.real_queries("decoder" if kind == "decoder" else "encoder")
 
 
@@ -177,10 +184,14 @@ def longer_by(translation: Translation, config: ModelConfig, *, made: bool = Fal
     return Longer(len(src), len(tgt), translation.source.text, made)
 
 
-def nearest_longer(texts: Iterable[str], length: int, most: int, tokenizer: Tokenizer) -> list[str]:
-    """Those of `texts` that have more tokens than `length` but fewer than `most`, the shortest first."""
-    lengths = {text: len(tokenizer.encode(text).ids) for text in texts}
-    return sorted((text for text, n in lengths.items() if length < n < most), key=lengths.__getitem__)
+def nearest_longer(texts: Iterable[str], text: str, limits: tuple[int, int], tokenizer: Tokenizer) -> list[str]:
+    """Those of `texts` with a number of tokens between the limits, the shortest first.
+
+    Unless `text` is one word, they have more words than it.
+    """
+    words = len(text.split())
+    lengths = {other: len(tokenizer.encode(other).ids) for other in texts if words < 2 or len(other.split()) > words}
+    return sorted((other for other, n in lengths.items() if limits[0] < n < limits[1]), key=lengths.__getitem__)
 
 
 def lengthened(sentence: Sentence, more: int) -> str:

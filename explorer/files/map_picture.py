@@ -41,6 +41,7 @@ DASHES: tuple[Dashes, ...] = ((), (5, 2), (1.5, 2), (7, 2, 2, 2), (9, 3), (3, 3)
 LONGEST = 32  # characters of a label
 _FOOT = "#43505c"
 _TALLEST = 1.6  # of the colour bar, in inches
+_NARROW = 0.25  # width of a cell below which a number has no zero before its decimal comma, in inches
 
 
 def picture_of(view: ShownMaps) -> Picture:
@@ -233,7 +234,8 @@ def _labelled_tile(
             if not np.isnan(value):
                 ink = "#ffffff" if depth[row, column] > 0.5 else INK
                 x, y = left + (places[column] + 0.5) * width / columns, (row + 0.5) * height / rows
-                yield Text(x, y, cell_number(float(value), signed=map_.signed), 5.5, ink, "center")
+                number = cell_number(float(value), signed=map_.signed, narrow=width / columns < _NARROW)
+                yield Text(x, y, number, 5.5, ink, "center")
     for row, column in map_.marks.cells:
         corner = left + places[column] * width / columns, row * height / rows
         yield Box(*corner, width / columns, height / rows, edge=LIGHT.frame, line=1.2)

@@ -117,20 +117,28 @@ def two_decimals(percentage: float) -> str:
     return f"> {fixed(99.99, 2)}" if 99.995 <= percentage < 100 else fixed(percentage, 2)
 
 
-def cell_number(value: float, *, signed: bool = False) -> str:
-    """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42", in German "+,42".
+def cell_number(value: float, *, signed: bool = False, narrow: bool = False) -> str:
+    """Format a number for a cell of a map: ".42", ">.99", "0", "1"; a difference: "+.42".
 
-    Empty for NaN and if two decimals would make it 0. Only 0 is written as 0 and only 1 as 1, as in the browser.
+    In German "+0,42", or "+,42" in a `narrow` cell. Empty for NaN and if two decimals would make it 0. Only 0 is
+    written as 0 and only 1 as 1, as in the browser.
     """
     size = abs(value)
-    sign = "" if not signed or not value else "-" if value < 0 else "+"
+    sign = "" if not signed or not value else "−" if value < 0 else "+"
     if math.isnan(value) or 0 < size < 0.005:
         return ""
     if size in (0, 1):
         return f"{sign}{size:.0f}"
     almost = 0.995 <= size < 1
     text = "0.99" if almost else f"{math.floor(100 * size + 0.5) / 100:.2f}"
-    return in_digits_of(language.current(), f"{sign}{'>' if almost and not signed else ''}{text.removeprefix('0')}")
+    if narrow or number_marks()[0] == ".":
+        text = text.removeprefix("0")
+    return in_digits_of(language.current(), f"{sign}{'>' if almost and not signed else ''}{text}")
+
+
+def number_marks() -> str:
+    """The decimal mark of the language chosen and the mark between thousands, as Plotly wants them: ".,", ",."."""
+    return in_digits_of(language.current(), ".,")
 
 
 def day(moment: datetime) -> str:

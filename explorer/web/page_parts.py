@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.charts.plotly_charts import Plot, inked
 from explorer.locale.glossary import explained
 from explorer.locale.messages import t, translated
-from explorer.locale.text import listed, plain, quoted
+from explorer.locale.text import listed, number_marks, plain, quoted
 from explorer.web import bound, runtime, session
 from explorer.web.bound import URL as URL
 from explorer.web.faults import contained
@@ -100,6 +100,7 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True, caption: bool = Tru
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
     figure = inked(plot.figure, dark=st.context.theme.type == "dark")
+    figure.layout.separators = number_marks()  # the browser writes the numbers of axes
     st.plotly_chart(figure, key=key, config=_CONFIG, alt=plot.caption)
     if caption:
         draw_caption(plot.caption)

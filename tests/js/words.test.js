@@ -3,6 +3,7 @@ import { afterEach, test } from "node:test";
 
 import { layerName, TITLES } from "../../explorer/browser/js/names.js";
 import { percent } from "../../explorer/browser/js/numbers.js";
+import { withZero } from "../../explorer/browser/js/numbers.js";
 import { pieces, setWords, t } from "../../explorer/browser/js/words.js";
 
 afterEach(() => setWords());
@@ -49,4 +50,12 @@ test("fewer forms than the browser has categories: the last one stands for the r
   setWords({ language: "fr", messages: { "{n} word": ["{n} mot", "{n} mots"] } });
   const words = (/** @type {number} */ n) => t("{n} word", "{n} words", { n });
   assert.deepEqual([0, 1, 2].map(words), ["0 mot", "1 mot", "2 mots"]);
+});
+
+test("a number of a cell has a zero before a decimal comma, and none before a point", () => {
+  const shorts = [".42", "−.6", ">.99", ".0", "−1.8", "1", "0", "", "10.5"];
+  assert.deepEqual(shorts.map(withZero), shorts);
+  setWords({ language: "de", decimal: ",", messages: {} });
+  const german = shorts.map((short) => withZero(short.replace(".", ",")));
+  assert.deepEqual(german, ["0,42", "−0,6", ">0,99", "0", "−1,8", "1", "0", "", "10,5"]);
 });

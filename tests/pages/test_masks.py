@@ -31,7 +31,7 @@ def sent(at: AppTest) -> list[Message]:
 
 def named(at: AppTest) -> str:
     """The sentence that is said to give this one padding."""
-    found = re.search(r"up to the length of “(.+?)”(?: in its batch|, made)", words(at))
+    found = re.search(r"“([^”]+)”(?: in its batch|, made longer for this picture,) needs as many\.", words(at))
     assert found
     return found[1]
 
@@ -44,8 +44,9 @@ def is_open(z: Any) -> np.ndarray:
 def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed() -> None:
     at = masks()
     # This model writes no longer target, whatever it reads: no sentence is named that would not give this padding.
-    assert "Padding fills your sentence up, as if a longer one were in its batch." in words(at)
-    assert "Nothing uses the results of its rows, which are pale." in words(at)
+    assert "A longer sentence in its batch would have the same effect." in words(at)
+    assert "needs as many" not in words(at)
+    assert "Padding is pale, rows and columns." in words(at)
     assert "as long as the model reads" not in words(at)
     (before, drawn), (after, hatched) = sent(at)
     codes = hatched["mask"]
@@ -66,7 +67,8 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     assert before["top"] == pytest.approx(abs(furthest)), "padding does not set the scale"
     assert (before["padding"], after["padding"]) == (len(scores) - real,) * 2
     assert f"The score furthest from 0 is {furthest:.3f}".replace("-", "−") in before["caption"]
-    assert all("Cells of padding do not count for this." in each["caption"] for each in (before, after))
+    assert all("Padding does not count here: nothing" in each["caption"] for each in (before, after))
+    assert f"The decoder's {real} tokens are padded to {len(scores)}." in words(at)
     assert "Real tokens give padding" not in words(at)
     assert "tokens look ahead" not in words(at)
     names = [name.split(" ", 1)[1] for name in after["rows"]]
@@ -87,10 +89,16 @@ def test_the_masks_on_screen_are_those_of_the_model_and_say_why_a_cell_is_closed
     padded = maps(at)[1][:real, real:].sum(axis=1).mean()
     assert f"Real tokens give padding {100 * padded:.0f} % of their attention on average." in words(at)
     assert re.search(r"All \d+ cells are open", words(at))
+    assert "Rows of padding are pale." in words(at)
+    assert "columns" not in words(at)
+    scores = maps(at)[0]
+    assert sent(at)[0][0]["top"] == pytest.approx(np.abs(scores[:real]).max()), "an open column counts"
+    assert "Rows of padding do not count here." in sent(at)[0][0]["caption"]
+    assert "nothing uses" not in sent(at)[0][0]["caption"], "tokens read padding"
     assert "closing" not in sent(at)[0][1]
     assert "hatched edges" not in sent(at)[0][0]["caption"]
     choose(at, text="books")
-    assert "up to the length of “I read red books” in its batch." in words(at), "an example"
+    assert "“I read red books” in its batch needs as many." in words(at), "an example"
 
 
 @pytest.mark.usefixtures("shipped")
@@ -125,25 +133,34 @@ def test_padding_fills_the_visitors_sentence_if_the_model_reads_a_longer_one() -
         ("reverse-decoder", "headlight", "headlighth", True),  # its next example would not fit
         ("reverse-decoder", "abcdefghijklmn", "abcdefghijklmna", True),
         ("multi30k-en-de", "Dog", "The dog is not playing with the ball.", False),
-        ("multi30k-en-de", "A man who is wearing a red hat is reading a newspaper.", "A toddler is sitting in", False),
+        ("multi30k-en-de", "A man who is wearing a red hat is reading a newspaper.", "Five people are standing", False),
+        ("multi30k-en-de", "a young man in a red shirt is playing guitar for his small children", "A white dog", False),
     ],
 )
 def test_the_sentence_that_is_named_is_read_and_has_the_length_of_the_padding(
     model: str, text: str, partner: str, made: bool
 ) -> None:
     at = masks(model=model, text=text)
-    own, longer = (runtime.translate(model, text, DecodeConfig()) for text in (text, named(at)))
-    assert named(at).startswith(partner)
+    own = runtime.translate(model, text, DecodeConfig())
+    read = longer_than(own)
+    assert read.text.startswith(partner)
+    assert len(read.text.split()) > len(text.split()) or " " not in text, "also in words"
+    assert read.text.startswith(named(at).removesuffix("…"))
+    longer = runtime.translate(model, read.text, DecodeConfig())
     assert ("made longer for this picture" in words(at)) == made
     lengths = [len(each.trace.read_tokens) for each in (own, longer)]
     (header, _), _ = sent(at)
     names = [name.split(" ", 1)[1] for name in header["columns"]]
     assert names == [*own.trace.read_tokens, *["<pad>"] * (lengths[1] - lengths[0])]
+    counted = "The decoder's {} tokens are" if own.trace.src_tokens else "Beginning and answer, {} tokens, are"
+    assert f"{counted.format(lengths[0])} padded to {lengths[1]}." in words(at)
     assert lengths[0] < len(names) <= MOST_COLUMNS
     if model == "multi30k-en-de":
         choose(at, masks_kind="encoder")
         (header, _), _ = sent(at)
-        assert len(header["columns"]) == len(longer.trace.src_tokens)
+        sources = [len(each.trace.src_tokens) for each in (own, longer)]
+        assert len(header["columns"]) == sources[1]
+        assert f"The encoder's {sources[0]} tokens are padded to {sources[1]}." in words(at)
 
 
 @pytest.mark.usefixtures("shipped")
@@ -164,7 +181,7 @@ def test_a_sentence_as_long_as_the_model_reads_has_no_padding_and_says_so() -> N
     assert "as long as the model reads" not in words(at), "its target is shorter"
     choose(at, masks_kind="encoder")
     assert "This is as long as the model reads, so no longer sentence can give it padding." in words(at)
-    assert "Padding fills" not in words(at)
+    assert "padded to" not in words(at)
 
 
 @pytest.mark.usefixtures("toys")
@@ -179,9 +196,9 @@ def test_the_source_has_no_future_and_one_sentence_no_padding() -> None:
     assert "padding ╳" not in words(at)
     assert "pale" not in words(at)
     assert [each["padding"] for each, _ in sent(at)] == [0, 0]
-    assert not any("Cells of padding do not count" in each["caption"] for each, _ in sent(at))
+    assert not any("does not count here" in each["caption"] for each, _ in sent(at))
     assert "the future ╱" in words(at)
-    assert "Padding fills" not in words(at)
+    assert "padded to" not in words(at)
 
 
 @pytest.mark.usefixtures("shipped")

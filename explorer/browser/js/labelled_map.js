@@ -3,7 +3,7 @@
 import { cellUnder, columnBeside, contextOf } from "./canvas.js";
 import { pixelOf, readTheme, setScale } from "./colours.js";
 import { finder, say } from "./dom.js";
-import { PADDING } from "./hatch.js";
+import { PADDING, isPadding } from "./hatch.js";
 import { fitCells } from "./heads_layout.js";
 import { diverging } from "./machine_pictures.js";
 import { READABLE, aboutNumbers, bringIntoSight, cellSize, listenToZoom, sightOf } from "./map_zoom.js";
@@ -48,6 +48,7 @@ const [CHANGE, SCORED] = [
   ["−", "+"],
   ["−", ""],
 ];
+const MUTED = 1.65; // colours of signed numbers in the dark theme end so early that white is readable on all
 
 /** The parts of a header that a map of weights alone leaves empty. @type {Pick<MapHeader, "signed" | "least" | "minus" | "numbers" | "zeros" | "frames" | "group" | "name" | "twin_rows" | "twin_columns" | "padding">} */
 export const PLAIN = {
@@ -141,7 +142,8 @@ function create(root) {
 function themeOf(box, { signed, minus }) {
   const theme = readTheme(box);
   if (!signed && !minus) return theme;
-  const colour = diverging(theme, box.dataset.theme === "dark", 1);
+  const dark = box.dataset.theme === "dark";
+  const colour = diverging(theme, dark, dark ? MUTED : 1);
   const pixels = Array.from({ length: 256 }, (_, i) => colour(Math.abs(i - 127.5) < 1 ? 0 : i / 127.5 - 1)); // 0 is white
   const scale = pixels.map((pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255]);
   const half = (/** @type {number[][]} */ colours) => colours.filter((_, i) => i % 2);
@@ -297,7 +299,12 @@ function draw(S) {
   const marks = [1, 2].filter((code) => mask.includes(code));
   const notes = marks.map((code) => `${"╱╳"[code - 1]} ${maskName(code)}`);
   const below = { least: inSentence(`${Number((written || 0.5 * 0.1 ** decimals).toFixed(decimals + 1))}`) };
-  if (unwritten === null && !chosen) notes.push(aboutNumbers(null));
+  const pale = [...S.values].filter((_, i) => !mask[i] && isPadding({ ...cells, rows: rows.length }, i));
+  const furthest = pale.reduce((one, other) => (Math.abs(other) > Math.abs(one) ? other : one), 0);
+  if (Math.abs(furthest) > top && unwritten !== null)
+    notes.push(t("beyond the scale: padding, to {most}", { most: inSentence(furthest.toFixed(2)).replace("-", "−") }));
+  if (unwritten === null)
+    notes.push(aboutNumbers(null)); // also of a chosen cell, so that nothing moves
   else if (isTight) notes.push(t("no number: closer to 0 than {least}, or no room", below));
   else if (unwritten && !minus)
     notes.push(signed ? t("no number: less than {least} from 0", below) : t("no number: below {least}", below));
@@ -309,7 +316,7 @@ function draw(S) {
     const output = S.find("output");
     say(output, header.caption);
     Object.assign(output.style, { flexBasis: "100%", minHeight: "" });
-    output.style.minHeight = `${output.offsetHeight}px`;
+    output.style.minHeight = `${output.getBoundingClientRect().height}px`;
   }
   readOut(S, at);
 }
@@ -374,18 +381,27 @@ function twinsOf(S, at, other) {
   return row.flatMap((i) => column.map((j) => ({ row: i, column: j })));
 }
 
-/** The score of a cell that a mask closes afterwards. @param {number} code @param {string} score */
-const closedLater = (code, score) =>
-  code === PADDING
-    ? t("score {score}, closed by the padding mask → weight 0", { score })
-    : t("score {score}, closed by the causal mask → weight 0", { score });
+/** The score of a cell, and what closes it, or a weight and the largest one of its row. @param {MapState} S @param {number} row @param {number} i */
+function alikeAt({ header: { columns, name, zeros }, values, mask, closing }, row, i) {
+  const number = zeros ? signedNumber(values[i], 3, SCORED, true, "0") : values[i] ? inThree(values[i]) : "0";
+  if (closing?.[i] === PADDING) return t("score {score}, closed by the padding mask", { score: number });
+  if (closing?.[i]) return t("score {score}, closed by the causal mask", { score: number });
+  if (zeros) return `${name} ${number}`;
+  const weights = values.subarray(row * columns.length, (row + 1) * columns.length);
+  const largest = weights.indexOf(Math.max(...weights));
+  if (!weights[largest]) return whyMasked(mask[i]);
+  const fields = { weight: number, most: inThree(weights[largest]), key: columns[largest] };
+  return values[i] === weights[largest]
+    ? t("weight {weight}, the largest in its row", fields)
+    : t("weight {weight}; largest in its row: {most} (“{key}”)", fields);
+}
 
 /** Whether a map is one of several alike, such as scores and weights, which say the same of a cell. @param {MapHeader} header */
 const isOneOfAlike = ({ group, grid }) => group !== "" && !grid.length;
 
 /** Says the number of a cell, and those of its counterparts. @param {MapState} S @param {MapState["at"]} pointed */
 function readOut(S, pointed) {
-  const { find, header, values, mask, closing } = S;
+  const { find, header, values, mask } = S;
   const { rows, ends, columns, unit, signed, minus } = header;
   const isAlike = isOneOfAlike(header);
   const at = pointed ?? (isAlike ? (S.twins[0] ?? null) : null);
@@ -395,31 +411,29 @@ function readOut(S, pointed) {
   const isMinus = minus && at.row === rows.length - 1;
   const number = signed || isMinus ? inSentence(values[i].toFixed(4)).replace("-", "−") : fourDecimals(values[i]);
   const name = isMinus ? t("difference of {unit}", { unit }) : unit;
-  const alone = closing?.[i] ? closedLater(closing[i], number) : `${name} ${number}`;
-  const said = header.group ? together(S, at) : mask[i] ? whyMasked(mask[i]) : alone;
+  const alone = mask[i] ? whyMasked(mask[i]) : `${name} ${number}`;
+  const said = isAlike ? alikeAt(S, at.row, i) : header.group ? together(S, at) : alone;
   const names = { row: row.replaceAll("≠ ", ""), column: columns[at.column].replace("≠ ", "") };
   say(find("output"), t("“{row}”, “{column}”: {said}", { ...names, said }));
 }
 
-/** The numbers of a chosen cell in all maps of its group: "A 0.201, B 0.299", "score −0.094 → weight 0.031". @param {MapState} S @param {NonNullable<MapState["at"]>} at */
+/** The numbers of a chosen cell in all maps of its group: "A 0.201, B 0.299". @param {MapState} S @param {NonNullable<MapState["at"]>} at */
 function together(S, at) {
   /** @type {number[]} */
   const seen = [];
   const found = groupOf(S).flatMap((each) => {
-    const { columns, name, signed, zeros } = each.header;
+    const { columns, name, signed } = each.header;
     const twins = twinsOf(S, at, each);
     const cells = (each === S && !twins.length ? [at] : twins).map(({ row, column }) => row * columns.length + column);
     const open = cells.filter((i) => !each.mask[i]);
     if (!cells.length) return [];
     const sum = open.reduce((all, i) => all + each.values[i], 0);
     seen.push(Number(sum.toFixed(3)));
-    const change = zeros ? sum : seen[1] - seen[0]; // of two numbers as they are written
-    const number = signed ? signedNumber(change, 3, zeros ? SCORED : CHANGE, true, "0") : inThree(sum);
+    const change = seen[1] - seen[0]; // of two numbers as they are written
+    const number = signed ? signedNumber(change, 3, CHANGE, true, "0") : inThree(sum);
     const code = open.length ? 0 : each.mask[cells[0]];
-    return { name, number: cells.length > 1 ? t("{number} together", { number }) : number, code, zeros };
+    return { name, number: cells.length > 1 ? t("{number} together", { number }) : number, code };
   });
   const closed = found.find(({ code }) => code);
-  const score = found.find(({ zeros }) => zeros);
-  if (closed) return score ? closedLater(closed.code, score.number) : whyMasked(closed.code);
-  return found.map(({ name, number }) => `${name} ${number}`).join(score ? " → " : ", ");
+  return closed ? whyMasked(closed.code) : found.map(({ name, number }) => `${name} ${number}`).join(", ");
 }

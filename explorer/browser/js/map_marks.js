@@ -42,6 +42,15 @@ export function hiddenNumbers(widths, values, framed, { keys, cell, places }) {
   return (i) => widths[i] > 0 && !written.has(i);
 }
 
+/** Draws thin lines between the cells. @param {Pen} pen */
+export function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
+  ctx.globalAlpha = 0.1;
+  ctx.beginPath();
+  for (let k = 1; k < keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
+  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * tall - 0.5, wide, 0);
+  ctx.stroke();
+}
+
 /** Fades the cells outside the marked rows and columns. @param {Pen} pen @param {NonNullable<Picture["brush"]>} brush */
 export function fade({ ctx, theme, left, top, cell, tall, places, keys, rows }, { rows: [first, end], columns }) {
   const [start, last] = columns;

@@ -2,15 +2,15 @@
 
 import { columnAt, contextOf, isolated, paper } from "./canvas.js";
 import { make } from "./dom.js";
-import { PADDING, hatch } from "./hatch.js";
+import { hatch, isPadding } from "./hatch.js";
 import { inkOn } from "./ink.js";
 import { FUTURE } from "./names.js";
-import { condensed, drawMarks, fade, hiddenNumbers } from "./map_marks.js";
+import { CONDENSED, condensed, drawMarks, fade, hiddenNumbers, rule } from "./map_marks.js";
 import { keysLookedAt, labelled } from "./map_zoom.js";
-import { cellNumber, clamp } from "./numbers.js";
+import { cellNumber, clamp, withZero } from "./numbers.js";
 import { LEAST_PRESENTED } from "./present.js";
 import { linesOf, shorten } from "./scripts.js";
-import { t } from "./words.js";
+import { inSentence, t } from "./words.js";
 
 /** @import { Plot, Theme } from "./types" */
 
@@ -378,15 +378,6 @@ function writeLabels(
   }
 }
 
-/** Draws thin lines between the cells. @param {Pen} pen */
-function rule({ ctx, left, top, cell, tall, keys, rows, wide, high }) {
-  ctx.globalAlpha = 0.1;
-  ctx.beginPath();
-  for (let k = 1; k < keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
-  for (let q = 1; q < rows; q++) ctx.rect(left, top + q * tall - 0.5, wide, 0);
-  ctx.stroke();
-}
-
 /** Writes the numbers into the cells; returns what `paintMap` returns. @param {Pen} pen @param {Picture} picture */
 function writeNumbers(
   { ctx, theme, left, top, cell, tall, places, keys, mask, closing, padding = 0, rows },
@@ -409,11 +400,18 @@ function writeNumbers(
   const from = crowded ? WRITTEN_FROM : 0.005;
   const write = numberOf ?? ((/** @type {number} */ value) => (value < from && value ? "" : cellNumber(value)));
   const room = cell - edges;
-  const texts = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : write(values[i], i)));
-  // In a crowd, the rare ">.99" is condensed.
-  const longest = crowded ? ".00" : texts.reduce((most, text) => (text.length > most.length ? text : most), "");
+  const short = Array.from({ length: rows * keys }, (_, i) => (mask[i] ? "" : write(values[i], i)));
+  const whole = short.map(withZero);
   Object.assign(ctx, { font: `${full}px ${theme.font}`, textAlign: "center", globalAlpha: 1, letterSpacing });
-  const size = Math.min(full, Math.floor((full * room) / ctx.measureText(longest).width));
+  const sizeOf = (/** @type {string[]} */ texts, /** @type {string} */ rare) => {
+    // In a crowd, the rare ">.99" is condensed; a number of the smallest type always may be.
+    const longest = crowded ? rare : texts.reduce((most, text) => (text.length > most.length ? text : most), "");
+    const fitting = (full * room) / ctx.measureText(longest).width;
+    return Math.min(full, Math.max(Math.floor(fitting), Math.min(least, Math.floor(fitting / CONDENSED))));
+  };
+  const rare = inSentence(".55");
+  let [texts, size] = [whole, sizeOf(whole, withZero(rare))];
+  if (size < least) [texts, size] = [short, sizeOf(short, rare)];
   if (size < least && !isSmall) return null; // the numbers would touch
   ctx.font = `${Math.max(size, least)}px ${theme.font}`;
   const framed = new Set(marks.map(({ row = -1, column = -1 }) => row * keys + column));
@@ -422,8 +420,9 @@ function writeNumbers(
   texts.forEach((text, i) => {
     if (!text) return;
     if (isHidden(i)) return leaveOut?.();
-    const isPale = closing?.[i] === PADDING || i >= (rows - padding) * keys;
-    ctx.fillStyle = isPale ? theme.ink : inkOn(theme.scale[levelOf(values[i], scale)]);
+    ctx.fillStyle = isPadding({ keys, rows, closing, padding }, i)
+      ? theme.ink
+      : inkOn(theme.scale[levelOf(values[i], scale)]);
     const x = left + (columnAt(places, i % keys) + 0.5) * cell;
     ctx.fillText(text, x, top + (Math.floor(i / keys) + 0.5) * tall + 0.5, isSmall ? widths[i] : room);
   });

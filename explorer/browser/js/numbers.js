@@ -49,5 +49,12 @@ export function cellNumber(weight) {
   return weight < 0.005 ? "" : inSentence(weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1));
 }
 
+/** The number of a cell as languages with a decimal comma write it: "0,42" for ",42", and "0" for ",0". @param {string} short */
+export function withZero(short) {
+  const mark = inSentence(".");
+  if (mark === "." || !short.includes(mark)) return short;
+  return /[1-9]/.test(short) ? short.replace(mark, (_, at) => (/\d/.test(short[at - 1]) ? mark : `0${mark}`)) : "0";
+}
+
 /** B minus A as both are written, so that the difference of two numbers on screen is what stands below them. @param {number} a @param {number} b */
 export const changeSeen = (a, b) => Number((Number(b.toFixed(2)) - Number(a.toFixed(2))).toFixed(2));

@@ -39,7 +39,8 @@ def draw_target_tab(translation: Translation, model: ModelDescription) -> None:
     with controls("given"), st.container(horizontal=True, vertical_alignment="bottom"):
         translation, is_right = _with_target(translation, answer)
         _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
-        lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL)
+        hint = t("Only the map changes; the table always has both.")
+        lifted = st.toggle(t("Lift the causal mask"), False, key="lift_mask", bind=URL, help=hint)
     left, right = st.columns([5, 6], gap="medium")
     closed, opened = (
         masked_reading(translation.model, sentence_of(translation), Switches(causal=causal)) for causal in (True, False)
@@ -116,7 +117,7 @@ def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> s
     `causal` says whether the model was trained with the mask; `token` is "right token" or "model's own token".
     """
     first = t(
-        "The {token} gets {masked:.1f} % on average with the mask and {bare:.1f} % without it.",
+        "The {token} is given a probability of {masked:.1f} % on average with the mask and {bare:.1f} % without it.",
         token=token,
         masked=100 * masked,
         bare=100 * bare,

@@ -11,6 +11,7 @@ from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.decoding.translator import Translation
 from explorer.locale.glossary import explained
 from explorer.locale.messages import message, t, translated
+from explorer.locale.scripts import shortened
 from explorer.locale.text import quoted, weight_percent
 from explorer.screens.masks.readings import longer_than, masked_reading
 from explorer.web import bound
@@ -21,6 +22,7 @@ from model.analysis.mask_effects import Switches, attention_to_future
 from model.config import AttentionKind
 from model.trace import VISIBLE
 
+_NAMED = 40  # characters of the longer sentence that the page names, so that the maps have the room
 ALONE, BATCH = message("this sentence"), message("a padded batch")
 
 
@@ -77,20 +79,35 @@ def _draw_weights(reading: MaskedReading, kind: AttentionKind, switches: Switche
 
 
 def _padding_text(reading: MaskedReading, kind: AttentionKind, switches: Switches, longer: Longer) -> str:
-    """Say which sentence of the batch is longer, so that this one has padding, and what its rows are for."""
-    rows_padded = not reading.real_queries(kind).all()
-    if not rows_padded and not reading.n_padding(kind):
+    """Say how many tokens are padded to how many, by what longer sentence, and what is pale."""
+    rows, columns = (int(real.sum()) for real in (reading.real_queries(kind), reading.real_keys(kind)))
+    n_rows, n_columns = len(reading.queries(kind)), len(reading.keys(kind))
+    sentences = []
+    if kind != "decoder" and columns < n_columns:
+        sentences.append(t("The encoder's {own} tokens are padded to {all}.", own=columns, all=n_columns))
+    if kind != "encoder" and rows < n_rows:
+        sentences.append(
+            t("The decoder's {own} tokens are padded to {all}.", own=rows, all=n_rows)
+            if reading.src_tokens
+            else t("Beginning and answer, {own} tokens, are padded to {all}.", own=rows, all=n_rows)
+        )
+    if not sentences:
         return t("This is as long as the model reads, so no longer sentence can give it padding.")
-    text = quoted(longer.text)
+    text = quoted(shortened(longer.text, _NAMED))
     if not longer.text:
-        filled = t("Padding fills your sentence up, as if a longer one were in its batch.")
+        sentences.append(t("A longer sentence in its batch would have the same effect."))
     elif longer.made:
-        filled = t("Padding fills your sentence up to the length of {text}, made longer for this picture.", text=text)
+        sentences.append(t("{text}, made longer for this picture, needs as many.", text=text))
     else:
-        filled = t("Padding fills your sentence up to the length of {text} in its batch.", text=text)
-    if not switches.padding or not rows_padded:
-        return filled
-    return f"{filled} {t('Nothing uses the results of its rows, which are pale.')}"
+        sentences.append(t("{text} in its batch needs as many.", text=text))
+    closed = switches.padding and columns < n_columns
+    if closed and rows < n_rows:
+        sentences.append(t("Padding is pale, rows and columns."))
+    elif closed:
+        sentences.append(t("Columns of padding are pale."))
+    elif rows < n_rows:
+        sentences.append(t("Rows of padding are pale."))
+    return " ".join(sentences)
 
 
 def _share_text(reading: MaskedReading, kind: AttentionKind, switches: Switches) -> str:

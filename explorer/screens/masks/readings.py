@@ -36,7 +36,8 @@ def longer_than(translation: Translation) -> Longer:
     own = longer_by(translation, model.model_config)
     if summary and summary["bytes"] <= MOST_BYTES:
         length = max(len(sentence.ids), len(sentence.path) - translation.n_prompt - 1)  # without <eos>
-        kinds = (nearest_longer(texts, length, MOST_COLUMNS, model.source) for texts in sentences_of(summary))
+        limits = length, MOST_COLUMNS
+        kinds = (nearest_longer(texts, sentence.text, limits, model.source) for texts in sentences_of(summary))
         real = [text for texts in kinds for text in texts[:_TRIES]]
         for text in (*real, *(lengthened(sentence, more) for more in range(1, _MORE + 1))):
             made = text not in real

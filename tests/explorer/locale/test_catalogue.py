@@ -63,7 +63,8 @@ def test_numbers_are_written_as_the_language_writes_them(folder):
     with language.written_in("de"):
         assert t("{share:.1f} of {n:,}, {text}", share=0.25, n=1200, text="1.5") == "0,2 von 1.200, 1.5"
         assert (fixed(-0.5, 2), percent(0.997, 1), count(12_345)) == ("−0,50", "99,7 %", "12,3 k")
-        assert (cell_number(0.63), cell_number(0.999), cell_number(-0.5, signed=True)) == (",63", ">,99", "-,50")
+        assert (cell_number(0.63), cell_number(0.999), cell_number(-0.5, signed=True)) == ("0,63", ">0,99", "−0,50")
+        assert (cell_number(0.63, narrow=True), cell_number(-0.5, signed=True, narrow=True)) == (",63", "−,50")
     assert fixed(-0.5, 2) == "−0.50"
 
 
