@@ -37,11 +37,12 @@ from tests.pages.page import address, as_read, run, visit, widget, words
 SENTENCE = "I read red books"
 # The pack of the tests writes every word of three letters with accents, unless none of its letters can bear one.
 WORD = re.compile(r"(?<![\w.&-])(?=\w*[aeiouyncsz])[a-z]{3,}(?![\w-])", re.IGNORECASE)
-# What stays as it is: code, markup, addresses, and what stands in quotation marks.
+# What stays as it is: code, markup, addresses, days, and what stands in quotation marks.
 NAMES = re.compile(
     r"`[^`]*`|'[^']*'|“[^”]*”|\]\([^)]*\)|https?://\S+|\w+(?:\.\w+)+|</?[a-z][^>]*>|&[a-z]+;|:[a-z]+(?:/\w+:|(?:-badge)?\[)"
     r"|\{[^}]*\}|\\(?:begin|end)\{\w+\}|\\[a-z]+"
     r"|No estimate in this test"
+    r"|\b\d+ [A-Z][a-z]{2}$"  # a day, which the data of a locale write
 )
 SETTINGS = re.compile(rf"\((?:{'|'.join(map(re.escape, HELP))})\)")
 KNOWN = {

@@ -23,7 +23,7 @@ import { figureOf } from "./maps.js";
 import { KINDS } from "./names.js";
 import { clamp } from "./numbers.js";
 import { counterOf, drawSteps, stepName } from "./player.js";
-import { listenToPresent } from "./present.js";
+import { listenToPresent, topOf } from "./present.js";
 import { offerDirection } from "./scripts.js";
 import { drawBadges, numbered, tokenName, readsOn } from "./wording.js";
 import { serverSource } from "./source_server.js";
@@ -187,7 +187,14 @@ function create(root) {
     if (decoding && decoding !== S.data) load(S, decoding);
     else if (decoding) redraw(S);
   });
-  listenToWidth(S, () => S.box.hidden || redraw(S));
+  listenToWidth(
+    S,
+    () => S.box.hidden || redraw(S),
+    () => Math.abs(S.top - topOf(S.box)) > 1,
+  );
+  // What stands above may settle after the first drawing, and the pictures fill the height below it.
+  const page = document.querySelector("main")?.firstElementChild;
+  if (page) S.observer.observe(page);
   return S;
 }
 
@@ -248,6 +255,7 @@ function draw(S) {
   drawCaption(S);
   drawNumbers(S);
   S.width = S.box.clientWidth;
+  S.top = topOf(S.box);
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S)
     .map((m) => m.kind)
     .join("+")}`;

@@ -349,6 +349,8 @@ export interface Line {
 }
 
 export interface HeadsState extends Omit<ViewOptions, "heads">, ViewState {
+  /** Where it was on its page when it was drawn, in pixels. */
+  top: number;
   details: HTMLDetailsElement;
   /** Starts and ends the presentation. */
   present: () => void;
