@@ -95,21 +95,23 @@ def encode(
 def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list[str], float]]:
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
-    If the rows of three maps are in line, B says what rows write where that differs, or else names those that differ.
-    The difference names rows and columns with numbers in cells; if rows are not in line, it says what they write.
+    If the rows of three maps are in line, B says what rows write where that differs, and names rows that differ if
+    there is room or else nothing to tell them. So does the difference, which also names rows and columns with numbers
+    in cells; if rows are not in line, it says what they write.
     """
     found = []
     in_line = len(maps) == _MANY and maps[1].marks.twins[0] == list(range(len(maps[0].rows)))
     for nth, map_ in enumerate(maps):
         rows, ends, columns = _labels(map_)
+        differing = map_.marks.rows if len(columns) <= _FEW else frozenset()
         if nth == 1 and in_line:
-            rows = _numbers(rows) if any(ends) else _some(rows, map_.marks.rows)
+            rows = _some(rows, map_.marks.rows) if differing or not any(ends) else _numbers(rows)
             ends = [end if SIGN in end else "" for end in ends]
         if map_.signed:
             named = [*np.argwhere(np.abs(map_.seen()) >= map_.least).tolist(), *map_.marks.cells]
             ends = [] if in_line else ends
             if in_line or any(ends):
-                rows = _numbers(rows) if any(ends) else _some(rows, {row for row, _ in named})
+                rows = _numbers(rows) if any(ends) else _some(rows, {row for row, _ in named} | differing)
             columns = _some(columns, {column for _, column in named})
             rows, ends = ([name.replace(" / ", " /\n") for name in names] for names in (rows, ends))
             columns = [

@@ -361,6 +361,7 @@ class Trainer:
             return
         if answer_probe(self.run.folder, model, setup.source, setup.target):
             self.run.status(probe_step=progress.step)
+            self.run.flush()  # the step of the map that has just been written, which somebody may be looking at
         values: dict[str, Any] = {"epoch": progress.epoch, "seconds": round(progress.seconds, 2), **line}
         self.run.log(kind, progress.step, **values)
         if self.terminal is not None:

@@ -80,14 +80,15 @@ const inRow = (maps) =>
   maps.map(({ header: { rows, ends, columns, signed, frames, least }, values }, nth) => {
     const inLine = maps.length === MANY && `${maps[1].header.twin_rows}` === `${[...maps[0].header.rows.keys()]}`;
     const writes = ends.some(Boolean);
+    const isDiffering = (/** @type {number} */ i) => columns.length <= FEW && rows[i].startsWith(SIGN);
     if (nth === 1 && inLine) {
-      rows = writes ? positions(rows) : some(rows, (i) => rows[i].startsWith(SIGN));
+      rows = columns.length <= FEW || !writes ? some(rows, (i) => rows[i].startsWith(SIGN)) : positions(rows);
       ends = ends.map((end) => (end.includes(SIGN) ? end : ""));
     }
     if (!signed) return [rows, ends, columns, 1];
     const cells = [...values.keys()].filter((i) => Math.abs(values[i]) >= least);
     const named = [...cells.map((i) => [Math.floor(i / columns.length), i % columns.length]), ...frames];
-    if (inLine) rows = some(rows, (i) => named.some(([row]) => row === i));
+    if (inLine) rows = some(rows, (i) => isDiffering(i) || named.some(([row]) => row === i));
     else if (writes) rows = positions(rows);
     const keys = some(columns, (i) => named.some(([, column]) => column === i));
     const isFree = (/** @type {number} */ i) => keys.length <= FEW && /\d$/.test(keys[i - 1] ?? "0");

@@ -237,7 +237,8 @@ def _draw_heads(runs: Runs, name: str) -> None:
     """Draw the attention of every head in the watched sentence at the last evaluation."""
     if not runs.folder(name).is_dir():
         return
-    status, trace = runs.peek(name), watched_trace(runs.folder(name))
+    trace = watched_trace(runs.folder(name))  # before its step, which is written after it
+    status = runs.peek(name)
     if status is None or trace is None:
         st.caption(t("The heads appear here after the first evaluation."))
         return

@@ -71,9 +71,9 @@ def test_rows_that_differ_are_named_in_all_three_maps() -> None:
     maps = [found.first, found.second, found.difference]
     names = wire.read(encode(a, "", grid=[a, *maps[1:]]))[0]["grid"]
     assert [each[0] for each in names[2:]] == [
-        ["1", "2", "3"],
-        ["1", "≠ 2 der /\ndie", "≠ 3"],
-    ], "what B writes is named on the right; the difference names rows with numbers"
+        ["1", "≠ 2 die", "≠ 3 Katze"],
+        ["1", "≠ 2 der /\ndie", "≠ 3 Hund /\nKatze"],
+    ]
     assert names[2][1] == ["→ ≠ die", "→ ≠ Katze", ""]
     assert names[3][1] == []
     moved = compare(a, cross("a dog", "rennt der Hund"))
