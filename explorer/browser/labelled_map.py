@@ -95,9 +95,9 @@ def encode(
 def in_row(maps: Sequence[LabelledMap]) -> list[tuple[list[str], list[str], list[str], float]]:
     """The labels of the maps in a row, and the width, roughly in pixels, at which each shows its numbers.
 
-    If the rows of three maps are in line, B says what rows write where that differs, and names rows that differ if
-    there is room or else nothing to tell them. So does the difference, which also names rows and columns with numbers
-    in cells; if rows are not in line, it says what they write.
+    If the rows of three maps are in line, B names the rows that differ, and says what rows write where that differs.
+    In many columns it names them only if it does not say what they write. The difference names the rows that differ,
+    of few columns, and rows and columns with numbers in cells; if rows are not in line, it says what they write.
     """
     found = []
     in_line = len(maps) == _MANY and maps[1].marks.twins[0] == list(range(len(maps[0].rows)))

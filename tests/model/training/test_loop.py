@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -139,6 +140,22 @@ def test_the_weights_that_are_kept_have_a_snapshot_and_read_the_watched_sentence
     kept, snapshot = load_model(folder).model, load_model(folder, snapshot=4).model
     torch.testing.assert_close(kept.output.weight, snapshot.output.weight, atol=1e-3, rtol=1e-3)
     assert read_json(folder / STATUS)["probe_step"] == 4
+
+
+def test_the_step_of_a_watched_map_is_written_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[tuple[int, object]] = []
+    log = RunFolder.log
+
+    def logged(folder: RunFolder, kind: Any, step: int, **values: Any) -> None:
+        if kind == "eval":
+            steps.append((step, read_json(folder.folder / STATUS).get("probe_step")))
+        log(folder, kind, step, **values)
+
+    monkeypatch.setattr("model.training.runfolder.STATUS_SECONDS", float("inf"))  # it is written for nothing else
+    monkeypatch.setattr(RunFolder, "log", logged)
+    assert run(tmp_path, string_setup)
+    assert len(steps) > 1
+    assert all(step == written for step, written in steps)
 
 
 @pytest.mark.parametrize(
